@@ -1,0 +1,35 @@
+# How everything is compiled: one interface target with language level, warnings and sanitizers.
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+add_library(weft_compile INTERFACE)
+target_compile_features(weft_compile INTERFACE cxx_std_20)
+target_compile_options(weft_compile INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
+                       -Wnon-virtual-dtor -Woverloaded-virtual)
+if(WEFT_WERROR)
+  target_compile_options(weft_compile INTERFACE -Werror)
+endif()
+if(WEFT_SANITIZE)
+  list(JOIN WEFT_SANITIZE "," sanitize)
+  add_compile_options(-fsanitize=${sanitize} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${sanitize})
+  if("undefined" IN_LIST WEFT_SANITIZE)
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# The objects of libweft: compiled once, linked into libweft and, with internals visible, into the
+# tests. The folders src, bootstrap and host add their sources.
+add_library(weft_objects OBJECT)
+target_link_libraries(weft_objects PRIVATE weft_compile PUBLIC weft_device Threads::Threads
+                      PRIVATE fmt::fmt)
+target_include_directories(weft_objects PRIVATE ${PROJECT_SOURCE_DIR})

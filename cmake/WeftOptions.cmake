@@ -1,0 +1,16 @@
+# What can be switched. AUTO builds a part when its tools are found and says so.
+option(BUILD_SHARED_LIBS "Build libweft as a shared library" ON)
+option(WEFT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_PERFTEST "Build weft-perf" ON)
+option(WEFT_DOCS "Build the documentation" OFF)
+option(WEFT_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address;undefined, or thread")
+set(WEFT_CUDA OFF CACHE STRING "Compile device sources for CUDA too: ON or OFF")
+set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
+set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
+set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device sources")
+set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON or OFF")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()

@@ -1,0 +1,93 @@
+// Transport: moves bytes to a peer. One folder and one registry row each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/dev/op.hpp>
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+#include "src/platform/platform.hpp"
+
+namespace weft {
+
+// An ordered queue of a transport: a context's host calls use one, its device ring another.
+enum class Lane : std::uint32_t {};
+inline Lane host_lane(int context) { return Lane(static_cast<std::uint32_t>(2 * context)); }
+inline Lane device_lane(int context) { return Lane(static_cast<std::uint32_t>(2 * context + 1)); }
+inline constexpr std::size_t kTransportLanes = 2 * 64;
+
+// A chunk of my heap: committed memory at a heap offset.
+struct Region {
+  std::uint64_t offset = 0;
+  Memory memory;
+};
+
+enum class Link : std::uint8_t { kSelf, kSharedMemory, kNvlink, kPcie, kNetwork };
+
+struct Caps {
+  bool maps = false;           // attach() may give an address for direct load and store
+  bool in_order = true;        // ops of a lane to one PE are delivered in the order posted
+  bool needs_progress = false; // nothing moves unless progress() is called
+  std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; a larger one is cut by the context
+  Link link = Link::kSelf;
+  float gbps = 0, usec = 0;    // rough, for topology's choice among several
+};
+
+struct Mapping {
+  std::byte* heap = nullptr;  // where the peer's heap offset 0 lies in my address space; or null
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string_view name() const = 0;
+  virtual const Caps& caps() const = 0;
+
+  // Wiring, in this order, by one thread. address() of all PEs, in PE order, goes to connect().
+  virtual Result<Blob> address() = 0;
+  virtual Status connect(std::span<const Blob> all) = 0;
+  virtual bool reaches(int pe) const = 0;
+  // Why not, for people; "" if it does.
+  virtual std::string why_not(int pe) const = 0;
+  // A chunk of my heap, and then every reached peer's chunk of the same offset.
+  virtual Result<Blob> expose(const Region& region) = 0;
+  virtual Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes,
+                                 const Blob& exposed) = 0;
+
+  // post never blocks: kBusy means progress(), then again. post and progress of one lane may come
+  // from two threads (its owner and the proxy); the transport serialises them.
+  virtual Status post(Lane lane, const Op& op) = 0;
+  virtual Status progress(Lane lane) = 0;
+  // How many of the lane's posted ops are complete; they complete in order. A failed op counts as
+  // complete, and its Status comes from the next progress().
+  virtual std::uint64_t completed(Lane lane) const = 0;
+  // Tells that somebody waits for everything posted so far; a transport that may hold ops back
+  // (for batching, or to inject faults) must now let them go. Does not wait.
+  virtual Status flush(Lane lane) = 0;
+};
+
+// What a transport is built from.
+struct TransportEnv {
+  int pe = 0;
+  int npes = 1;
+  Platform* platform = nullptr;
+  Range heap;  // my heap's reservation; only committed chunks may be touched
+  const Options* options = nullptr;
+};
+
+// Registry: one row per transport, in transport.cpp.
+struct TransportRow {
+  const char* name;
+  const char* help;
+  std::unique_ptr<Transport> (*make)(const TransportEnv& env);
+};
+std::span<const TransportRow> transport_registry();
+
+}  // namespace weft

@@ -1,0 +1,232 @@
+// Context: an ordering domain. put, get, atomics, and the fence and quiet that cover them.
+//
+// One thread at a time uses a context (make one per thread: Runtime::create_context). Addresses
+// named `symmetric` are this PE's own addresses of objects in the symmetric heap; they stand for
+// the same object on `pe`. Sizes are in bytes where the name says bytes, else in elements.
+//
+// Ordering (OpenSHMEM 1.5, 9.10): operations of one context to one PE may be delivered in any
+// order until fence() or quiet(). quiet() completes them all. Operations of different contexts
+// are never ordered with each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include <weft/device/handle.hpp>
+#include <weft/signal.hpp>
+#include <weft/status.hpp>
+#include <weft/target.hpp>
+#include <weft/types.hpp>
+
+namespace weft {
+
+class Runtime;
+
+// When a call returns.
+enum class Done : std::uint8_t {
+  kLocal,  // put: the source may be reused; get and fetch: the result is here
+  kLater,  // at the next quiet (the `_nbi` forms)
+};
+
+// Atomic operations on one 4- or 8-byte word.
+enum class Amo : std::uint8_t {
+  kSet, kAdd, kAnd, kOr, kXor,                       // no result
+  kFetch, kSwap, kCompareSwap, kFetchAdd, kFetchAnd, kFetchOr, kFetchXor,
+};
+
+class WEFT_API Context {
+ public:
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();  // completes what is outstanding, as quiet() does
+
+  int pe() const;
+  int npes() const;
+  Runtime& runtime() const;
+
+  // --- bytes ------------------------------------------------------------------------------
+  // `bytes` from `src` (any memory of mine) to `dst` (symmetric) on `pe`, then `notify` there once
+  // all of them are visible. 0 bytes with a notify is a plain signal.
+  Status put_bytes(void* dst, const void* src, std::size_t bytes, int pe, Notify notify = none(),
+                   Done done = Done::kLocal);
+  // `bytes` from `src` (symmetric) on `pe` to `dst` (any memory of mine).
+  Status get_bytes(void* dst, const void* src, std::size_t bytes, int pe, Done done = Done::kLocal);
+  // One atomic on the `width`-byte word `dst` (symmetric) of `pe`. `value` and `compare` hold the
+  // operand's bits; the old value's bits go to `result` (width bytes; may be null if not fetching).
+  Status amo_bytes(Amo amo, void* dst, std::size_t width, std::uint64_t value,
+                   std::uint64_t compare, void* result, int pe, Done done = Done::kLocal);
+
+  // --- typed put and get ------------------------------------------------------------------
+  template <class T>
+  Status put(T* dst, const T* src, std::size_t count, int pe, Notify notify = none()) {
+    static_assert(is_rma_type<T>, "put moves trivially copyable types");
+    return put_bytes(dst, src, bytes_of<T>(count), pe, notify);
+  }
+  template <class T>
+  Status put_nbi(T* dst, const T* src, std::size_t count, int pe, Notify notify = none()) {
+    static_assert(is_rma_type<T>, "put moves trivially copyable types");
+    return put_bytes(dst, src, bytes_of<T>(count), pe, notify, Done::kLater);
+  }
+  template <class T>
+  Status get(T* dst, const T* src, std::size_t count, int pe) {
+    static_assert(is_rma_type<T>, "get moves trivially copyable types");
+    return get_bytes(dst, src, bytes_of<T>(count), pe);
+  }
+  template <class T>
+  Status get_nbi(T* dst, const T* src, std::size_t count, int pe) {
+    static_assert(is_rma_type<T>, "get moves trivially copyable types");
+    return get_bytes(dst, src, bytes_of<T>(count), pe, Done::kLater);
+  }
+  template <class T>
+  Status p(T* dst, T value, int pe) {
+    static_assert(is_rma_type<T>, "p moves trivially copyable types");
+    return put_bytes(dst, &value, sizeof(T), pe);
+  }
+  template <class T>
+  Result<T> g(const T* src, int pe) {
+    static_assert(is_rma_type<T>, "g moves trivially copyable types");
+    T value{};
+    Status status = get_bytes(&value, src, sizeof(T), pe);
+    if (!status) return status;
+    return value;
+  }
+  // Strided: element i of `count` goes from src[i * src_stride] to dst[i * dst_stride].
+  template <class T>
+  Status iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+              std::size_t count, int pe) {
+    static_assert(is_rma_type<T>, "iput moves trivially copyable types");
+    return put_strided(dst, src, dst_stride, src_stride, sizeof(T), count, pe);
+  }
+  template <class T>
+  Status iget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+              std::size_t count, int pe) {
+    static_assert(is_rma_type<T>, "iget moves trivially copyable types");
+    return get_strided(dst, src, dst_stride, src_stride, sizeof(T), count, pe);
+  }
+  // The same for elements of `element` bytes; strides count elements and are at least 1.
+  Status put_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                     std::ptrdiff_t src_stride, std::size_t element, std::size_t count, int pe);
+  Status get_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                     std::ptrdiff_t src_stride, std::size_t element, std::size_t count, int pe);
+
+  // --- atomics ----------------------------------------------------------------------------
+  template <class T>
+  Status atomic_set(T* dst, T value, int pe) {
+    return amo<is_xamo_type<T>>(Amo::kSet, dst, value, pe);
+  }
+  template <class T>
+  Status atomic_add(T* dst, T value, int pe) {
+    return amo<is_amo_type<T>>(Amo::kAdd, dst, value, pe);
+  }
+  template <class T>
+  Status atomic_inc(T* dst, int pe) {
+    return amo<is_amo_type<T>>(Amo::kAdd, dst, T{1}, pe);
+  }
+  template <class T>
+  Status atomic_and(T* dst, T value, int pe) {
+    return amo<is_bitwise_amo_type<T>>(Amo::kAnd, dst, value, pe);
+  }
+  template <class T>
+  Status atomic_or(T* dst, T value, int pe) {
+    return amo<is_bitwise_amo_type<T>>(Amo::kOr, dst, value, pe);
+  }
+  template <class T>
+  Status atomic_xor(T* dst, T value, int pe) {
+    return amo<is_bitwise_amo_type<T>>(Amo::kXor, dst, value, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch(const T* src, int pe) {
+    return amo_fetch<is_xamo_type<T>>(Amo::kFetch, const_cast<T*>(src), T{}, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_swap(T* dst, T value, int pe) {
+    return amo_fetch<is_xamo_type<T>>(Amo::kSwap, dst, value, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_compare_swap(T* dst, T compare, T value, int pe) {
+    return amo_fetch<is_amo_type<T>>(Amo::kCompareSwap, dst, value, compare, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch_add(T* dst, T value, int pe) {
+    return amo_fetch<is_amo_type<T>>(Amo::kFetchAdd, dst, value, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch_inc(T* dst, int pe) {
+    return amo_fetch<is_amo_type<T>>(Amo::kFetchAdd, dst, T{1}, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch_and(T* dst, T value, int pe) {
+    return amo_fetch<is_bitwise_amo_type<T>>(Amo::kFetchAnd, dst, value, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch_or(T* dst, T value, int pe) {
+    return amo_fetch<is_bitwise_amo_type<T>>(Amo::kFetchOr, dst, value, T{}, pe);
+  }
+  template <class T>
+  Result<T> atomic_fetch_xor(T* dst, T value, int pe) {
+    return amo_fetch<is_bitwise_amo_type<T>>(Amo::kFetchXor, dst, value, T{}, pe);
+  }
+  // Any fetching atomic without waiting: the old value is in *result after the next quiet().
+  template <class T>
+  Status atomic_nbi(Amo amo_kind, T* result, T* dst, T value, T compare, int pe) {
+    static_assert(is_xamo_type<T>, "atomics take 4- and 8-byte integers, float and double");
+    return amo_bytes(amo_kind, dst, sizeof(T), bits(value), bits(compare), result, pe,
+                     Done::kLater);
+  }
+
+  // --- signals ----------------------------------------------------------------------------
+  Status put_signal(void* dst, const void* src, std::size_t bytes, Notify notify, int pe) {
+    return put_bytes(dst, src, bytes, pe, notify);
+  }
+  Status signal(Notify notify, int pe) { return put_bytes(nullptr, nullptr, 0, pe, notify); }
+
+  // --- ordering ---------------------------------------------------------------------------
+  // Every operation before it to a PE is delivered there before any operation after it.
+  Status fence();
+  Status fence(int pe);
+  // Every operation before it is complete and visible; every kLater result is here. Returns the
+  // first failure since the last quiet.
+  Status quiet();
+  Status quiet(int pe);
+
+  // --- the direct way ---------------------------------------------------------------------
+  // Where `symmetric` of `pe` can be loaded and stored directly; null if it cannot.
+  void* ptr(const void* symmetric, int pe) const;
+  // What a kernel gets. Operations that kernels issue are ordered by the kernel's own fence and
+  // quiet, not by this object's.
+  Result<DeviceContext> device();
+
+  struct Impl;
+  Impl& impl() const { return *impl_; }
+
+ private:
+  friend class Runtime;
+  explicit Context(std::unique_ptr<Impl> impl);
+
+  template <class T>
+  static std::uint64_t bits(T value) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+  template <bool kAllowed, class T>
+  Status amo(Amo kind, T* dst, T value, int pe) {
+    static_assert(kAllowed, "this atomic does not exist for this type (see weft/types.hpp)");
+    return amo_bytes(kind, dst, sizeof(T), bits(value), 0, nullptr, pe);
+  }
+  template <bool kAllowed, class T>
+  Result<T> amo_fetch(Amo kind, T* dst, T value, T compare, int pe) {
+    static_assert(kAllowed, "this atomic does not exist for this type (see weft/types.hpp)");
+    T old{};
+    Status status = amo_bytes(kind, dst, sizeof(T), bits(value), bits(compare), &old, pe);
+    if (!status) return status;
+    return old;
+  }
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

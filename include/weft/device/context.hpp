@@ -1,0 +1,148 @@
+// dev::Context: put, get, atomics, signals and waits inside kernels. The contract; bodies are in
+// device/weft/dev/.
+//
+// `scope` is Thread{}, Warp{} or Block{} (scope.hpp); every thread of it makes the call. Names,
+// addresses and ordering are those of the host's weft::Context (weft/context.hpp): `dst` of a put
+// and `src` of a get are my own addresses of symmetric objects. Device calls return nothing: the
+// first failure of a kernel fills the runtime's fault record, which the host prints and
+// Runtime::health() returns.
+//
+// Ordering: fence() and quiet() cover the operations of the calling thread and, when given a scope,
+// of all its threads. A put with a notify is complete in itself: who sees the signal (through a
+// wait) sees the data. put returns when the source may be reused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/handle.hpp>
+#include <weft/device/scope.hpp>
+#include <weft/signal.hpp>
+#include <weft/target.hpp>
+#include <weft/types.hpp>
+
+namespace weft {
+struct Op;
+}
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+class Context {
+ public:
+  WEFT_DEVICE explicit Context(const DeviceContext& handle) : h_(handle) {}
+
+  WEFT_DEVICE int pe() const { return h_.pe; }
+  WEFT_DEVICE int npes() const { return h_.npes; }
+  WEFT_DEVICE const DeviceContext& handle() const { return h_; }
+  // Where my symmetric address `symmetric` of `pe` can be loaded and stored directly, or null.
+  template <class T>
+  WEFT_DEVICE T* ptr(T* symmetric, int pe) const;
+
+  // --- put and get: `count` elements -------------------------------------------------------
+  template <class Scope, class T>
+  WEFT_DEVICE void put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                       Notify notify = none()) const;
+  template <class Scope, class T>
+  WEFT_DEVICE void get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
+  // Return before the source may be reused (put) or the result is here (get); quiet() completes.
+  template <class Scope, class T>
+  WEFT_DEVICE void put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                           Notify notify = none()) const;
+  template <class Scope, class T>
+  WEFT_DEVICE void get_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
+  // Element i goes from src[i * src_stride] to dst[i * dst_stride].
+  template <class Scope, class T>
+  WEFT_DEVICE void iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+  template <class Scope, class T>
+  WEFT_DEVICE void iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+  // One value, by one thread. Values of 1, 2, 4 or 8 bytes are stored and loaded as one word.
+  template <class T>
+  WEFT_DEVICE void p(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T g(const T* src, int pe) const;
+
+  // --- atomics, by one thread ---------------------------------------------------------------
+  template <class T> WEFT_DEVICE void atomic_set(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE void atomic_add(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE void atomic_inc(T* dst, int pe) const;
+  template <class T> WEFT_DEVICE void atomic_and(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE void atomic_or(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE void atomic_xor(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch(const T* src, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_swap(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_compare_swap(T* dst, T compare, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch_add(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch_inc(T* dst, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch_and(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch_or(T* dst, T value, int pe) const;
+  template <class T> WEFT_DEVICE T atomic_fetch_xor(T* dst, T value, int pe) const;
+
+  // --- signals and waits on my own words ----------------------------------------------------
+  // Sets or adds to a signal word of `pe`. Not ordered after earlier puts unless fence() is between.
+  WEFT_DEVICE void signal(Notify notify, int pe) const;
+  // Waits until `*word cmp value`; then every byte put before the signal that made it true is
+  // visible to all threads of the scope. False: the deadline passed (the fault record says where).
+  template <class Scope, class T>
+  WEFT_DEVICE bool wait_until(Scope scope, const T* word, Cmp cmp, T value) const;
+  // The forms of weft/wait.hpp; `status[i] != 0` leaves word i out, null leaves none out.
+  template <class Scope, class T>
+  WEFT_DEVICE bool wait_until_all(Scope scope, const T* words, std::size_t count,
+                                  const int* status, Cmp cmp, T value) const;
+  template <class Scope, class T>
+  WEFT_DEVICE bool wait_until_all_vector(Scope scope, const T* words, std::size_t count,
+                                         const int* status, Cmp cmp, const T* values) const;
+  // Index of a word that satisfies, the same for all threads of the scope; ~0 if none takes part
+  // or the deadline passed.
+  template <class Scope, class T>
+  WEFT_DEVICE std::size_t wait_until_any(Scope scope, const T* words, std::size_t count,
+                                         const int* status, Cmp cmp, T value) const;
+  template <class Scope, class T>
+  WEFT_DEVICE std::size_t wait_until_any_vector(Scope scope, const T* words, std::size_t count,
+                                                const int* status, Cmp cmp, const T* values) const;
+  // How many satisfy (0: none takes part, or the deadline passed); indices has room for `count`.
+  template <class Scope, class T>
+  WEFT_DEVICE std::size_t wait_until_some(Scope scope, const T* words, std::size_t count,
+                                          std::size_t* indices, const int* status, Cmp cmp,
+                                          T value) const;
+  template <class Scope, class T>
+  WEFT_DEVICE std::size_t wait_until_some_vector(Scope scope, const T* words, std::size_t count,
+                                                 std::size_t* indices, const int* status, Cmp cmp,
+                                                 const T* values) const;
+  // One look, no waiting; by one thread.
+  template <class T> WEFT_DEVICE bool test(const T* word, Cmp cmp, T value) const;
+  template <class T>
+  WEFT_DEVICE bool test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
+                            T value) const;
+  template <class T>
+  WEFT_DEVICE bool test_all_vector(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                   const T* values) const;
+  template <class T>
+  WEFT_DEVICE std::size_t test_any(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                   T value) const;
+  template <class T>
+  WEFT_DEVICE std::size_t test_any_vector(const T* words, std::size_t count, const int* status,
+                                          Cmp cmp, const T* values) const;
+  template <class T>
+  WEFT_DEVICE std::size_t test_some(const T* words, std::size_t count, std::size_t* indices,
+                                    const int* status, Cmp cmp, T value) const;
+  template <class T>
+  WEFT_DEVICE std::size_t test_some_vector(const T* words, std::size_t count, std::size_t* indices,
+                                           const int* status, Cmp cmp, const T* values) const;
+  WEFT_DEVICE std::uint64_t signal_fetch(const std::uint64_t* signal) const;
+
+  // --- ordering ------------------------------------------------------------------------------
+  template <class Scope> WEFT_DEVICE void fence(Scope scope) const;
+  template <class Scope> WEFT_DEVICE void quiet(Scope scope) const;
+  // Of what this thread has outstanding to one PE.
+  WEFT_DEVICE void fence_pe(int pe) const;
+  WEFT_DEVICE void quiet_pe(int pe) const;
+
+ private:
+  DeviceContext h_;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

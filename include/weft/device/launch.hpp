@@ -1,0 +1,44 @@
+// Launching kernels: one way for CUDA, HIP and the CPU target.
+//
+//   struct Ring {
+//     weft::DeviceContext handle;
+//     std::uint64_t* word;
+//     WEFT_DEVICE void operator()() const {
+//       weft::dev::Context ctx(handle);
+//       ...
+//     }
+//   };
+//   weft::dev::launch({.blocks = 2, .threads = 64}, Ring{handle, word});
+//
+// On the CPU target a grid is host threads: all blocks run at once, so blocks and PEs may wait for
+// each other (kernels that do so on a GPU need a grid that fits on it at once, too). A launch
+// returns when the kernel is queued, not when it has run; synchronize() waits for it.
+#pragma once
+
+#include <cstddef>
+
+#include <weft/status.hpp>
+#include <weft/stream.hpp>
+#include <weft/target.hpp>
+
+namespace weft::dev {
+
+struct Grid {
+  unsigned blocks = 1;
+  unsigned threads = 1;          // per block
+  std::size_t shared_bytes = 0;  // dynamic shared memory per block: dev::shared<T>()
+};
+
+inline namespace WEFT_TARGET {
+
+// `kernel` is copied; on GPUs it must be trivially copyable.
+template <class Kernel>
+Status launch(Grid grid, Kernel kernel, Stream stream = nullptr);
+
+// Everything queued on the stream has run.
+Status synchronize(Stream stream = nullptr);
+Result<Stream> create_stream();
+Status destroy_stream(Stream stream);
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

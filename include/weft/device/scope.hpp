@@ -1,0 +1,19 @@
+// Scope: which threads call together. A parameter of device calls, not part of their names.
+//
+// All threads of a scope make the call with the same arguments; the work is split among them. What
+// a call promises on return holds for every thread of the scope.
+#pragma once
+
+#include <weft/target.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+// Each has: int rank() const (0 .. size()-1), int size() const, void sync() const (a barrier of
+// the scope's threads that also makes their earlier memory accesses visible to each other).
+struct Thread;  // one thread
+struct Warp;    // kWarpSize consecutive threads of a block: 32 on CUDA, 64 on gfx9, 4 on the CPU
+struct Block;   // all threads of a block; block sizes that are no multiple of kWarpSize are fine
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

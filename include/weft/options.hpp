@@ -1,0 +1,36 @@
+// Options of a runtime. Made from one table (tables/options.def.h), which is also the parser, the
+// documentation and `weft-info --options`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <weft/status.hpp>
+#include <weft/target.hpp>
+
+namespace weft {
+
+namespace option_kind {
+using kBool = bool;
+using kInt = std::int64_t;
+using kBytes = std::uint64_t;
+using kSeconds = double;
+using kText = std::string;
+using kEnum = std::string;
+}  // namespace option_kind
+
+struct Options {
+#define WEFT_OPTION(field, env, kind, initial, low, high, group, help) \
+  option_kind::kind field = initial;
+#include <weft/tables/options.def.h>
+
+  // Reads the WEFT_* variables. A value out of range, or of the wrong form, is an error that names
+  // variable, value and what is accepted; an unknown WEFT_* name is warned about once, with the
+  // nearest known one.
+  WEFT_API static Result<Options> from_environment();
+
+  // Sets one option by its variable's name, with the same checks.
+  WEFT_API Status set(const std::string& env, const std::string& value);
+};
+
+}  // namespace weft

@@ -1,0 +1,119 @@
+// Runtime: one PE's membership of a job. An object: several may live in one process (PEs may be
+// threads), and a new one may be made after the last one is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/context.hpp>
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+#include <weft/target.hpp>
+#include <weft/team.hpp>
+
+namespace weft {
+
+// Where PEs meet: made once by any process, carried to every PE as text by whatever means the user
+// has. The process that made it serves the meeting point until the UniqueId object and every copy
+// of it are gone and the job has ended.
+class WEFT_API UniqueId {
+ public:
+  // Listens on options.bind_address:bind_port at once, so that no PE can come too early.
+  static Result<UniqueId> create(int npes, const Options& options = {});
+  static Result<UniqueId> parse(std::string_view text);
+  std::string text() const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<void> server_;  // held by the process that made it
+};
+
+class WEFT_API Runtime {
+ public:
+  // Finds the launcher in the environment (weft-run, or WEFT_UNIQUE_ID, WEFT_PE and WEFT_NPES set
+  // by hand); a process without one becomes a job of a single PE. Collective over the job.
+  static Result<Runtime> create();
+  static Result<Runtime> create(const Options& options);
+  // Meets the others at `id`.
+  static Result<Runtime> create(const UniqueId& id, int pe, int npes, const Options& options = {});
+
+  Runtime(Runtime&&) noexcept;
+  Runtime& operator=(Runtime&&) noexcept;
+  // Collective: waits (with a deadline) until all PEs are here, so that nobody's heap goes away
+  // under a peer's put. A runtime whose job was aborted does not wait.
+  ~Runtime();
+
+  int pe() const;
+  int npes() const;
+  const Options& options() const;
+
+  // --- symmetric heap: collective over the job, same arguments and order everywhere ----------
+  // Same offset on every PE. No communication while the heap's present chunks have room; so it is
+  // no barrier: synchronise before a peer touches new memory, and before freeing used memory.
+  // 0 bytes gives null. Memory is not initialised. align: a power of two; 0 takes 64.
+  Result<void*> allocate_bytes(std::size_t bytes, std::size_t align = 0);
+  template <class T>
+  Result<T*> allocate(std::size_t count, std::size_t align = alignof(T)) {
+    auto memory = allocate_bytes(bytes_of<T>(count), align < 64 ? 64 : align);
+    if (!memory) return memory.status();
+    return static_cast<T*>(*memory);
+  }
+  // Zeroed on every PE when it returns on any (it ends with a barrier).
+  Result<void*> callocate_bytes(std::size_t count, std::size_t size);
+  template <class T>
+  Result<T*> callocate(std::size_t count) {
+    auto memory = callocate_bytes(count, sizeof(T));
+    if (!memory) return memory.status();
+    return static_cast<T*>(*memory);
+  }
+  // Keeps min(old, new) bytes; a failure leaves the old block as it was. Ends with a barrier.
+  Result<void*> reallocate_bytes(void* memory, std::size_t bytes);
+  // null is fine; anything but a live allocation is an error. Not a barrier.
+  Status free(void* memory);
+
+  // --- teams ----------------------------------------------------------------------------------
+  const Team& world() const;
+  const Team& node() const;    // PEs of this host
+  const Team& shared() const;  // PEs whose heap this PE can load and store directly
+  // Collective over `parent`; non-members get a Team with rank -1. stride may be negative.
+  Result<Team> split_strided(const Team& parent, int start, int stride, int size);
+  // x varies fastest: rank = y * xrange + x. The last row may be short.
+  struct Split2d { Team x, y; };
+  Result<Split2d> split_2d(const Team& parent, int xrange);
+  // `ranks` of the parent, in the order that the new team's ranks shall have; same list on all.
+  Result<Team> team_from_list(const Team& parent, const std::vector<int>& ranks);
+  // Collective over the team; the predefined ones stay.
+  Status destroy(Team& team);
+
+  // --- contexts -------------------------------------------------------------------------------
+  Context& context();  // the default one
+  Result<Context> create_context();
+
+  // --- the rest -------------------------------------------------------------------------------
+  Status barrier();  // world, default context
+  // The first failure that this PE knows of: a wait that timed out in a kernel, a dead peer.
+  Status health();
+  // Ends the whole job: every PE's calls fail with kAborted, launched processes exit with `code`.
+  void abort(int code, std::string_view why);
+  // What runs here, for people: transports, reach, heap, teams.
+  std::string describe() const;
+
+  struct Impl;
+  Impl& impl() const { return *impl_; }
+
+ private:
+  explicit Runtime(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Runs `body` on `npes` threads of this process, each with a Runtime of its own: a job without
+// processes, for tests, debuggers and laptops. The first failure of a PE, else ok.
+WEFT_API Status run_local(int npes, const std::function<Status(Runtime&)>& body,
+                          const Options& options = {});
+
+}  // namespace weft

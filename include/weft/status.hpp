@@ -1,0 +1,106 @@
+// Status and Result: how every call of Weft tells success from failure.
+//
+// A Status is one pointer and costs nothing when all is well. A failed one carries a code (for
+// programs), a text (for people: what went wrong, where, and how to mend it) and the place in
+// Weft that knew. No call of Weft throws, exits or aborts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <weft/target.hpp>
+
+namespace weft {
+
+// Grouped by what is lost: the argument, the operation, the peer, the job.
+enum class Code : unsigned char {
+  kOk = 0,
+  // The call was wrong; nothing was done.
+  kInvalidArgument,
+  kOutOfRange,    // pe, offset or size outside what exists
+  kNotSymmetric,  // an address that is not in the symmetric heap, or differs between PEs
+  kUnsupported,   // this build, machine or transport cannot do it
+  // The operation failed; the context goes on.
+  kBusy,         // try again after progress; the only code that a caller is expected to handle
+  kOutOfMemory,
+  kTimeout,
+  kIo,
+  // A peer is gone.
+  kPeerLost,
+  // The job is gone.
+  kVersionMismatch,
+  kAborted,
+  kInternal,  // a bug in Weft
+};
+
+WEFT_API const char* to_string(Code code);
+
+class [[nodiscard]] WEFT_API Status {
+ public:
+  Status() noexcept = default;  // success
+  Status(const Status& other) noexcept;
+  Status(Status&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  Status& operator=(Status other) noexcept {
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  ~Status() {
+    if (rep_ != nullptr) release();
+  }
+
+  static Status ok() noexcept { return {}; }
+  static Status error(Code code, std::string text, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE());
+  static Status busy() noexcept;  // allocates nothing
+
+  bool is_ok() const noexcept { return rep_ == nullptr; }
+  explicit operator bool() const noexcept { return is_ok(); }
+  bool is(Code code) const noexcept { return this->code() == code; }
+  Code code() const noexcept;
+  std::string_view text() const noexcept;  // "" when ok
+  std::string to_string() const;           // "timeout: PE 3 ... (heap.cpp:120)", "ok"
+
+  // Says that a failure is of no interest here, and why that is right, in a comment beside it.
+  void ignore() const noexcept {}
+
+ private:
+  struct Rep;
+  explicit Status(Rep* rep) noexcept : rep_(rep) {}
+  void release() noexcept;
+  Rep* rep_ = nullptr;
+};
+
+// A value, or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: return value; reads best
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: return status; reads best
+
+  bool is_ok() const noexcept { return value_.has_value(); }
+  explicit operator bool() const noexcept { return is_ok(); }
+  const Status& status() const& noexcept { return status_; }
+  Status status() && noexcept { return std::move(status_); }
+
+  // Only after is_ok().
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  T value_or(T other) const& { return value_ ? *value_ : std::move(other); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+// The text of the last failure that a call on this thread reported; "" if none did.
+WEFT_API const char* last_error() noexcept;
+
+}  // namespace weft

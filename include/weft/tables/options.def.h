@@ -1,0 +1,52 @@
+// The one table of options: a row makes the field of weft::Options, the parser of its environment
+// variable, the line of `weft-info --options` and the row of docs/reference/options.md.
+//
+//   WEFT_OPTION(field, env, kind, default, low, high, group, help)
+//     kind: kBool, kInt, kBytes (takes k, m, g, t), kSeconds (takes ms, s, m, h), kText, kEnum
+//     low, high: range of a number; for kEnum `low` is the list "a|b|c" and `high` is unused
+//     group: start, heap, team, wait, log, device, proxy, transport, test
+WEFT_OPTION(bootstrap, "WEFT_BOOTSTRAP", kEnum, "auto", "auto|single|tcp", "", start,
+            "How PEs find each other; auto takes tcp when WEFT_UNIQUE_ID is set, else a single PE.")
+WEFT_OPTION(pe, "WEFT_PE", kInt, -1, -1, 1048575, start,
+            "Number of this PE; set by the launcher.")
+WEFT_OPTION(npes, "WEFT_NPES", kInt, -1, -1, 1048576, start,
+            "How many PEs there are; set by the launcher.")
+WEFT_OPTION(unique_id, "WEFT_UNIQUE_ID", kText, "", "", "", start,
+            "The text of a weft::UniqueId: where PEs meet; set by the launcher or carried by the user.")
+WEFT_OPTION(start_timeout, "WEFT_START_TIMEOUT", kSeconds, 60, 0.001, 86400, start,
+            "How long start-up waits for PEs that are missing before it names them and fails.")
+WEFT_OPTION(bind_address, "WEFT_BIND_ADDRESS", kText, "127.0.0.1", "", "", start,
+            "Address on which a unique id listens; 0.0.0.0 for PEs of other hosts.")
+WEFT_OPTION(bind_port, "WEFT_BIND_PORT", kInt, 0, 0, 65535, start,
+            "Port on which a unique id listens; 0 takes a free one.")
+WEFT_OPTION(heap_size, "WEFT_HEAP_SIZE", kBytes, 17179869184, 1048576, 17592186044416, heap,
+            "Most bytes that one PE's symmetric heap may grow to. Address space, not memory; must be the same on every PE.")
+WEFT_OPTION(heap_chunk, "WEFT_HEAP_CHUNK", kBytes, 268435456, 65536, 1099511627776, heap,
+            "Step in which the heap grows; memory of a chunk is taken when it is first touched.")
+WEFT_OPTION(huge_pages, "WEFT_HUGE_PAGES", kEnum, "auto", "auto|on|off", "", heap,
+            "Back the heap with huge pages: auto asks for them where the system allows, on fails without.")
+WEFT_OPTION(numa, "WEFT_NUMA", kEnum, "local", "local|off", "", heap,
+            "Where heap memory is placed: local prefers the NUMA node of the PE that owns it.")
+WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 32, 4, 4096, team,
+            "How many teams can exist at a time, the predefined three included.")
+WEFT_OPTION(wait_timeout, "WEFT_WAIT_TIMEOUT", kSeconds, 120, 0, 31536000, wait,
+            "Deadline of every wait; when it passes, a report is printed. 0 waits for ever.")
+WEFT_OPTION(wait_action, "WEFT_WAIT_ACTION", kEnum, "continue", "continue|abort", "", wait,
+            "After a wait's report: continue returns an error, abort ends the job.")
+WEFT_OPTION(check, "WEFT_CHECK", kBool, false, 0, 1, wait,
+            "Check arguments: symmetric on all PEs, in range, not overlapping, not freed; remember who last wrote a signal.")
+WEFT_OPTION(log, "WEFT_LOG", kText, "warn", "", "", log,
+            "Level (error, warn, info, debug, trace), then subsystem:level pairs: info,transport:debug.")
+WEFT_OPTION(log_file, "WEFT_LOG_FILE", kText, "", "", "", log,
+            "Where the log goes instead of standard error; %h is the host, %p the process, %e the PE.")
+WEFT_OPTION(device_threads, "WEFT_DEVICE_THREADS", kInt, 4096, 1, 65536, device,
+            "CPU target: most host threads that one launched grid may have.")
+WEFT_OPTION(ring_capacity, "WEFT_RING_CAPACITY", kInt, 1024, 4, 1048576, proxy,
+            "Records in a device-to-host ring; rounded up to a power of two.")
+WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
+            "Most records that the proxy takes from one ring before it looks at the next.")
+WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback", "", "", transport,
+            "Transports in order of preference, comma-separated.")
+WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
+            "Wrap every transport in a fault injector: seed=1,late=1,drop=0,delay=0,duplicate=0,fail_after=0,kill_pe=-1.")
+#undef WEFT_OPTION

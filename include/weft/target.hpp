@@ -1,0 +1,42 @@
+// What one translation unit is compiled for, and the few macros that every public header needs.
+// Nothing here includes a vendor header; C++17 under gcc, clang, nvcc and clang's HIP.
+#pragma once
+
+// Exactly one of WEFT_TARGET_{CUDA,HIP,CPU} is 1. WEFT_TARGET names the inline namespace that all
+// device code lives in, so that one program may hold the CPU's and the GPU's copy of the same
+// inline function without breaking the one-definition rule.
+#if defined(__CUDACC__)
+#define WEFT_TARGET_CUDA 1
+#define WEFT_TARGET cuda
+#elif defined(__HIP__) || defined(__HIPCC__)
+#define WEFT_TARGET_HIP 1
+#define WEFT_TARGET hip
+#else
+#define WEFT_TARGET_CPU 1
+#define WEFT_TARGET cpu
+#endif
+
+#ifndef WEFT_TARGET_CUDA
+#define WEFT_TARGET_CUDA 0
+#endif
+#ifndef WEFT_TARGET_HIP
+#define WEFT_TARGET_HIP 0
+#endif
+#ifndef WEFT_TARGET_CPU
+#define WEFT_TARGET_CPU 0
+#endif
+
+#if WEFT_TARGET_CUDA || WEFT_TARGET_HIP
+#define WEFT_DEVICE __device__ __forceinline__
+#define WEFT_HOST_DEVICE __host__ __device__ inline
+#else
+#define WEFT_DEVICE inline
+#define WEFT_HOST_DEVICE inline
+#endif
+
+// Symbols of libweft that a program may use; everything else is hidden.
+#if defined(__GNUC__)
+#define WEFT_API [[gnu::visibility("default")]]
+#else
+#define WEFT_API
+#endif

@@ -1,0 +1,76 @@
+// Platform: one kind of memory and the threads beside it. Knows nothing of PEs.
+//
+// A heap is one reserved Range of address space into which chunks are committed. A chunk can be
+// shared: another process opens the blob inside a range of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <weft/status.hpp>
+#include <weft/stream.hpp>
+
+namespace weft {
+
+using Blob = std::vector<std::byte>;  // opaque bytes that travel through the bootstrap
+
+struct Range {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+};
+
+// Whatever a platform gives out is released when the object goes away.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Range range, std::shared_ptr<void> owner) : range_(range), owner_(std::move(owner)) {}
+  std::byte* base() const { return range_.base; }
+  std::size_t bytes() const { return range_.bytes; }
+  Range range() const { return range_; }
+  const std::shared_ptr<void>& owner() const { return owner_; }
+
+ private:
+  Range range_;
+  std::shared_ptr<void> owner_;
+};
+
+struct MemoryHints {
+  bool huge_pages_wanted = true;   // ask where the system allows
+  bool huge_pages_needed = false;  // fail without
+  bool numa_local = true;          // prefer the calling thread's NUMA node
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual std::string_view name() const = 0;  // "cpu", "cuda", "hip"
+
+  // Smallest unit of commit; ranges and chunks are multiples of it.
+  virtual std::size_t granularity() const = 0;
+  // Address space only: no memory, no access.
+  virtual Result<Memory> reserve(std::size_t bytes) = 0;
+  // Memory behind `where`, a part of a reservation. Pages are taken when first touched, but a
+  // chunk that this machine cannot hold is refused now, with what is there and what was asked.
+  virtual Result<Memory> commit(Range where, const MemoryHints& hints) = 0;
+  // Bytes with which a process of this host can open a committed chunk.
+  virtual Result<Blob> share(const Memory& chunk) = 0;
+  // Maps a peer's chunk at `where`, a part of a reservation of mine.
+  virtual Result<Memory> open(const Blob& blob, Range where) = 0;
+  // Memory that both host threads and kernels can load, store and update atomically; zeroed.
+  virtual Result<Memory> host_visible(std::size_t bytes) = 0;
+
+  virtual Result<Stream> create_stream() = 0;
+  virtual Status destroy_stream(Stream stream) = 0;
+  virtual Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) = 0;
+  virtual Status synchronize(Stream stream) = 0;
+};
+
+// The CPU: memfd memory, blocks of host threads. One per process.
+Platform& cpu_platform();
+
+}  // namespace weft

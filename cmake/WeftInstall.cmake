@@ -1,0 +1,48 @@
+# Install, find_package(weft) and pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(weft PROPERTIES EXPORT_NAME weft)
+set_target_properties(weft_device PROPERTIES EXPORT_NAME device)
+
+# A static libweft carries its private dependencies to whoever links it; a shared one does not.
+set(weft_exported weft weft_device)
+if(NOT BUILD_SHARED_LIBS)
+  list(APPEND weft_exported weft_objects weft_compile)
+endif()
+install(TARGETS ${weft_exported} EXPORT weft-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(program IN ITEMS weft-run weft-info weft-perf)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    set_target_properties(${program} PROPERTIES
+                          INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
+
+foreach(root IN ITEMS include device)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${root}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def.h")
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/include/weft/version.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+
+set(weft_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${weft_cmake_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/weft-config.cmake
+                              INSTALL_DESTINATION ${weft_cmake_dir})
+# Before 1.0 a minor release may break the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
+        DESTINATION ${weft_cmake_dir})
+
+if(BUILD_SHARED_LIBS)
+  set(weft_pc_requires_private "")
+else()
+  set(weft_pc_requires_private "fmt")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -2,6 +2,7 @@
 option(BUILD_SHARED_LIBS "Build libweft as a shared library" ON)
 option(WEFT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_PERFTEST "Build weft-perf" ON)
+option(WEFT_TUTORIALS "Build the tutorials" ${WEFT_TESTS})
 option(WEFT_DOCS "Build the documentation" OFF)
 option(WEFT_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address;undefined, or thread")

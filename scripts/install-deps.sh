@@ -1,0 +1,51 @@
+#!/bin/sh
+# Installs, on Debian or Ubuntu, what is missing for the parts named as arguments:
+#   build   compiler, CMake, Ninja, fmt, CLI11, JSON, hwloc     (quickstart)
+#   test    GoogleTest, Python                                  (tests)
+#   lint    clang-format, clang-tidy
+#   docs    Sphinx, MyST, Breathe, Doxygen
+#   hip     clang 19 and AMD's headers and device libraries     (compile check only)
+# Nothing is downloaded from anywhere but the distribution's own archive. CUDA is never installed
+# by this script: its compile check runs where nvcc is on PATH.
+set -eu
+
+packages=""
+for part in "$@"; do
+  case $part in
+    build) packages="$packages g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev" ;;
+    test) packages="$packages libgtest-dev libgmock-dev python3 procps" ;;
+    lint) packages="$packages clang clang-format clang-tidy" ;;
+    docs) packages="$packages doxygen python3-sphinx python3-myst-parser python3-breathe furo" ;;
+    hip) packages="$packages clang-19 lld-19 llvm-19 clang-tools-19 libamdhip64-dev rocm-device-libs" ;;
+    *) echo "install-deps.sh: unknown part '$part'; known: build test lint docs hip" >&2; exit 2 ;;
+  esac
+done
+
+missing=""
+for package in $packages; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+if ! command -v apt-get > /dev/null; then
+  echo "install-deps.sh: this is no Debian or Ubuntu; please install what corresponds to:$missing" >&2
+  exit 1
+fi
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo > /dev/null; then
+    echo "install-deps.sh: not root and no sudo; as root run: apt-get install$missing" >&2
+    exit 1
+  fi
+  sudo="sudo"
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# shellcheck disable=SC2086  # words are meant to split
+if ! { $sudo apt-get update -q && $sudo apt-get install -q -y --no-install-recommends $missing; } > "$log" 2>&1; then
+  tail -20 "$log" >&2
+  echo "install-deps.sh: apt-get failed; the last lines are above, all of it in $log" >&2
+  exit 1
+fi
+rm -f "$log"

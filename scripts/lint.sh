@@ -1,0 +1,23 @@
+#!/bin/sh
+# Text checks: layers, listed sources, headers alone, formatting, clang-tidy. Changes nothing.
+#   scripts/lint.sh --fast leaves clang-tidy out.
+set -eu
+cd "$(dirname "$0")/.."
+
+scripts/install-deps.sh build test lint
+build=build/cpu-debug
+[ -f "$build/compile_commands.json" ] || cmake --preset cpu-debug > /dev/null
+
+tests/lint/check_layers.py
+tests/lint/check_layers_test.py
+tests/lint/check_listed.py
+tests/lint/check_readme.py
+
+echo "== clang-format"
+git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
+
+[ "${1:-}" = "--fast" ] && exit 0
+echo "== clang-tidy"
+git ls-files 'src/*.cpp' 'bootstrap/*.cpp' 'host/*.cpp' 'perftest/*.cpp' |
+  xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet 2> build/clang-tidy.log ||
+  { grep -v 'warnings generated' build/clang-tidy.log || true; exit 1; }

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what is missing, builds and runs all tests of the CPU target. Arguments go to ctest, e.g.
+#   scripts/test.sh -L unit        only what is labelled unit
+#   WEFT_PRESET=tsan scripts/test.sh    under a sanitizer (asan-ubsan, tsan)
+set -eu
+cd "$(dirname "$0")/.."
+
+preset=${WEFT_PRESET:-cpu-debug}
+scripts/install-deps.sh build test lint
+cmake --preset "$preset" > /dev/null
+cmake --build --preset "$preset"
+ctest --preset "$preset" -j "$(nproc)" "$@"

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Compiles every public header alone, with every compiler that users' programs may come with.
+
+Host compilers take it as C++17 and C++20. A compiler that is not installed is named as skipped,
+unless --require names it.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).parents[2]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+
+def host_compiler(name, std):
+    return [name, f"-std=c++{std}", *WARNINGS, "-Wconversion", "-Wno-sign-conversion", "-fsyntax-only", "-x", "c++"]
+
+
+def command(compiler, std, source, scratch, bitcode):
+    if compiler == "nvcc":
+        return ["nvcc", f"-std=c++{std}", "-arch=sm_90a", "-Werror", "all-warnings", "-ptx", "-x", "cu",
+                "-o", scratch, source]
+    if compiler == "hip":
+        return ["clang++-19", "-x", "hip", f"-std=c++{std}", "--offload-arch=gfx942", "--rocm-path=/usr",
+                f"--rocm-device-lib-path={bitcode}", "-mcode-object-version=5", *WARNINGS, "-fsyntax-only", source]
+    return host_compiler(compiler, std) + [source]
+
+
+def link_bitcode(folder):
+    """Debian's bitcode has no file for gfx942; the one of gfx940 serves."""
+    system = pathlib.Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
+    for path in system.glob("*.bc"):
+        os.symlink(path, pathlib.Path(folder, path.name))
+    os.symlink(system / "oclc_isa_version_940.bc", pathlib.Path(folder, "oclc_isa_version_942.bc"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder (for weft/version.hpp)")
+    parser.add_argument("--compilers", default="g++,clang++,nvcc,hip")
+    parser.add_argument("--require", default="", help="compilers that may not be skipped")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+
+    headers = sorted(p.relative_to(ROOT / "include").as_posix() for p in (ROOT / "include").rglob("*.hpp"))
+    binaries = {"hip": "clang++-19"}
+    jobs, failures = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        if shutil.which("clang++-19") and pathlib.Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode").exists():
+            os.mkdir(f"{folder}/bitcode")
+            link_bitcode(f"{folder}/bitcode")
+        else:
+            binaries["hip"] = "no-such-compiler"
+        for compiler in args.compilers.split(","):
+            if not shutil.which(binaries.get(compiler, compiler)):
+                if compiler in args.require.split(","):
+                    print(f"{compiler}: required, but not installed")
+                    failures += 1
+                else:
+                    print(f"{compiler}: skipped, not installed")
+                continue
+            # GPU compilers take seconds each: one standard for them, the older one.
+            for std in (17, 20) if compiler in ("g++", "clang++") else (17,):
+                for header in headers:
+                    jobs.append((compiler, std, header))
+
+        def compile_one(job):
+            compiler, std, header = job
+            name = f"{compiler}_{std}_{header.replace('/', '_')}"
+            source = pathlib.Path(folder, name + ".cu" if compiler == "nvcc" else name + ".cpp")
+            source.write_text(f"#include <{header}>\n#include <{header}>\n", encoding="utf-8")
+            line = command(compiler, std, str(source), f"{folder}/{name}.out", f"{folder}/bitcode")
+            line += [f"-I{ROOT}/include", f"-I{ROOT}/device", f"-I{args.build}/include"]
+            return job, subprocess.run(line, capture_output=True, text=True)
+
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for (compiler, std, header), result in pool.map(compile_one, jobs):
+                if result.returncode != 0:
+                    failures += 1
+                    print(f"{header}: not alone with {compiler} -std=c++{std}\n{result.stderr[:2000]}")
+    print(f"{len(jobs) - failures} passed, {failures} failed")
+    return 1 if failures or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Fails when an #include points against the arrows of the tree (docs/design/layers.md).
+
+    include <- device <- src <- bootstrap <- host      the library
+    include, device <- perftest, docs/tutorials        programs that may use the public API only
+    everything <- tests
+
+Also: no cycle between files, every quoted include exists and starts at the repository's root, and
+vendor headers stay in the folders that need them.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
+SUFFIXES = {".hpp", ".cpp", ".h", ".cu", ".cuh"}
+
+# What a file in a folder may include, by the first folder of the included file. "public" is
+# <weft/...> from include/, "bodies" is <weft/dev/...> from device/.
+LAYERS = {
+    "include": {"public"},
+    "device": {"public", "bodies"},
+    "src": {"public", "bodies", "src"},
+    "bootstrap": {"public", "bodies", "src", "bootstrap"},
+    "host": {"public", "bodies", "src", "bootstrap", "host"},
+    "perftest": {"public", "perftest"},
+    "docs": {"public"},
+    "tests": {"public", "bodies", "src", "bootstrap", "host", "perftest", "tests"},
+}
+
+# Inside host/: a folder may include its own level's folders and those of lower levels.
+HOST_LEVELS = {
+    "memory": 0,
+    "transport": 0,
+    "topology": 0,
+    "team": 0,
+    "proxy": 1,
+    "context": 1,
+    "collective": 2,
+    "runtime": 3,
+    "info": 4,
+}
+
+# The one exception: the umbrella header pulls the bodies in behind the contract.
+EXCEPTIONS = {("include/weft/device.hpp", "bodies")}
+
+VENDOR = {
+    re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp"],
+    re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
+    re.compile(r"^(infiniband|rdma)/"): ["host/transport/ib/"],
+    re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/"],
+    re.compile(r"^hwloc"): ["bootstrap/run/", "host/topology/", "host/info/"],
+}
+
+
+def sources(root):
+    for folder in LAYERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SUFFIXES and "build" not in path.parts:
+                yield path.relative_to(root).as_posix()
+
+
+def resolve(root, bracket, name):
+    """(kind, path of the included file or None) of one include."""
+    if name.startswith("weft/"):
+        if name == "weft/version.hpp":
+            return "public", None
+        if (root / "include" / name).exists():
+            return "public", f"include/{name}"
+        if (root / "device" / name).exists():
+            return "bodies", f"device/{name}"
+        return "missing", None
+    if bracket == '"':
+        if (root / name).exists():
+            return name.split("/")[0], name
+        return "missing", None
+    return "system", None
+
+
+def check_file(root, path, errors):
+    folder = path.split("/")[0]
+    text = (root / path).read_text(encoding="utf-8")
+    edges = []
+    for match in INCLUDE.finditer(text):
+        bracket, name = match.groups()
+        line = text.count("\n", 0, match.start()) + 1
+        kind, target = resolve(root, bracket, name)
+        where = f"{path}:{line}: #include {name}"
+        if kind == "missing":
+            errors.append(f"{where}: no such file from the repository's root")
+            continue
+        if kind == "system":
+            for pattern, homes in VENDOR.items():
+                if pattern.match(name) and not any(path.startswith(home) for home in homes):
+                    if folder != "tests":
+                        errors.append(f"{where}: a vendor header outside {', '.join(homes)}")
+            continue
+        if kind not in LAYERS[folder] and (path, kind) not in EXCEPTIONS:
+            errors.append(f"{where}: {folder}/ may not include {kind}")
+        if folder == "host" and kind == "host":
+            mine = HOST_LEVELS.get(path.split("/")[1])
+            theirs = HOST_LEVELS.get(target.split("/")[1])
+            if mine is None or theirs is None:
+                errors.append(f"{where}: a folder of host/ without a level in this script")
+            elif theirs > mine:
+                errors.append(f"{where}: host/{path.split('/')[1]} lies below host/{target.split('/')[1]}")
+        if target is not None:
+            edges.append(target)
+    return edges
+
+
+def find_cycle(graph):
+    state = {}
+    stack = []
+
+    def visit(node):
+        state[node] = 1
+        stack.append(node)
+        for target in graph.get(node, []):
+            if state.get(target) == 1:
+                return stack[stack.index(target):] + [target]
+            if target not in state:
+                cycle = visit(target)
+                if cycle:
+                    return cycle
+        stack.pop()
+        state[node] = 2
+        return None
+
+    for node in graph:
+        if node not in state:
+            cycle = visit(node)
+            if cycle:
+                return cycle
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", default=pathlib.Path(__file__).parents[2], type=pathlib.Path)
+    root = parser.parse_args().root
+    sys.setrecursionlimit(10000)
+    errors = []
+    graph = {path: check_file(root, path, errors) for path in sources(root)}
+    cycle = find_cycle(graph)
+    if cycle:
+        errors.append("include cycle: " + " -> ".join(cycle))
+    for error in errors:
+        print(error)
+    print(f"{len(graph)} files, {len(errors)} errors")
+    return 1 if errors or not graph else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,10 +19,14 @@ struct RingView {
   Op* slots = nullptr;
   std::uint64_t capacity = 0;            // a power of two
   std::uint64_t* head = nullptr;         // next free ticket; taken by kernels
-  std::uint64_t* consumed = nullptr;     // records the proxy has taken out: credit for producers
+  std::uint64_t* consumed = nullptr;     // records handed to a transport: credit for producers, and,
+                                         // without kOpSourceStays, their sources may be reused
   std::uint64_t* completed = nullptr;    // records that are complete at their target, in order
+  std::uint64_t* wanted = nullptr;       // raised (max) by who waits until completed reaches it: a
+                                         // transport that holds ops back must let these go
   std::uint64_t* results = nullptr;      // results[slot]: what a fetching record brought back
-  std::uint32_t* results_busy = nullptr; // results_busy[slot]: 1 until the asker has read it
+  std::uint32_t* results_busy = nullptr; // results_busy[slot]: set to 1 by the proxy with the
+                                         // record, cleared by the asker once it has read
 };
 
 // What the first failing thread of a kernel leaves behind; the proxy prints it. `claimed` is taken

@@ -1,0 +1,62 @@
+// LaneQueue: one lane of every transport, seen as one queue. A Context has one for its host calls,
+// the proxy one for each device ring.
+//
+// post, flush and take_error: by the lane's owner, one thread at a time. progress: by any thread
+// (the proxy drives the lanes of transports that do not move by themselves).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <weft/status.hpp>
+
+#include "host/transport/routes.hpp"
+
+namespace weft {
+
+class LaneQueue {
+ public:
+  // Names one posted op: complete once its transport has completed `count` ops of the lane.
+  struct Ticket {
+    std::uint32_t transport = 0;
+    std::uint64_t count = 0;
+  };
+
+  LaneQueue(const Routes& routes, Lane lane);
+
+  // kBusy: nothing was taken; progress() and again. Any other error: refused for good, not taken.
+  // A kFence to kAllPes goes to every transport.
+  Status post(const Op& op, Ticket* ticket = nullptr);
+  // Moves what is outstanding. A failure is kept for take_error().
+  void progress();
+  // Somebody waits for everything posted so far. Does not wait.
+  void flush();
+
+  bool done(Ticket ticket) const;
+  bool all_done() const;        // everything posted is complete
+  bool all_done(int pe) const;  // at least everything posted to `pe` is complete
+  std::uint64_t outstanding() const;
+  // True if something is outstanding that moves only by progress().
+  bool needs_progress() const;
+
+  // The first failure since the last call; quiet() returns it.
+  Status take_error();
+  Lane lane() const { return lane_; }
+
+ private:
+  bool done_up_to(std::size_t transport) const;
+  void keep(Status status);
+  Status post_fence_to_all(const Op& op, Ticket* ticket);
+
+  const Routes& routes_;
+  Lane lane_;
+  std::vector<std::atomic<std::uint64_t>> posted_;  // per transport; written by the owner
+  std::size_t fenced_ = 0;  // transports that a fence to all, interrupted by kBusy, has reached
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  Status error_;  // guarded by mutex_
+};
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+// Routes: how each PE is reached. Made once by the runtime; Context and Proxy look here on every
+// operation: load and store through `peer[pe]` if it is not null, else an Op to `transport(pe)`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <weft/status.hpp>
+
+#include "bootstrap/bootstrap.hpp"
+#include "host/transport/transport.hpp"
+
+namespace weft {
+
+struct Routes {
+  std::vector<std::byte*> peer;     // where pe's heap offset 0 is mapped; null: use the transport.
+                                    // Never resized: kernels see this very array.
+  std::vector<std::uint32_t> via;   // index into `transports`
+  std::vector<std::string> reason;  // why this transport, for people
+  std::vector<std::unique_ptr<Transport>> transports;  // in order of preference
+
+  int npes() const { return static_cast<int>(via.size()); }
+  Transport& transport(int pe) const { return *transports[via[static_cast<std::size_t>(pe)]]; }
+};
+
+// Collective: one exchange of addresses for all transports, then one transport is picked for every
+// PE. Fails, here and with the same code on the other PEs, if any PE is out of reach.
+Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports,
+                              Bootstrap& bootstrap);
+
+// Collective, once per chunk of the heap and in the same order on all PEs: expose mine, exchange,
+// attach everybody's. Fills routes.peer. A chunk that fails on one PE fails on all.
+Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
+                    const Memory& chunk);
+
+}  // namespace weft

@@ -1,0 +1,126 @@
+// A team's block: the words and the scratch that its collectives use, one in every PE's heap.
+// TeamBlocks (dev/state.hpp) says where block `team.id` lies; this header says what is inside.
+//
+//   header      seq, synced, epoch, broken: written by the owner of the heap only
+//   sync words  [kSyncParities][rounds], each alone on a cache line; peers set them
+//   list        one int32 per rank: the members of a list team (Team::list points here)
+//   work        two buffers of kWorkBytes, used by the owner only
+//   slots       [kGenerations][rank]: 16 bytes of words, then payload; rank's PE writes it
+//
+// Blocks start out zeroed. When an id is used again, every member of the new team calls
+// reset_team_block() on its own block, then all members synchronise (over the parent), then the
+// team is used. What is in a block of a team that nobody is a member of does not matter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/dev/state.hpp>
+#include <weft/target.hpp>
+
+namespace weft {
+
+inline constexpr std::size_t kCacheLine = 64;
+inline constexpr int kSyncParities = 2;
+inline constexpr int kGenerations = 4;          // exchanges whose slots can be in use at once
+inline constexpr std::size_t kSlotHeader = 16;  // the arrival word; keeps payload 16-aligned
+inline constexpr std::size_t kWorkBytes = 4096;
+inline constexpr std::size_t kScratchBytes = 32768;  // all slots of a team, while npes allows it
+
+struct TeamHeader {
+  std::uint64_t seq = 0;     // exchanges that this PE has begun
+  std::uint64_t synced = 0;  // every member has finished exchanges 1..synced
+  std::uint64_t epoch = 0;   // syncs that this PE has begun
+  std::uint64_t broken = 0;  // not 0: a wait failed, members are out of step
+};
+
+// ceil(log2(n)): rounds, and messages, of a dissemination barrier of n members.
+WEFT_HOST_DEVICE constexpr int sync_rounds(int n) {
+  int rounds = 0;
+  while ((std::int64_t{1} << rounds) < n) ++rounds;
+  return rounds;
+}
+
+WEFT_HOST_DEVICE constexpr std::size_t round_to_line(std::size_t bytes) {
+  return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+// Bytes of one slot: the scratch shared out among the PEs, in whole cache lines, at least one.
+WEFT_HOST_DEVICE constexpr std::size_t team_slot_bytes(int npes) {
+  const std::size_t share = kScratchBytes / kGenerations / static_cast<std::size_t>(npes);
+  const std::size_t lines = share / kCacheLine;
+  const std::size_t most = kWorkBytes / kCacheLine;
+  return (lines < 1 ? 1 : lines > most ? most : lines) * kCacheLine;
+}
+
+// Offsets inside a block. Small enough to be made anew wherever it is needed.
+struct TeamLayout {
+  std::size_t list = 0;
+  std::size_t work = 0;
+  std::size_t slots = 0;
+  std::size_t bytes = 0;  // of the whole block
+  std::size_t slot_bytes = 0;
+  std::int32_t npes = 1;
+  std::int32_t rounds = 0;
+
+  WEFT_HOST_DEVICE constexpr std::size_t sync_word(std::uint64_t epoch, int round) const {
+    const auto parity = static_cast<std::size_t>(epoch % kSyncParities);
+    const auto line = parity * static_cast<std::size_t>(rounds) + static_cast<std::size_t>(round);
+    return kCacheLine * (1 + line);
+  }
+  WEFT_HOST_DEVICE constexpr std::size_t work_buffer(int index) const {
+    return work + static_cast<std::size_t>(index) * kWorkBytes;
+  }
+  // The slot that `rank` fills in exchange `seq`; its first word is the arrival word.
+  WEFT_HOST_DEVICE constexpr std::size_t slot(std::uint64_t seq, int rank) const {
+    const auto generation = static_cast<std::size_t>(seq % kGenerations);
+    const auto index = generation * static_cast<std::size_t>(npes) + static_cast<std::size_t>(rank);
+    return slots + index * slot_bytes;
+  }
+  WEFT_HOST_DEVICE constexpr std::size_t payload(std::uint64_t seq, int rank) const {
+    return slot(seq, rank) + kSlotHeader;
+  }
+  WEFT_HOST_DEVICE constexpr std::size_t payload_bytes() const { return slot_bytes - kSlotHeader; }
+};
+
+WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_bytes) {
+  const auto n = static_cast<std::size_t>(npes);
+  TeamLayout layout;
+  layout.npes = npes;
+  layout.slot_bytes = slot_bytes;
+  layout.rounds = sync_rounds(npes);
+  layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(layout.rounds));
+  layout.work = layout.list + round_to_line(n * sizeof(std::int32_t));
+  layout.slots = layout.work + 2 * kWorkBytes;
+  layout.bytes = layout.slots + kGenerations * n * slot_bytes;
+  return layout;
+}
+
+// What the runtime allocates (zeroed, `count * stride` bytes, aligned to kCacheLine) at `offset`.
+WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::uint64_t offset) {
+  TeamBlocks blocks;
+  blocks.offset = offset;
+  blocks.slot_bytes = static_cast<std::int32_t>(team_slot_bytes(npes));
+  blocks.stride = team_layout(npes, team_slot_bytes(npes)).bytes;
+  blocks.count = max_teams;
+  return blocks;
+}
+
+// Heap offset of the block of team `id`.
+WEFT_HOST_DEVICE constexpr std::uint64_t team_block_offset(const TeamBlocks& blocks, int id) {
+  return blocks.offset + static_cast<std::uint64_t>(id) * blocks.stride;
+}
+
+// Makes my block of a team ready for a new team of the same id: everything but list and buffers.
+WEFT_HOST_DEVICE void reset_team_block(std::byte* block, const TeamLayout& layout) {
+  *reinterpret_cast<TeamHeader*>(block) = TeamHeader{};
+  for (int line = 0; line < kSyncParities * layout.rounds; ++line)
+    *reinterpret_cast<std::uint64_t*>(block + kCacheLine * (1 + static_cast<std::size_t>(line))) =
+        0;
+  for (int generation = 0; generation < kGenerations; ++generation)
+    for (int rank = 0; rank < layout.npes; ++rank)
+      *reinterpret_cast<std::uint64_t*>(
+          block + layout.slot(static_cast<std::uint64_t>(generation), rank)) = 0;
+}
+
+}  // namespace weft

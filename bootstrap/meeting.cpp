@@ -1,0 +1,182 @@
+#include "bootstrap/meeting.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bootstrap/pe_list.hpp"
+
+namespace weft {
+namespace {
+
+Meeting::Time later(Meeting::Time now, double seconds) {
+  // Far deadlines saturate instead of wrapping round.
+  constexpr double kFar = 1e9;
+  const auto delay = std::chrono::duration<double>(std::min(seconds, kFar));
+  return now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay);
+}
+
+const char* have(const std::vector<int>& pes) { return pes.size() == 1 ? "has" : "have"; }
+
+}  // namespace
+
+const char* to_string(Meeting::Call call) {
+  switch (call) {
+    case Meeting::Call::kAllgather: return "allgather";
+    case Meeting::Call::kBarrier: return "barrier";
+    case Meeting::Call::kLeave: return "leave";
+  }
+  return "unknown call";
+}
+
+Meeting::Meeting(int npes, double timeout_s)
+    : seats_(static_cast<std::size_t>(npes)), timeout_s_(timeout_s), missing_(npes) {}
+
+Status Meeting::join(int pe, Member member, Time now) {
+  if (pe < 0 || pe >= npes()) {
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("PE {} is outside 0..{}: the job has {} PEs. Give each PE its "
+                                     "own number there (WEFT_PE)",
+                                     pe, npes() - 1, npes()));
+  }
+  Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (seat.state != State::kMissing) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("PE {} is taken: {} came first. Give each process its own WEFT_PE, and each "
+                    "job its own unique id",
+                    pe, name(pe)));
+  }
+  if (!failure_.is_ok()) return failure_;
+  seat.state = State::kHere;
+  seat.member = std::move(member);
+  if (missing_ == npes()) start_deadline_ = later(now, timeout_s_);
+  if (--missing_ == 0) start_deadline_ = Time::max();
+  return Status::ok();
+}
+
+void Meeting::enter(int pe, Call call, std::uint64_t sequence, Blob mine, Time now) {
+  if (!failure_.is_ok()) return;
+  Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (seat.state != State::kHere || seat.entered || sequence != completed_ + 1) {
+    return fail(Status::error(Code::kInternal,
+                              fmt::format("{} sent {} as its call {}, but the job is at call {}",
+                                          name(pe), to_string(call), sequence, completed_ + 1)));
+  }
+  if (entered_ > 0 && call != call_) {
+    const auto others = seats_where([](const Seat& s) { return s.entered; });
+    return fail(Status::error(
+        Code::kInvalidArgument,
+        fmt::format("collective calls come in a different order: call {} is {} on PE {} but {} on "
+                    "{}. Every PE must make the same collective calls in the same order",
+                    sequence, to_string(call), pe, to_string(call_), name_pes(others))));
+  }
+  if (entered_ == 0) open_call(call, now);
+  seat.entered = true;
+  seat.mine = std::move(mine);
+  if (++entered_ == npes()) return complete_call();
+  check_gone();
+}
+
+void Meeting::open_call(Call call, Time now) {
+  call_ = call;
+  call_deadline_ = later(now, timeout_s_);
+}
+
+void Meeting::complete_call() {
+  auto all = std::make_shared<std::vector<Blob>>();
+  all->reserve(seats_.size());
+  for (Seat& seat : seats_) {
+    all->push_back(std::exchange(seat.mine, {}));
+    seat.entered = false;
+  }
+  gathered_ = std::move(all);
+  entered_ = 0;
+  call_deadline_ = Time::max();
+  ++completed_;
+}
+
+void Meeting::leave(int pe) {
+  Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (seat.state != State::kHere) return;
+  seat.state = State::kLeft;
+  ++left_;
+  check_gone();
+}
+
+// An open call cannot end once a PE has left before it.
+void Meeting::check_gone() {
+  if (entered_ == 0 || left_ == 0 || !failure_.is_ok()) return;
+  const auto gone = seats_where([](const Seat& s) { return s.state == State::kLeft; });
+  const auto waiting = seats_where([](const Seat& s) { return s.entered; });
+  fail(Status::error(
+      Code::kPeerLost,
+      fmt::format("{} {} left the job while {} {} in {} (call {}). A PE leaves when its runtime is "
+                  "destroyed or could not be made; look at what it printed",
+                  name_pes(gone), have(gone), name_pes(waiting),
+                  waiting.size() == 1 ? "waits" : "wait", to_string(call_), completed_ + 1)));
+}
+
+void Meeting::lose(int pe, std::string_view how) {
+  Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (seat.state != State::kHere) return;
+  const std::string who = name(pe);
+  seat.state = State::kLost;
+  fail(Status::error(Code::kPeerLost,
+                     fmt::format("{} is lost: {}. Look at what it printed last", who, how)));
+}
+
+void Meeting::abort(int pe, int code, std::string_view why) {
+  fail(Status::error(Code::kAborted,
+                     fmt::format("{} aborted the job with code {}: {}", name(pe), code, why)));
+}
+
+void Meeting::fail(Status failure) {
+  if (!failure_.is_ok()) return;
+  failure_ = std::move(failure);
+  start_deadline_ = call_deadline_ = Time::max();
+}
+
+Meeting::Time Meeting::deadline() const { return std::min(start_deadline_, call_deadline_); }
+
+void Meeting::expire(Time now) {
+  if (now < deadline()) return;
+  if (now >= start_deadline_) {
+    const auto missing = seats_where([](const Seat& s) { return s.state == State::kMissing; });
+    return fail(Status::error(
+        Code::kTimeout,
+        fmt::format("{} of {} {} not come within {:g} s. Look at what became of them, or raise "
+                    "WEFT_START_TIMEOUT",
+                    name_pes(missing), npes(), have(missing), timeout_s_)));
+  }
+  const auto late = seats_where([](const Seat& s) { return !s.entered; });
+  fail(Status::error(Code::kTimeout,
+                     fmt::format("{} of {} {} not come to {} (call {}) within {:g} s. Look at what "
+                                 "they do, or raise WEFT_START_TIMEOUT",
+                                 name_pes(late), npes(), have(late), to_string(call_),
+                                 completed_ + 1, timeout_s_)));
+}
+
+Status Meeting::leave_timeout() const {
+  const auto staying = seats_where([](const Seat& s) { return s.state == State::kHere; });
+  return Status::error(Code::kTimeout,
+                       fmt::format("{} of {} {} not left the job within {:g} s; not waiting longer",
+                                   name_pes(staying), npes(), have(staying), timeout_s_));
+}
+
+std::string Meeting::name(int pe) const {
+  const Member& member = seats_[static_cast<std::size_t>(pe)].member;
+  if (member.pid == 0) return fmt::format("PE {}", pe);
+  return fmt::format("PE {} (pid {} on {})", pe, member.pid, member.host);
+}
+
+std::vector<int> Meeting::seats_where(bool (*wanted)(const Seat&)) const {
+  std::vector<int> pes;
+  for (int pe = 0; pe < npes(); ++pe) {
+    if (wanted(seats_[static_cast<std::size_t>(pe)])) pes.push_back(pe);
+  }
+  return pes;
+}
+
+}  // namespace weft

@@ -1,0 +1,94 @@
+// The rules of a meeting of PEs: who is here, which collective call is open, what ended the job.
+//
+// Pure state: no threads, no sockets, no clock. The local bootstrap holds one under a mutex, the
+// rendezvous server of the tcp bootstrap holds one in its poll loop; so both speak with one voice.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/status.hpp>
+
+#include "bootstrap/bootstrap.hpp"
+
+namespace weft {
+
+class Meeting {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Blobs = std::shared_ptr<const std::vector<Blob>>;
+
+  enum class Call : std::uint8_t { kAllgather = 1, kBarrier = 2, kLeave = 3 };
+
+  struct Member {
+    std::int64_t pid = 0;
+    std::string host;
+  };
+
+  // `timeout_s`: how long a PE may wait for the others, from the first one that waits.
+  Meeting(int npes, double timeout_s);
+
+  // A refusal (pe out of range, or there already) concerns only the caller.
+  Status join(int pe, Member member, Time now);
+  // `sequence` is the PE's own count of its calls, from 1. A call that does not fit fails the job.
+  void enter(int pe, Call call, std::uint64_t sequence, Blob mine, Time now);
+  // From here on the PE may go away. Others that need it again are told that it has left.
+  void leave(int pe);
+  void lose(int pe, std::string_view how);
+  void abort(int pe, int code, std::string_view why);
+  // Ends the job for a reason that no PE gave (the launcher's, for one).
+  void fail(Status failure);
+
+  // When expire() has something to do; Time::max() if nobody waits.
+  Time deadline() const;
+  void expire(Time now);
+
+  int npes() const { return static_cast<int>(seats_.size()); }
+  // The first thing that ended the job; ok while it lives.
+  const Status& failure() const { return failure_; }
+  bool everybody_here() const { return missing_ == 0; }
+  bool everybody_left() const { return left_ == npes(); }
+  // Collective calls completed, and what the last one gathered.
+  std::uint64_t completed() const { return completed_; }
+  const Blobs& gathered() const { return gathered_; }
+  // "PE 2 (pid 71 on host a)".
+  std::string name(int pe) const;
+  bool has_left(int pe) const { return seats_[static_cast<std::size_t>(pe)].state == State::kLeft; }
+  bool is_here(int pe) const { return seats_[static_cast<std::size_t>(pe)].state == State::kHere; }
+  // What a PE that waits in leave() is told when its patience ends.
+  Status leave_timeout() const;
+
+ private:
+  enum class State : std::uint8_t { kMissing, kHere, kLeft, kLost };
+  struct Seat {
+    State state = State::kMissing;
+    bool entered = false;  // in the open call
+    Member member;
+    Blob mine;
+  };
+
+  std::vector<int> seats_where(bool (*wanted)(const Seat&)) const;
+  void open_call(Call call, Time now);
+  void complete_call();
+  void check_gone();
+
+  std::vector<Seat> seats_;
+  const double timeout_s_;
+  int missing_;
+  int left_ = 0;
+  Time start_deadline_ = Time::max();
+  Time call_deadline_ = Time::max();
+  int entered_ = 0;
+  Call call_ = Call::kBarrier;  // the open call, while entered_ > 0
+  std::uint64_t completed_ = 0;
+  Blobs gathered_;
+  Status failure_;
+};
+
+const char* to_string(Meeting::Call call);
+
+}  // namespace weft

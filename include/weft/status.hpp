@@ -23,7 +23,7 @@ enum class Code : unsigned char {
   kNotSymmetric,  // an address that is not in the symmetric heap, or differs between PEs
   kUnsupported,   // this build, machine or transport cannot do it
   // The operation failed; the context goes on.
-  kBusy,         // try again after progress; the only code that a caller is expected to handle
+  kBusy,  // try again after progress; the only code that a caller is expected to handle
   kOutOfMemory,
   kTimeout,
   kIo,
@@ -66,6 +66,7 @@ class [[nodiscard]] WEFT_API Status {
   void ignore() const noexcept {}
 
  private:
+  friend Status report(Status status);  // inside the library: logs a failure once
   struct Rep;
   explicit Status(Rep* rep) noexcept : rep_(rep) {}
   void release() noexcept;

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <string>
 
+#include "src/base/log.hpp"
+
 namespace weft {
 
 // Shared by copies; immortal ones (busy) are never counted.
@@ -10,6 +12,7 @@ struct Status::Rep {
   std::atomic<int> references{1};
   Code code = Code::kInternal;
   bool immortal = false;
+  std::atomic<bool> reported{false};
   std::string text;
   const char* file = "";
   int line = 0;
@@ -78,5 +81,24 @@ std::string Status::to_string() const {
   if (rep_->line > 0) out += " (" + std::string(name) + ":" + std::to_string(rep_->line) + ")";
   return out;
 }
+
+namespace {
+
+thread_local std::string last_error_text;
+
+}  // namespace
+
+// Busy is an answer, not a failure. A call may be built from others that report: the flag of the
+// shared Rep keeps the log to one line.
+Status report(Status status) {
+  if (status.is_ok() || status.is(Code::kBusy)) return status;
+  last_error_text = status.to_string();
+  if (!status.rep_->reported.exchange(true, std::memory_order_relaxed)) {
+    LOG(kError, "api", "{}", last_error_text);
+  }
+  return status;
+}
+
+const char* last_error() noexcept { return last_error_text.c_str(); }
 
 }  // namespace weft

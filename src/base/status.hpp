@@ -6,10 +6,9 @@
 #define WEFT_CONCAT_INNER(a, b) a##b
 #define WEFT_CONCAT(a, b) WEFT_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                               \
-  do {                                                            \
-    if (::weft::Status status_ = (expression); !status_.is_ok()) \
-      return status_;                                             \
+#define RETURN_IF_ERROR(expression)                                              \
+  do {                                                                           \
+    if (::weft::Status status_ = (expression); !status_.is_ok()) return status_; \
   } while (false)
 
 #define ASSIGN_OR_RETURN(target, expression) \

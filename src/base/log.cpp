@@ -1,0 +1,220 @@
+#include "src/base/log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "src/base/environment.hpp"
+#include "src/base/unique_fd.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::string_view, 5> kLevelNames = {"error", "warn", "info", "debug", "trace"};
+
+struct Levels {
+  LogLevel base = LogLevel::kWarn;
+  std::vector<std::pair<std::string, LogLevel>> subsystems;
+
+  LogLevel of(std::string_view subsystem) const {
+    for (const auto& [name, level] : subsystems) {
+      if (name == subsystem) return level;
+    }
+    return base;
+  }
+  LogLevel highest() const {
+    LogLevel level = base;
+    for (const auto& pair : subsystems) level = std::max(level, pair.second);
+    return level;
+  }
+};
+
+std::optional<LogLevel> level_of(std::string_view name) {
+  for (std::size_t i = 0; i < kLevelNames.size(); ++i) {
+    if (kLevelNames[i] == name) return static_cast<LogLevel>(i);
+  }
+  return std::nullopt;
+}
+
+Result<Levels> parse_levels(std::string_view text) {
+  Levels levels;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const std::size_t colon = item.find(':');
+    const bool names_subsystem = colon != std::string_view::npos;
+    const std::optional<LogLevel> level = level_of(names_subsystem ? item.substr(colon + 1) : item);
+    if (!level || colon == 0) {
+      return Status::error(
+          Code::kInvalidArgument,
+          fmt::format("'{}' is no log level; accepted is a level (error, warn, info, debug, "
+                      "trace), then subsystem:level pairs, as in info,transport:debug",
+                      item));
+    }
+    if (names_subsystem) {
+      // The last word on a subsystem counts.
+      std::erase_if(levels.subsystems,
+                    [&](const auto& pair) { return pair.first == item.substr(0, colon); });
+      levels.subsystems.emplace_back(item.substr(0, colon), *level);
+    } else {
+      levels.base = *level;
+    }
+  }
+  return levels;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+// %h host, %p process, %e PE ("none" on a thread of no PE), %% a percent sign.
+std::string expand(std::string_view pattern, int pe) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (pattern[i] != '%' || std::string_view("hpe%").find(next) == std::string_view::npos ||
+        next == '\0') {
+      out += pattern[i];
+      continue;
+    }
+    ++i;
+    if (next == 'h') out += host_name();
+    if (next == 'p') out += std::to_string(::getpid());
+    if (next == 'e') out += pe < 0 ? "none" : std::to_string(pe);
+    if (next == '%') out += '%';
+  }
+  return out;
+}
+
+void write_all(int fd, std::string_view line) noexcept {
+  while (!line.empty()) {
+    const ssize_t written = ::write(fd, line.data(), line.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nowhere left to complain
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Where lines go: standard error, or the files that a pattern with %e makes, one per PE.
+class Sink {
+ public:
+  explicit Sink(std::string_view pattern = "") : pattern_(pattern) {}
+
+  Status open(int pe) {
+    std::string path = expand(pattern_, pe);
+    if (path.empty() || files_.contains(path)) return Status::ok();
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!fd) {
+      return Status::error(Code::kIo,
+                           fmt::format("WEFT_LOG_FILE: cannot open '{}' for writing: {}; name a "
+                                       "file in a folder that exists and may be written",
+                                       path, std::strerror(errno)));
+    }
+    files_.emplace(std::move(path), std::move(fd));
+    return Status::ok();
+  }
+
+  void write(int pe, std::string_view line) {
+    if (Status opened = open(pe); !opened.is_ok()) {
+      write_all(STDERR_FILENO, "weft warn log: " + opened.to_string() + "\n");
+      pattern_.clear();  // said once; from now on standard error
+    }
+    const auto file = files_.find(expand(pattern_, pe));
+    write_all(file == files_.end() ? STDERR_FILENO : file->second.get(), line);
+  }
+
+ private:
+  std::string pattern_;
+  std::map<std::string, UniqueFd> files_;
+};
+
+// One per process. Never destroyed: threads may still log while the process ends.
+class Log {
+ public:
+  static Log& instance() {
+    static Log* const log = new Log;
+    return *log;
+  }
+
+  Status configure(std::string_view text, std::string_view file) {
+    ASSIGN_OR_RETURN(Levels levels, parse_levels(text));
+    Sink sink(file);
+    RETURN_IF_ERROR(sink.open(log_pe()));
+    const std::lock_guard lock(mutex_);
+    use(std::move(levels), std::move(sink));
+    return Status::ok();
+  }
+
+  bool enabled(LogLevel level, std::string_view subsystem) {
+    const int highest = highest_.load(std::memory_order_relaxed);  // a hint; the mutex decides
+    if (highest != kUnset && static_cast<int>(level) > highest) return false;
+    const std::lock_guard lock(mutex_);
+    if (highest_.load(std::memory_order_relaxed) == kUnset) read_environment();
+    return level <= levels_.of(subsystem);
+  }
+
+  void write(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    sink_.write(log_pe(), line);
+  }
+
+ private:
+  static constexpr int kUnset = -1;
+
+  void use(Levels levels, Sink sink) {
+    levels_ = std::move(levels);
+    sink_ = std::move(sink);
+    highest_.store(static_cast<int>(levels_.highest()), std::memory_order_relaxed);
+  }
+
+  // Wrong text must not silence the log: it is said and the default holds.
+  void read_environment() {
+    Result<Levels> levels = parse_levels(environment_value("WEFT_LOG").value_or(""));
+    use(levels.value_or(Levels{}), Sink(environment_value("WEFT_LOG_FILE").value_or("")));
+    if (!levels.is_ok()) {
+      sink_.write(log_pe(), fmt::format("weft warn log: WEFT_LOG: {}\n", levels.status().text()));
+    }
+  }
+
+  std::mutex mutex_;
+  std::atomic<int> highest_{kUnset};
+  Levels levels_;
+  Sink sink_;
+};
+
+thread_local int this_pe = -1;
+
+}  // namespace
+
+Status configure_log(std::string_view levels, std::string_view file) {
+  return Log::instance().configure(levels, file);
+}
+
+Status check_log_levels(std::string_view levels) { return parse_levels(levels).status(); }
+
+void set_log_pe(int pe) noexcept { this_pe = pe; }
+int log_pe() noexcept { return this_pe; }
+
+bool log_enabled(LogLevel level, std::string_view subsystem) noexcept {
+  return Log::instance().enabled(level, subsystem);
+}
+
+void log_line(LogLevel level, std::string_view subsystem, std::string_view text) noexcept {
+  const std::string who = this_pe < 0 ? "weft" : fmt::format("weft[{}]", this_pe);
+  const std::string_view name = kLevelNames[static_cast<std::size_t>(level)];
+  Log::instance().write(fmt::format("{} {} {}: {}\n", who, name, subsystem, text));
+}
+
+}  // namespace weft

@@ -32,12 +32,12 @@ struct Region {
 enum class Link : std::uint8_t { kSelf, kSharedMemory, kNvlink, kPcie, kNetwork };
 
 struct Caps {
-  bool maps = false;           // attach() may give an address for direct load and store
-  bool in_order = true;        // ops of a lane to one PE are delivered in the order posted
-  bool needs_progress = false; // nothing moves unless progress() is called
+  bool maps = false;            // attach() may give an address for direct load and store
+  bool in_order = true;         // ops of a lane to one PE are delivered in the order posted
+  bool needs_progress = false;  // nothing moves unless progress() is called
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; a larger one is cut by the context
   Link link = Link::kSelf;
-  float gbps = 0, usec = 0;    // rough, for topology's choice among several
+  float gbps = 0, usec = 0;  // rough, for topology's choice among several
 };
 
 struct Mapping {
@@ -60,9 +60,12 @@ class Transport {
   virtual Result<Blob> expose(const Region& region) = 0;
   virtual Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes,
                                  const Blob& exposed) = 0;
+  // Forgets a chunk that was attached but then refused by another PE.
+  virtual void detach(int pe, std::uint64_t offset) = 0;
 
-  // post never blocks: kBusy means progress(), then again. post and progress of one lane may come
-  // from two threads (its owner and the proxy); the transport serialises them.
+  // post never blocks: kBusy means progress(), then again; any other error means that the op was
+  // refused for good. Only ops that were taken (ok) count as posted. post and progress of one lane
+  // may come from two threads (its owner and the proxy); the transport serialises them.
   virtual Status post(Lane lane, const Op& op) = 0;
   virtual Status progress(Lane lane) = 0;
   // How many of the lane's posted ops are complete; they complete in order. A failed op counts as
@@ -89,5 +92,9 @@ struct TransportRow {
   std::unique_ptr<Transport> (*make)(const TransportEnv& env);
 };
 std::span<const TransportRow> transport_registry();
+
+// Those of options.transports, in that order, each inside a fault injector if options.fault is
+// set. An unknown name is an error that lists the known ones.
+Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env);
 
 }  // namespace weft

@@ -1,0 +1,38 @@
+#include "host/topology/facts.hpp"
+
+#include <fmt/format.h>
+
+namespace weft {
+
+bool same_host(const Facts& a, const Facts& b) { return a.boot() == b.boot() && !a.boot().empty(); }
+
+bool same_process(const Facts& a, const Facts& b) {
+  return same_host(a, b) && a.process == b.process;
+}
+
+std::string why_not_mapped(const Facts& mine, const Facts& theirs) {
+  if (same_process(mine, theirs)) return "";
+  if (!same_host(mine, theirs)) {
+    if (mine.boot().empty() || theirs.boot().empty())
+      return fmt::format(
+          "cannot tell whether {} and {} are one host, since /proc/sys/kernel/random/boot_id is "
+          "not readable; mount /proc",
+          mine.host_name(), theirs.host_name());
+    return fmt::format(
+        "it runs on another host, {} (boot {}); mine is {} (boot {}); memory is mapped within one "
+        "host only",
+        theirs.host_name(), theirs.boot(), mine.host_name(), mine.boot());
+  }
+  if (mine.netns != theirs.netns)
+    return fmt::format(
+        "it runs in another network namespace (net:[{}], mine is net:[{}]), so its socket for "
+        "handing out memory is out of reach; start the containers with one network (such as "
+        "--network=host)",
+        theirs.netns, mine.netns);
+  if (mine.uid != theirs.uid)
+    return fmt::format("it runs as user {}, I run as user {}; start all PEs as one user",
+                       theirs.uid, mine.uid);
+  return "";
+}
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+// Facts about the place a PE runs in. Plain data: PEs exchange them as bytes, tests record them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <weft/status.hpp>
+
+#include "src/platform/platform.hpp"
+
+namespace weft {
+
+struct Facts {
+  char host[64] = {};       // name, for people
+  char boot_id[40] = {};    // same kernel, same boot: tells hosts apart where names lie
+  Uuid process = {};        // random, one per process
+  std::uint64_t netns = 0;  // network namespace: abstract sockets live in one
+  std::uint32_t uid = 0;
+  std::int32_t pid = 0;         // in its own pid namespace, for people
+  std::int32_t numa_node = -1;  // of the thread that asked; -1: not known
+  std::int32_t cores = 0;       // that this process may run on
+
+  std::string_view host_name() const { return host; }
+  std::string_view boot() const { return boot_id; }
+};
+
+bool same_host(const Facts& a, const Facts& b);
+bool same_process(const Facts& a, const Facts& b);
+
+// Why memory of `theirs` cannot be mapped by `mine`, and how to mend it; "" if it can. Pure.
+std::string why_not_mapped(const Facts& mine, const Facts& theirs);
+
+// Looks around. Linux.
+Result<Facts> discover();
+
+}  // namespace weft

@@ -1,0 +1,104 @@
+#include "host/transport/lane_queue.hpp"
+
+#include <fmt/format.h>
+
+#include "src/base/status.hpp"
+
+namespace weft {
+
+LaneQueue::LaneQueue(const Routes& routes, Lane lane)
+    : routes_(routes), lane_(lane), posted_(routes.transports.size()) {
+  // A lane may have been another queue's before.
+  for (std::size_t t = 0; t < posted_.size(); ++t)
+    posted_[t].store(routes_.transports[t]->completed(lane), std::memory_order_relaxed);
+}
+
+Status LaneQueue::post(const Op& op, Ticket* ticket) {
+  if (op.kind == OpKind::kFence && op.pe == kAllPes) return post_fence_to_all(op, ticket);
+  if (op.pe >= routes_.via.size())
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("PE {} does not exist: this job has PEs 0 to {}", op.pe, routes_.npes() - 1));
+  const std::uint32_t t = routes_.via[op.pe];
+  RETURN_IF_ERROR(routes_.transports[t]->post(lane_, op));
+  const std::uint64_t count = posted_[t].load(std::memory_order_relaxed) + 1;
+  posted_[t].store(count, std::memory_order_relaxed);
+  if (ticket != nullptr) *ticket = {t, count};
+  return Status::ok();
+}
+
+Status LaneQueue::post_fence_to_all(const Op& op, Ticket* ticket) {
+  for (; fenced_ < posted_.size(); ++fenced_) {
+    Status status = routes_.transports[fenced_]->post(lane_, op);
+    if (status.is(Code::kBusy)) return status;
+    if (!status.is_ok()) {
+      fenced_ = 0;
+      return status;
+    }
+    const std::uint64_t count = posted_[fenced_].load(std::memory_order_relaxed) + 1;
+    posted_[fenced_].store(count, std::memory_order_relaxed);
+    if (ticket != nullptr) *ticket = {static_cast<std::uint32_t>(fenced_), count};
+  }
+  fenced_ = 0;
+  return Status::ok();
+}
+
+void LaneQueue::progress() {
+  for (const auto& transport : routes_.transports) keep(transport->progress(lane_));
+}
+
+void LaneQueue::flush() {
+  for (std::size_t t = 0; t < posted_.size(); ++t)
+    if (!done_up_to(t)) keep(routes_.transports[t]->flush(lane_));
+}
+
+bool LaneQueue::done(Ticket ticket) const {
+  return routes_.transports[ticket.transport]->completed(lane_) >= ticket.count;
+}
+
+bool LaneQueue::done_up_to(std::size_t transport) const {
+  const std::uint64_t posted = posted_[transport].load(std::memory_order_relaxed);
+  return routes_.transports[transport]->completed(lane_) >= posted;
+}
+
+bool LaneQueue::all_done() const {
+  for (std::size_t t = 0; t < posted_.size(); ++t)
+    if (!done_up_to(t)) return false;
+  return true;
+}
+
+bool LaneQueue::all_done(int pe) const {
+  return done_up_to(routes_.via[static_cast<std::size_t>(pe)]);
+}
+
+std::uint64_t LaneQueue::outstanding() const {
+  std::uint64_t sum = 0;
+  for (std::size_t t = 0; t < posted_.size(); ++t) {
+    const std::uint64_t completed = routes_.transports[t]->completed(lane_);
+    const std::uint64_t posted = posted_[t].load(std::memory_order_relaxed);
+    if (posted > completed) sum += posted - completed;
+  }
+  return sum;
+}
+
+bool LaneQueue::needs_progress() const {
+  for (std::size_t t = 0; t < posted_.size(); ++t)
+    if (routes_.transports[t]->caps().needs_progress && !done_up_to(t)) return true;
+  return false;
+}
+
+void LaneQueue::keep(Status status) {
+  if (status.is_ok() || status.is(Code::kBusy)) return;
+  std::lock_guard lock(mutex_);
+  if (error_.is_ok()) error_ = std::move(status);
+  failed_.store(true, std::memory_order_release);  // pairs with the acquire in take_error
+}
+
+Status LaneQueue::take_error() {
+  if (!failed_.load(std::memory_order_acquire)) return Status::ok();
+  std::lock_guard lock(mutex_);
+  failed_.store(false, std::memory_order_relaxed);
+  return std::exchange(error_, Status::ok());
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "host/transport/mapped.hpp"
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+MappedTransport::MappedTransport(const TransportEnv& env, const Caps& caps)
+    : env_(env), caps_(caps), windows_(static_cast<std::size_t>(env.npes)) {}
+
+void MappedTransport::map(int pe, std::byte* heap, std::uint64_t bytes) {
+  Window& window = windows_[static_cast<std::size_t>(pe)];
+  window.heap.store(heap, std::memory_order_relaxed);
+  window.bytes.store(bytes, std::memory_order_release);  // pairs with the acquire in post
+}
+
+std::byte* MappedTransport::base_of(int pe) const {
+  return windows_[static_cast<std::size_t>(pe)].heap.load(std::memory_order_relaxed);
+}
+
+Status MappedTransport::post(Lane lane, const Op& op) {
+  std::uint64_t bytes = 0;
+  const Window* window = nullptr;
+  if (op.pe < windows_.size()) {
+    window = &windows_[op.pe];
+    bytes = window->bytes.load(std::memory_order_acquire);  // pairs with the release in map
+  }
+  RETURN_IF_ERROR(check_op(op, env_.npes, bytes));
+  if (op.kind != OpKind::kFence) apply(op, window->heap.load(std::memory_order_relaxed));
+  // Release: who sees the count sees what the op wrote here. Pairs with the acquire in completed.
+  completed_[static_cast<std::size_t>(lane)].value.fetch_add(1, std::memory_order_release);
+  return Status::ok();
+}
+
+std::uint64_t MappedTransport::completed(Lane lane) const {
+  return completed_[static_cast<std::size_t>(lane)].value.load(std::memory_order_acquire);
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "host/transport/transport.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "host/transport/fault/fault.hpp"
+#include "host/transport/loopback/loopback.hpp"
+#include "host/transport/p2p/p2p.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array kRows = {
+    TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p},
+    TransportRow{"loopback", "this PE itself", make_loopback},
+};
+
+const TransportRow* find_row(std::string_view name) {
+  const auto* row = std::find_if(kRows.begin(), kRows.end(),
+                                 [&](const TransportRow& each) { return name == each.name; });
+  return row == kRows.end() ? nullptr : row;
+}
+
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> names(1);
+  for (const char c : list) {
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  }
+  return names;
+}
+
+Status bad_list(const Options& options, std::string_view why) {
+  std::string known;
+  for (const TransportRow& row : kRows) known += fmt::format("\n  {:<9} {}", row.name, row.help);
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("WEFT_TRANSPORTS={}: {}; name some of these, separated by "
+                                   "commas, the preferred first:{}",
+                                   options.transports, why, known));
+}
+
+}  // namespace
+
+std::span<const TransportRow> transport_registry() { return kRows; }
+
+Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
+  const Options& options = *env.options;
+  ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));
+  const std::vector<std::string> names = split_names(options.transports);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (const std::string& name : names) {
+    const TransportRow* row = find_row(name);
+    if (row == nullptr)
+      return bad_list(options, fmt::format("transport '{}' does not exist", name));
+    if (std::count(names.begin(), names.end(), name) > 1)
+      return bad_list(options, fmt::format("'{}' is there twice", name));
+    std::unique_ptr<Transport> transport = row->make(env);
+    if (!options.fault.empty()) transport = make_fault(std::move(transport), spec, env);
+    transports.push_back(std::move(transport));
+  }
+  return transports;
+}
+
+}  // namespace weft

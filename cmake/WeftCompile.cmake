@@ -26,6 +26,10 @@ if(WEFT_SANITIZE)
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
 endif()
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link -g)  # counts coverage; only fuzz_* link the driver
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # The objects of libweft: compiled once, linked into libweft and, with internals visible, into the
 # tests. The folders src, bootstrap and host add their sources.

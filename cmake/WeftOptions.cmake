@@ -6,6 +6,7 @@ option(WEFT_TUTORIALS "Build the tutorials" ${WEFT_TESTS})
 option(WEFT_DOCS "Build the documentation" OFF)
 option(WEFT_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address;undefined, or thread")
+option(WEFT_FUZZ "Drive the fuzz targets with libFuzzer (clang only) instead of replaying inputs" OFF)
 set(WEFT_CUDA OFF CACHE STRING "Compile device sources for CUDA too: ON or OFF")
 set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
 set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
@@ -14,4 +15,8 @@ set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON o
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+if(WEFT_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "WEFT_FUZZ needs clang's libFuzzer; configure with -DCMAKE_CXX_COMPILER=clang++, "
+                      "or use the preset fuzz")
 endif()

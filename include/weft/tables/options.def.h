@@ -2,7 +2,8 @@
 // variable, the line of `weft-info --options` and the row of docs/reference/options.md.
 //
 //   WEFT_OPTION(field, env, kind, default, low, high, group, help)
-//     kind: kBool, kInt, kBytes (takes k, m, g, t), kSeconds (takes ms, s, m, h), kText, kEnum
+//     kind: kBool, kInt, kBytes (takes k, m, g, t), kSeconds (takes ms, s, m, h), kText, kEnum,
+//           kLevels (of the log)
 //     low, high: range of a number; for kEnum `low` is the list "a|b|c" and `high` is unused
 //     group: start, heap, team, wait, log, device, proxy, transport, test
 WEFT_OPTION(bootstrap, "WEFT_BOOTSTRAP", kEnum, "auto", "auto|single|tcp", "", start,
@@ -35,7 +36,7 @@ WEFT_OPTION(wait_action, "WEFT_WAIT_ACTION", kEnum, "continue", "continue|abort"
             "After a wait's report: continue returns an error, abort ends the job.")
 WEFT_OPTION(check, "WEFT_CHECK", kBool, false, 0, 1, wait,
             "Check arguments: symmetric on all PEs, in range, not overlapping, not freed; remember who last wrote a signal.")
-WEFT_OPTION(log, "WEFT_LOG", kText, "warn", "", "", log,
+WEFT_OPTION(log, "WEFT_LOG", kLevels, "warn", "", "", log,
             "Level (error, warn, info, debug, trace), then subsystem:level pairs: info,transport:debug.")
 WEFT_OPTION(log_file, "WEFT_LOG_FILE", kText, "", "", "", log,
             "Where the log goes instead of standard error; %h is the host, %p the process, %e the PE.")
@@ -48,5 +49,5 @@ WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
 WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback", "", "", transport,
             "Transports in order of preference, comma-separated.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
-            "Wrap every transport in a fault injector: seed=1,late=1,drop=0,delay=0,duplicate=0,fail_after=0,kill_pe=-1.")
+            "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

@@ -21,9 +21,10 @@ inline std::uint64_t to_u64(Offset offset) { return static_cast<std::uint64_t>(o
 
 class Heap {
  public:
-  // Called with each new chunk, on every PE in the same order: expose, exchange, attach. A chunk
-  // that fails anywhere must fail everywhere (the exchange says so); it is then given back.
-  using Announce = std::function<Status(std::uint64_t offset, const Memory& chunk)>;
+  // Called for each new chunk, on every PE in the same order: expose, exchange, attach. A PE whose
+  // commit failed calls it, too, with that failure, since the others are on their way into the
+  // exchange: a chunk that fails anywhere must fail everywhere. It is then given back.
+  using Announce = std::function<Status(std::uint64_t offset, const Result<Memory>& chunk)>;
 
   static Result<std::unique_ptr<Heap>> create(Platform& platform, const Options& options);
   void on_growth(Announce announce) { announce_ = std::move(announce); }

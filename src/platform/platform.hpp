@@ -4,11 +4,10 @@
 // shared: another process opens the blob inside a range of its own.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -50,12 +49,13 @@ class Platform {
   virtual ~Platform() = default;
   virtual std::string_view name() const = 0;  // "cpu", "cuda", "hip"
 
-  // Smallest unit of commit; ranges and chunks are multiples of it.
+  // Smallest unit of commit: addresses and sizes of chunks are multiples of it.
   virtual std::size_t granularity() const = 0;
-  // Address space only: no memory, no access.
+  // Address space only: no memory, no access. Lives until the last chunk in it has gone, too.
   virtual Result<Memory> reserve(std::size_t bytes) = 0;
   // Memory behind `where`, a part of a reservation. Pages are taken when first touched, but a
   // chunk that this machine cannot hold is refused now, with what is there and what was asked.
+  // Zeroed. When the result goes away, `where` is bare address space again.
   virtual Result<Memory> commit(Range where, const MemoryHints& hints) = 0;
   // Bytes with which a process of this host can open a committed chunk.
   virtual Result<Blob> share(const Memory& chunk) = 0;
@@ -72,5 +72,11 @@ class Platform {
 
 // The CPU: memfd memory, blocks of host threads. One per process.
 Platform& cpu_platform();
+
+// 128 random bits, made once per process; another value in a forked child. Two PEs that have the
+// same are threads of one process and can use each other's addresses as they are.
+using Uuid = std::array<std::byte, 16>;
+Uuid process_uuid();
+Uuid random_uuid();
 
 }  // namespace weft

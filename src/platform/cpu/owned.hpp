@@ -1,0 +1,14 @@
+// What stands behind a Memory of the CPU platform: so that share() can tell a chunk from the rest.
+#pragma once
+
+namespace weft::cpu {
+
+class Owned {
+ public:
+  Owned() = default;
+  virtual ~Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+};
+
+}  // namespace weft::cpu

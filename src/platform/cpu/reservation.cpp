@@ -1,0 +1,135 @@
+#include "src/platform/cpu/reservation.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+#include "src/platform/cpu/placement.hpp"
+#include "src/platform/cpu/room.hpp"
+
+namespace weft::cpu {
+namespace {
+
+// Which reservations there are: a range from a caller is only ever mapped over one of ours.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::byte*, std::weak_ptr<Reservation>> by_base;
+};
+Registry& registry() {
+  static auto* const one = new Registry;  // outlives every static object that holds memory
+  return *one;
+}
+
+// mmap at an address that is a multiple of a huge page, so that the kernel can use such.
+std::byte* reserve_aligned(std::size_t bytes) {
+  void* const found = ::mmap(nullptr, bytes + kHugePage, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  auto* const start = static_cast<std::byte*>(found);
+  const std::size_t lead = -reinterpret_cast<std::uintptr_t>(start) % kHugePage;
+  if (lead != 0) ::munmap(start, lead);
+  if (lead != kHugePage) ::munmap(start + lead + bytes, kHugePage - lead);
+  return start + lead;
+}
+
+}  // namespace
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+Result<std::shared_ptr<Reservation>> Reservation::create(std::size_t bytes) {
+  if (bytes == 0 || bytes > SIZE_MAX / 2) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("cannot reserve {} bytes of address space", bytes));
+  }
+  bytes = (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+  std::byte* const base = reserve_aligned(bytes);
+  if (base == nullptr) {
+    return Status::error(
+        Code::kOutOfMemory,
+        fmt::format("the system refused {} of address space: {}. It is address space, not memory: "
+                    "raise its limit (ulimit -v) or lower WEFT_HEAP_SIZE",
+                    show_bytes(bytes), std::strerror(errno)));
+  }
+  auto reservation = std::make_shared<Reservation>(Range{base, bytes});
+  const std::lock_guard lock(registry().mutex);
+  registry().by_base[base] = reservation;
+  return reservation;
+}
+
+Result<std::shared_ptr<Reservation>> Reservation::containing(Range part) {
+  const auto address = reinterpret_cast<std::uintptr_t>(part.base);
+  if (part.bytes == 0 || address % page_bytes() != 0 || part.bytes % page_bytes() != 0) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{} bytes at {} are not whole pages of {} bytes", part.bytes,
+                                     fmt::ptr(part.base), page_bytes()));
+  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto found = all.by_base.upper_bound(part.base);
+  if (found != all.by_base.begin()) {
+    if (auto reservation = std::prev(found)->second.lock()) {
+      const Range range = reservation->range();
+      const auto offset = static_cast<std::size_t>(part.base - range.base);
+      if (offset < range.bytes && part.bytes <= range.bytes - offset) return reservation;
+    }
+  }
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{} bytes at {} do not lie in reserved address space",
+                                   part.bytes, fmt::ptr(part.base)));
+}
+
+Reservation::~Reservation() {
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    all.by_base.erase(range_.base);
+  }
+  ::munmap(range_.base, range_.bytes);
+}
+
+Status Reservation::map(Range part, int fd, std::size_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto after = mapped_.lower_bound(part.base + part.bytes);
+  if (after != mapped_.begin()) {
+    const auto& [base, bytes] = *std::prev(after);
+    if (base + bytes > part.base) {
+      return Status::error(Code::kInvalidArgument,
+                           fmt::format("{} bytes at {} overlap {} bytes at {} that have memory",
+                                       part.bytes, fmt::ptr(part.base), bytes, fmt::ptr(base)));
+    }
+  }
+  void* const got = ::mmap(part.base, part.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           fd, static_cast<off_t>(offset));
+  if (got == MAP_FAILED) {
+    return Status::error(
+        Code::kOutOfMemory,
+        fmt::format("the system refused to map {} at {}: {}. Limits that may be "
+                    "met: address space (ulimit -v), mappings per process "
+                    "(vm.max_map_count; a larger WEFT_HEAP_CHUNK needs fewer)",
+                    show_bytes(part.bytes), fmt::ptr(part.base), std::strerror(errno)));
+  }
+  mapped_.emplace(part.base, part.bytes);
+  return Status::ok();
+}
+
+void Reservation::unmap(Range part) {
+  const std::lock_guard lock(mutex_);
+  mapped_.erase(part.base);
+  void* const got = ::mmap(part.base, part.bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (got == MAP_FAILED) {
+    LOG(kWarn, "platform", "could not give back {} bytes at {}: {}", part.bytes,
+        fmt::ptr(part.base), std::strerror(errno));
+  }
+}
+
+}  // namespace weft::cpu

@@ -17,6 +17,7 @@ using kBytes = std::uint64_t;
 using kSeconds = double;
 using kText = std::string;
 using kEnum = std::string;
+using kLevels = std::string;  // as WEFT_LOG takes them
 }  // namespace option_kind
 
 struct Options {
@@ -26,11 +27,14 @@ struct Options {
 
   // Reads the WEFT_* variables. A value out of range, or of the wrong form, is an error that names
   // variable, value and what is accepted; an unknown WEFT_* name is warned about once, with the
-  // nearest known one.
+  // nearest known one. An empty value counts as not set.
   WEFT_API static Result<Options> from_environment();
 
   // Sets one option by its variable's name, with the same checks.
   WEFT_API Status set(const std::string& env, const std::string& value);
+
+  // The same checks for fields that a program has set directly.
+  WEFT_API Status verify() const;
 };
 
 }  // namespace weft

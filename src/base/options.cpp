@@ -1,0 +1,65 @@
+#include <weft/options.hpp>
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "src/base/environment.hpp"
+#include "src/base/log.hpp"
+#include "src/base/option_table.hpp"
+
+namespace weft {
+namespace {
+
+std::string likely(const std::string& name) {
+  const OptionRow* near = nearest_option(name);
+  if (near == nullptr) return "weft-info --options lists the known names";
+  return fmt::format("did you mean {}?", near->env);
+}
+
+void warn_unknown(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(name).second) return;
+  LOG(kWarn, "options", "{} is set in the environment but no option of that name exists; {}", name,
+      likely(name));
+}
+
+}  // namespace
+
+// All wrong variables are named at once, so that they can be mended at once.
+Result<Options> Options::from_environment() {
+  Options options;
+  std::string problems;
+  for (const auto& [name, value] : environment_with_prefix("WEFT_")) {
+    if (find_option(name) == nullptr) {
+      warn_unknown(name);
+    } else if (!value.empty()) {
+      const Status set = options.set(name, value);
+      if (!set.is_ok()) problems += (problems.empty() ? "" : "; ") + std::string(set.text());
+    }
+  }
+  if (!problems.empty()) return Status::error(Code::kInvalidArgument, problems);
+  return options;
+}
+
+Status Options::set(const std::string& env, const std::string& value) {
+  const OptionRow* row = find_option(env);
+  if (row == nullptr) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("no option is named {}; {}", env, likely(env)));
+  }
+  ASSIGN_OR_RETURN(OptionValue parsed, parse_option(*row, value));
+  row->put(*this, std::move(parsed));
+  return Status::ok();
+}
+
+Status Options::verify() const {
+  for (const OptionRow& row : option_table()) {
+    RETURN_IF_ERROR(parse_option(row, value_text(row.kind, row.get(*this))).status());
+  }
+  return Status::ok();
+}
+
+}  // namespace weft

@@ -1,0 +1,189 @@
+#include "src/base/log.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/base/scoped_env.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Log, LevelsByVolume) {
+  CapturedLog log("info");
+  LOG(kError, "heap", "one {}", 1);
+  LOG(kInfo, "heap", "two");
+  LOG(kDebug, "heap", "three");
+  EXPECT_EQ(log.text(), "weft error heap: one 1\nweft info heap: two\n");
+}
+
+TEST(Log, ASubsystemHasItsOwnLevelAndTheLastWordCounts) {
+  CapturedLog log("warn,heap:trace,net:error,heap:debug");
+  EXPECT_TRUE(log_enabled(LogLevel::kDebug, "heap"));
+  EXPECT_FALSE(log_enabled(LogLevel::kTrace, "heap"));
+  EXPECT_FALSE(log_enabled(LogLevel::kWarn, "net"));
+  EXPECT_TRUE(log_enabled(LogLevel::kWarn, "transport"));
+  EXPECT_FALSE(log_enabled(LogLevel::kInfo, "transport"));
+}
+
+TEST(Log, ArgumentsAreEvaluatedOnlyWhenWanted) {
+  CapturedLog log("warn");
+  int evaluated = 0;
+  LOG(kInfo, "heap", "{}", ++evaluated);
+  EXPECT_EQ(evaluated, 0);
+  LOG(kWarn, "heap", "{}", ++evaluated);
+  EXPECT_EQ(evaluated, 1);
+}
+
+TEST(Log, WrongLevelsAreRefusedAndChangeNothing) {
+  CapturedLog log("info");
+  for (const char* wrong : {"loud", "info:", "heap:loud", ":info", "info,,", "info,heap", "INFO"}) {
+    const Status status = configure_log(wrong, "");
+    EXPECT_TRUE(status.is(Code::kInvalidArgument)) << wrong;
+    EXPECT_THAT(std::string(status.text()), HasSubstr("error, warn, info, debug, trace"));
+  }
+  EXPECT_TRUE(log_enabled(LogLevel::kInfo, "heap"));
+  EXPECT_TRUE(check_log_levels("").is_ok());
+  EXPECT_TRUE(check_log_levels("heap:debug").is_ok());
+}
+
+TEST(Log, AThreadOfAPeSaysSo) {
+  CapturedLog log("warn");
+  std::thread([] {
+    set_log_pe(3);
+    LOG(kWarn, "transport", "slow");
+  }).join();
+  LOG(kWarn, "transport", "slow");
+  EXPECT_EQ(log.text(), "weft[3] warn transport: slow\nweft warn transport: slow\n");
+}
+
+TEST(Log, LinesOfThreadsNeverMix) {
+  CapturedLog log("info");
+  constexpr int kThreads = 8;
+  constexpr int kLines = 200;
+  const std::string body(300, 'x');
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      set_log_pe(i);
+      for (int line = 0; line < kLines; ++line) LOG(kInfo, "test", "{} {}", line, body);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::vector<int> next(kThreads, 0);
+  std::istringstream lines(log.text());
+  for (std::string line; std::getline(lines, line);) {
+    const int pe = line[5] - '0';
+    ASSERT_TRUE(pe >= 0 && pe < kThreads) << line;
+    ASSERT_EQ(line, fmt::format("weft[{}] info test: {} {}", pe, next[pe], body));
+    ++next[pe];
+  }
+  EXPECT_EQ(next, std::vector<int>(kThreads, kLines));
+}
+
+TEST(Log, FilePatternsNameHostProcessAndPe) {
+  const std::string folder = ::testing::TempDir() + "weft-log-" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(configure_log("warn", folder + "/%h-%p-%e-100%%.log").is_ok());
+  std::thread([] {
+    set_log_pe(7);
+    LOG(kWarn, "test", "of seven");
+  }).join();
+  LOG(kWarn, "test", "of nobody");
+  ASSERT_TRUE(configure_log("warn", "").is_ok());
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof(host) - 1), 0);
+  for (const auto& [pe, line] : {std::pair("7", "weft[7] warn test: of seven"),
+                                 std::pair("none", "weft warn test: of nobody")}) {
+    std::ifstream file(fmt::format("{}/{}-{}-{}-100%.log", folder, host, ::getpid(), pe));
+    std::string text;
+    EXPECT_TRUE(std::getline(file, text)) << pe;
+    EXPECT_EQ(text, line);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Log, AFileThatCannotBeOpenedIsNamed) {
+  const Status status = configure_log("warn", "/nowhere/at/all/x.log");
+  EXPECT_TRUE(status.is(Code::kIo));
+  EXPECT_THAT(std::string(status.text()), HasSubstr("'/nowhere/at/all/x.log'"));
+}
+
+// The environment is read by the first line of a process, so by a process of its own.
+std::string lines_of_a_fresh_process(const std::string& levels, const std::string& file) {
+  ScopedEnv env;
+  env.set("WEFT_LOG", levels);
+  env.set("WEFT_LOG_FILE", file);
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    ::execl("/proc/self/exe", "log_test", "--gtest_filter=LogProgram.*",
+            "--gtest_also_run_disabled_tests", static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  return text;
+}
+
+TEST(LogProgram, DISABLED_LogsTwoLines) {
+  LOG(kInfo, "test", "an info line");
+  LOG(kWarn, "test", "a warn line");
+}
+
+TEST(Log, TheFirstLineReadsTheEnvironment) {
+  EXPECT_EQ(lines_of_a_fresh_process("", ""), "weft warn test: a warn line\n");
+  EXPECT_EQ(lines_of_a_fresh_process("error,test:info", ""),
+            "weft info test: an info line\nweft warn test: a warn line\n");
+}
+
+TEST(Log, WrongEnvironmentIsSaidAndDoesNotSilence) {
+  const std::string levels = lines_of_a_fresh_process("loud", "");
+  EXPECT_THAT(levels, HasSubstr("weft warn log: WEFT_LOG: 'loud' is no log level"));
+  EXPECT_THAT(levels, HasSubstr("weft warn test: a warn line\n"));
+  const std::string file = lines_of_a_fresh_process("info", "/nowhere/x.log");
+  EXPECT_THAT(file, HasSubstr("cannot open '/nowhere/x.log'"));
+  EXPECT_THAT(file, HasSubstr("weft warn test: a warn line\n"));
+  EXPECT_EQ(file.find("cannot open"), file.rfind("cannot open")) << "said once";
+}
+
+TEST(Report, RemembersPerThreadAndLogsOnce) {
+  CapturedLog log("warn");
+  std::thread([] { EXPECT_STREQ(last_error(), ""); }).join();
+  const Status failed = Status::error(Code::kTimeout, "PE 5 is missing");
+  EXPECT_TRUE(report(report(failed)).is(Code::kTimeout));
+  EXPECT_EQ(std::string(last_error()), failed.to_string());
+  EXPECT_EQ(log.text(), "weft error api: " + failed.to_string() + "\n");
+  std::thread([] { EXPECT_STREQ(last_error(), ""); }).join();
+}
+
+TEST(Report, OkAndBusyAreNoFailures) {
+  CapturedLog log("trace");
+  const std::string before = last_error();
+  EXPECT_TRUE(report(Status::ok()).is_ok());
+  EXPECT_TRUE(report(Status::busy()).is(Code::kBusy));
+  EXPECT_EQ(last_error(), before);
+  EXPECT_EQ(log.text(), "");
+}
+
+}  // namespace
+}  // namespace weft

@@ -44,6 +44,9 @@ struct MemoryHints {
   bool numa_local = true;          // prefer the calling thread's NUMA node
 };
 
+// Every reservation begins at a multiple of this.
+inline constexpr std::size_t kReserveAlign = std::size_t{2} << 20;
+
 class Platform {
  public:
   virtual ~Platform() = default;

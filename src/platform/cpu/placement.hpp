@@ -8,6 +8,7 @@
 namespace weft::cpu {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+static_assert(kReserveAlign % kHugePage == 0, "a reservation begins on a huge page");
 
 // Asks for huge pages as `hints` say and the system allows. True when they were asked for; an error
 // only when they are needed.

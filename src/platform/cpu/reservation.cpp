@@ -10,7 +10,6 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cpu/placement.hpp"
 #include "src/platform/cpu/room.hpp"
 
 namespace weft::cpu {
@@ -26,15 +25,15 @@ Registry& registry() {
   return *one;
 }
 
-// mmap at an address that is a multiple of a huge page, so that the kernel can use such.
+// mmap at a multiple of kReserveAlign: a huge page, so that the kernel can use such.
 std::byte* reserve_aligned(std::size_t bytes) {
-  void* const found = ::mmap(nullptr, bytes + kHugePage, PROT_NONE,
+  void* const found = ::mmap(nullptr, bytes + kReserveAlign, PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) return nullptr;
   auto* const start = static_cast<std::byte*>(found);
-  const std::size_t lead = -reinterpret_cast<std::uintptr_t>(start) % kHugePage;
+  const std::size_t lead = -reinterpret_cast<std::uintptr_t>(start) % kReserveAlign;
   if (lead != 0) ::munmap(start, lead);
-  if (lead != kHugePage) ::munmap(start + lead + bytes, kHugePage - lead);
+  if (lead != kReserveAlign) ::munmap(start + lead + bytes, kReserveAlign - lead);
   return start + lead;
 }
 

@@ -1,0 +1,184 @@
+#include "host/memory/heap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "host/memory/poison.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+namespace {
+
+MemoryHints hints_of(const Options& options) {
+  MemoryHints hints;
+  hints.huge_pages_wanted = options.huge_pages != "off";
+  hints.huge_pages_needed = options.huge_pages == "on";
+  hints.numa_local = options.numa == "local";
+  return hints;
+}
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Heap>> Heap::create(Platform& platform, const Options& options) {
+  ASSIGN_OR_RETURN(Memory reservation,
+                   platform.reserve(round_up(options.heap_size, platform.granularity())));
+  return std::unique_ptr<Heap>(new Heap(platform, options, std::move(reservation)));
+}
+
+Heap::Heap(Platform& platform, const Options& options, Memory reservation)
+    : platform_(platform),
+      hints_(hints_of(options)),
+      chunk_bytes_(options.heap_chunk),
+      reservation_(std::move(reservation)),
+      range_(reservation_.range()) {}
+
+Heap::~Heap() { unpoison(range_.base, committed()); }
+
+Result<void*> Heap::allocate(std::size_t bytes, std::size_t align) {
+  if (align == 0) align = OffsetAllocator::kGranule;
+  if (!std::has_single_bit(align) || align > kMaxAlign) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("an alignment of {}: it must be a power of two and at most {}",
+                                     align, kMaxAlign));
+  }
+  if (bytes == 0) return nullptr;
+  const std::lock_guard in_order(order_);
+  const auto try_allocate = [&] {
+    const std::lock_guard lock(mutex_);
+    return allocator_.allocate(bytes, align);
+  };
+  auto offset = try_allocate();
+  if (!offset) {
+    RETURN_IF_ERROR(grow(bytes, align));
+    offset = try_allocate();
+  }
+  if (!offset) return Status::error(Code::kInternal, "the heap grew and still has no room");
+  std::byte* const memory = range_.base + *offset;
+  unpoison(memory, bytes);
+  const std::size_t rest = round_up(bytes, OffsetAllocator::kGranule) - bytes;
+  poison(memory + bytes, rest);
+  return memory;
+}
+
+// Only under order_, so nobody else changes the allocator meanwhile.
+Status Heap::grow(std::size_t bytes, std::size_t align) {
+  const std::size_t missing = allocator_.missing(bytes, align);
+  RETURN_IF_ERROR(check_can_hold(bytes, missing));
+  const std::size_t offset = committed();
+  const std::size_t room = range_.bytes - offset;
+  const std::size_t want = std::max(chunk_bytes_, missing);
+  const Range where{range_.base + offset,
+                    std::min(room, round_up(std::min(want, room), platform_.granularity()))};
+
+  Result<Memory> chunk = platform_.commit(where, hints_);
+  if (announce_) RETURN_IF_ERROR(announce_(offset, chunk));
+  if (!chunk.is_ok()) return chunk.status();
+
+  chunks_.push_back(std::move(chunk).value());
+  const std::lock_guard lock(mutex_);
+  allocator_.extend(where.bytes);
+  // relaxed: see try_offset().
+  committed_.store(offset + where.bytes, std::memory_order_relaxed);
+  return Status::ok();
+}
+
+Status Heap::check_can_hold(std::size_t bytes, std::size_t missing) const {
+  if (missing <= range_.bytes - committed()) return Status::ok();
+  return Status::error(
+      Code::kOutOfMemory,
+      fmt::format("the symmetric heap is full: {} bytes asked for; {} in use, {} committed, {} the "
+                  "largest free range, {} at most (WEFT_HEAP_SIZE). Free something, or set a "
+                  "larger WEFT_HEAP_SIZE (the same on every PE): it costs nothing until it is "
+                  "touched",
+                  bytes, in_use(), committed(), allocator_.largest_free(), range_.bytes));
+}
+
+Status Heap::free(void* memory) {
+  if (memory == nullptr) return Status::ok();
+  const std::lock_guard in_order(order_);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t offset = try_offset(memory, 0);
+  const auto bytes = offset == kNoOffset ? std::nullopt : allocator_.free(offset);
+  if (!bytes) return not_an_allocation(memory);
+  poison(range_.base + offset, *bytes);
+  return Status::ok();
+}
+
+Result<std::size_t> Heap::size_of(const void* memory) const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t offset = try_offset(memory, 0);
+  const auto bytes = offset == kNoOffset ? std::nullopt : allocator_.size_of(offset);
+  if (!bytes) return not_an_allocation(memory);
+  return *bytes;
+}
+
+// Says what `memory` is instead of the start of a live allocation.
+Status Heap::not_an_allocation(const void* memory) const {
+  const std::uint64_t offset = try_offset(memory, 0);
+  if (offset == kNoOffset) {
+    return Status::error(Code::kNotSymmetric,
+                         fmt::format("{} is not in the symmetric heap, which has {} bytes at {}",
+                                     memory, committed(), fmt::ptr(range_.base)));
+  }
+  if (const auto block = allocator_.find(offset, 1)) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("{} (heap offset {:#x}) lies {} bytes inside an allocation of {} bytes; give "
+                    "the address that allocate() returned, {}",
+                    memory, offset, offset - block->offset, block->bytes,
+                    fmt::ptr(range_.base + block->offset)));
+  }
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{} (heap offset {:#x}) is not allocated; was it freed before?", memory, offset));
+}
+
+Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
+  const std::uint64_t offset = try_offset(address, bytes);
+  if (offset != kNoOffset) return Offset{offset};
+  const std::uint64_t start = try_offset(address, 0);
+  if (address != nullptr && start != kNoOffset) {
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("{} bytes at {} (heap offset {:#x}) run past the end of the "
+                                     "symmetric heap, which has {} bytes at {}",
+                                     bytes, address, start, committed(), fmt::ptr(range_.base)));
+  }
+  return Status::error(Code::kNotSymmetric,
+                       fmt::format("{} bytes at {} are not in the symmetric heap, which has {} "
+                                   "bytes at {}; take memory from Runtime::allocate()",
+                                   bytes, address, committed(), fmt::ptr(range_.base)));
+}
+
+Status Heap::check_live(const void* address, std::size_t bytes) const {
+  ASSIGN_OR_RETURN(const Offset in_heap, offset_of(address, bytes));
+  const std::uint64_t offset = to_u64(in_heap);
+  const std::lock_guard lock(mutex_);
+  if (allocator_.find(offset, bytes)) return Status::ok();
+  const auto block = allocator_.at_or_before(offset);
+  if (block && offset - block->offset < block->bytes) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format(
+            "{} bytes at {} (heap offset {:#x}) run {} bytes past the end of the allocation "
+            "they start in, {} bytes at heap offset {:#x}",
+            bytes, address, offset, offset + bytes - block->offset - block->bytes, block->bytes,
+            block->offset));
+  }
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{} bytes at {} (heap offset {:#x}) are heap memory that is not "
+                                   "allocated; was it freed?",
+                                   bytes, address, offset));
+}
+
+std::size_t Heap::in_use() const {
+  const std::lock_guard lock(mutex_);
+  return allocator_.in_use();
+}
+
+}  // namespace weft

@@ -120,7 +120,7 @@ void Meeting::check_gone() {
 
 void Meeting::lose(int pe, std::string_view how) {
   Seat& seat = seats_[static_cast<std::size_t>(pe)];
-  if (seat.state != State::kHere) return;
+  if (seat.state == State::kLeft || seat.state == State::kLost) return;
   const std::string who = name(pe);
   seat.state = State::kLost;
   fail(Status::error(Code::kPeerLost,
@@ -128,6 +128,8 @@ void Meeting::lose(int pe, std::string_view how) {
 }
 
 void Meeting::abort(int pe, int code, std::string_view why) {
+  if (!failure_.is_ok()) return;
+  abort_code_ = code;
   fail(Status::error(Code::kAborted,
                      fmt::format("{} aborted the job with code {}: {}", name(pe), code, why)));
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ class Meeting {
   void enter(int pe, Call call, std::uint64_t sequence, Blob mine, Time now);
   // From here on the PE may go away. Others that need it again are told that it has left.
   void leave(int pe);
+  // A PE that went away without leaving, or that will never come.
   void lose(int pe, std::string_view how);
   void abort(int pe, int code, std::string_view why);
   // Ends the job for a reason that no PE gave (the launcher's, for one).
@@ -50,7 +52,10 @@ class Meeting {
   int npes() const { return static_cast<int>(seats_.size()); }
   // The first thing that ended the job; ok while it lives.
   const Status& failure() const { return failure_; }
+  // What abort() was given, if that ended the job.
+  std::optional<int> abort_code() const { return abort_code_; }
   bool everybody_here() const { return missing_ == 0; }
+  bool anybody_came() const { return missing_ < npes(); }
   bool everybody_left() const { return left_ == npes(); }
   // Collective calls completed, and what the last one gathered.
   std::uint64_t completed() const { return completed_; }
@@ -87,6 +92,7 @@ class Meeting {
   std::uint64_t completed_ = 0;
   Blobs gathered_;
   Status failure_;
+  std::optional<int> abort_code_;
 };
 
 const char* to_string(Meeting::Call call);

@@ -1,0 +1,411 @@
+#include "bootstrap/tcp/server.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+#include <weft/version.hpp>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft::tcp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostStrangers = 256;
+
+Meeting::Time after(Meeting::Time now, double seconds) {
+  return now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+int poll_timeout(Meeting::Time deadline) {
+  if (deadline == Meeting::Time::max()) return -1;
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+}
+
+void raise_signal(const UniqueFd& event) {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then it is raised already.
+  (void)!::write(event.get(), &one, sizeof one);
+}
+
+Result<UniqueFd> make_event() {
+  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) {
+    return Status::error(Code::kIo, fmt::format("eventfd: {}", net::errno_text(errno)));
+  }
+  return event;
+}
+
+// One connection per PE: the limit of open files must allow them.
+Status ensure_files(int npes) {
+  const rlim_t needed = static_cast<rlim_t>(npes) + kMostStrangers + 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return Status::ok();
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  if (limit.rlim_cur >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return Status::ok();
+  if (limit.rlim_cur > static_cast<rlim_t>(npes) + 64 && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    return Status::ok();
+  }
+  return Status::error(Code::kIo,
+                       fmt::format("{} PEs need as many open files in the process where they meet, "
+                                   "but its limit is {}. Raise it: ulimit -n {}",
+                                   npes, limit.rlim_max, needed));
+}
+
+Result<UniqueFd> listen_for(const Options& options) {
+  const int port = static_cast<int>(options.bind_port);
+  auto listener = net::listen_at(options.bind_address, port);
+  if (listener) return listener;
+  return Status::error(
+      listener.status().code(),
+      fmt::format("{}. {}", listener.status().text(),
+                  port != 0 ? "Choose another port with WEFT_BIND_PORT (0 takes a free one), or "
+                              "another address with WEFT_BIND_ADDRESS"
+                            : "WEFT_BIND_ADDRESS must be an address of this host"));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::start(int npes, const Options& options) {
+  if (npes < 1) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("a job of {} PEs: there must be at least one", npes));
+  }
+  RETURN_IF_ERROR(ensure_files(npes));
+  IdText id;
+  id.npes = npes;
+  ASSIGN_OR_RETURN(id.secret, random_secret());
+  ASSIGN_OR_RETURN(UniqueFd listener, listen_for(options));
+  ASSIGN_OR_RETURN(id.address, net::local_address(listener.get()));
+  // Everywhere is no address that another host could call.
+  if (id.address.host == "0.0.0.0" || id.address.host == "::") {
+    id.address.host = net::reachable_host();
+  }
+  ASSIGN_OR_RETURN(UniqueFd wake, make_event());
+  ASSIGN_OR_RETURN(UniqueFd failed, make_event());
+  return std::unique_ptr<Server>(new Server(std::move(id), std::move(listener), std::move(wake),
+                                            std::move(failed), options.start_timeout));
+}
+
+Server::Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, double timeout_s)
+    : id_(std::move(id)),
+      timeout_s_(timeout_s),
+      self_{::getpid(), net::host_name()},
+      listener_(std::move(listener)),
+      wake_(std::move(wake)),
+      failed_(std::move(failed)),
+      meeting_(std::make_unique<Meeting>(id_.npes, timeout_s)),
+      thread_([this] { run(); }) {}
+
+Server::~Server() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    closing_deadline_ = after(Clock::now(), timeout_s_);
+  }
+  raise_signal(wake_);
+  thread_.join();
+}
+
+Status Server::failure() const {
+  const std::lock_guard lock(mutex_);
+  return meeting_->failure();
+}
+
+std::optional<int> Server::abort_code() const {
+  const std::lock_guard lock(mutex_);
+  return meeting_->abort_code();
+}
+
+Status Server::ended(int pe, std::string_view how) {
+  Status failure;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool alone = !meeting_->anybody_came();
+    meeting_->lose(pe, how);
+    if (!alone) failure = meeting_->failure();
+  }
+  raise_signal(wake_);
+  return failure;
+}
+
+void Server::run() {
+  // Signals are for the threads of the program.
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+
+  std::vector<pollfd> polled;
+  std::unique_lock lock(mutex_);
+  while (!may_end(Clock::now())) {
+    const Time now = Clock::now();
+    polled.assign(
+        {{wake_.get(), POLLIN, 0}, {now < accept_again_ ? -1 : listener_.get(), POLLIN, 0}});
+    for (const Connection& connection : connections_) {
+      const short events = connection.channel.flushed() ? POLLIN : POLLIN | POLLOUT;
+      polled.push_back({connection.channel.fd(), events, 0});
+    }
+    const int timeout = poll_timeout(next_deadline());
+    lock.unlock();
+    (void)::poll(polled.data(), polled.size(), timeout);  // a signal only means another round
+    lock.lock();
+
+    std::uint64_t count = 0;
+    (void)!::read(wake_.get(), &count, sizeof count);
+    const Time after_poll = Clock::now();
+    auto entry = polled.begin() + 2;
+    for (Connection& connection : connections_) {
+      if ((entry++)->revents != 0) serve(connection, after_poll);
+    }
+    if (polled[1].revents != 0) accept_all(after_poll);
+    expire(after_poll);
+    publish(after_poll);
+    for (Connection& connection : connections_) {
+      if (connection.closed) continue;
+      const Status status = connection.channel.flush();
+      if (!status.is_ok() && !status.is(Code::kBusy)) {
+        serve(connection, after_poll);  // reads what it still had to say, then its end
+      }
+    }
+    publish(Clock::now());
+    connections_.remove_if([](const Connection& connection) { return connection.closed; });
+  }
+}
+
+// When nobody needs the meeting point any more, or patience has ended.
+bool Server::may_end(Time now) const {
+  if (!closing_) return false;
+  std::vector<int> members;
+  for (const Connection& connection : connections_) {
+    if (connection.state == Connection::State::kMember) members.push_back(connection.pe);
+    if (!connection.channel.flushed() && now < closing_deadline_) return false;
+  }
+  if (members.empty() || failure_published_) return true;
+  if (now < closing_deadline_) return false;
+  LOG(kWarn, "bootstrap",
+      "the meeting point of the job at {} goes away while {} of its {} PEs have not left",
+      net::to_string(id_.address), members.size(), id_.npes);
+  return true;
+}
+
+Server::Time Server::next_deadline() const {
+  Time next = std::min(meeting_->deadline(), closing_deadline_);
+  if (accept_again_ > Clock::now()) next = std::min(next, accept_again_);
+  for (const Connection& connection : connections_) {
+    if (connection.state != Connection::State::kMember) next = std::min(next, connection.deadline);
+    next = std::min(next, connection.leave_deadline);
+  }
+  return next;
+}
+
+void Server::accept_all(Time now) {
+  for (;;) {
+    auto accepted = net::accept_one(listener_.get());
+    if (!accepted) {
+      if (!accepted.status().is(Code::kBusy)) {
+        LOG(kWarn, "bootstrap", "the meeting point at {} cannot let anybody in: {}",
+            net::to_string(id_.address), accepted.status().text());
+        accept_again_ = now + milliseconds(100);  // out of files, most likely: let some go first
+      }
+      return;
+    }
+    Connection connection{.channel = net::Channel(std::move(accepted->socket),
+                                                  std::move(accepted->peer), kMostHelloBytes),
+                          .deadline = after(now, timeout_s_)};
+    connections_.push_back(std::move(connection));
+    limit_strangers();
+  }
+}
+
+// Connections that say nothing must not keep PEs out: the oldest goes.
+void Server::limit_strangers() {
+  const auto stranger = [](const Connection& connection) {
+    return !connection.closed && connection.state != Connection::State::kMember;
+  };
+  const auto count = std::ranges::count_if(connections_, stranger);
+  if (static_cast<std::size_t>(count) <= kMostStrangers + static_cast<std::size_t>(id_.npes))
+    return;
+  const auto oldest = std::ranges::find_if(connections_, stranger);
+  hang_up(*oldest, Status::error(Code::kBusy, "too many connections that said nothing"));
+}
+
+void Server::serve(Connection& connection, Time now) {
+  while (!connection.closed) {
+    const Status status = connection.channel.fill();
+    while (!connection.closed) {
+      const auto frame = connection.channel.next();
+      if (!frame) break;
+      handle(connection, *frame, now);
+    }
+    if (connection.closed) return;
+    if (status.is(Code::kBusy)) return;
+    if (!status.is_ok()) return hang_up(connection, status);
+  }
+}
+
+void Server::handle(Connection& connection, const net::Frame& frame, Time now) {
+  switch (connection.state) {
+    case Connection::State::kStranger: return greet(connection, frame, now);
+    case Connection::State::kMember: return handle_member(connection, frame, now);
+    case Connection::State::kDismissed: return;  // nothing that it says matters any more
+  }
+}
+
+void Server::greet(Connection& connection, const net::Frame& frame, Time now) {
+  if (frame.type != static_cast<std::uint32_t>(Message::kHello)) {
+    return hang_up(connection,
+                   Status::error(Code::kIo, fmt::format("it began with message {}", frame.type)));
+  }
+  auto hello = decode_hello(frame.payload);
+  if (!hello) return hang_up(connection, hello.status());
+  Status refusal = check_hello(*hello);
+  if (refusal.is_ok()) refusal = meeting_->join(hello->pe, hello->member, now);
+  if (!refusal.is_ok()) {
+    LOG(kInfo, "bootstrap", "refused {}: {}", connection.channel.peer(), refusal.text());
+    return dismiss(connection, Message::kFailed, refusal, now);
+  }
+  connection.state = Connection::State::kMember;
+  connection.pe = hello->pe;
+  connection.channel.set_most(kMostBlobBytes + kMostHelloBytes);
+  connection.channel.queue(std::make_shared<const net::Bytes>(net::encode_frame(
+      static_cast<std::uint32_t>(Message::kAccepted), encode(Accepted{timeout_s_, self_}))));
+}
+
+Status Server::check_hello(const Hello& hello) const {
+  const std::string here = net::to_string(id_.address);
+  if (hello.protocol != kProtocol || hello.version != WEFT_VERSION) {
+    return Status::error(
+        Code::kVersionMismatch,
+        fmt::format(
+            "this PE is Weft {} (protocol {}), the meeting point at {} is Weft {} (protocol "
+            "{}). Build and run every PE and the launcher with the same Weft",
+            hello.version, hello.protocol, here, WEFT_VERSION, kProtocol));
+  }
+  if (!same_secret(hello.secret, id_.secret)) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("PE {} came to {} with the secret of another job. Its unique id is old or was "
+                    "changed: give every PE the text that this job's UniqueId::text() gave",
+                    hello.pe, here));
+  }
+  if (hello.npes != id_.npes) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("PE {} says that the job has {} PEs, but the unique id was made for {}. Give "
+                    "every PE the same number (WEFT_NPES={})",
+                    hello.pe, hello.npes, id_.npes, id_.npes));
+  }
+  return Status::ok();
+}
+
+void Server::handle_member(Connection& connection, const net::Frame& frame, Time now) {
+  switch (static_cast<Message>(frame.type)) {
+    case Message::kCall: {
+      auto call = decode_call(frame.payload);
+      if (!call) return hang_up(connection, call.status());
+      return meeting_->enter(connection.pe, call->call, call->sequence,
+                             Blob(call->mine.begin(), call->mine.end()), now);
+    }
+    case Message::kLeave:
+      meeting_->leave(connection.pe);
+      connection.leave_deadline = after(now, timeout_s_);
+      return;
+    case Message::kAbort: {
+      auto abort = decode_abort(frame.payload);
+      if (!abort) return hang_up(connection, abort.status());
+      return meeting_->abort(connection.pe, abort->code, abort->why);
+    }
+    default:
+      return hang_up(connection, Status::error(Code::kIo, fmt::format("it sent message {}, which "
+                                                                      "no PE sends",
+                                                                      frame.type)));
+  }
+}
+
+void Server::hang_up(Connection& connection, const Status& why) {
+  connection.closed = true;
+  if (connection.state == Connection::State::kMember) {
+    meeting_->lose(connection.pe,
+                   fmt::format("its connection ended before it left the job ({})", why.text()));
+  } else if (connection.state == Connection::State::kStranger) {
+    LOG(kInfo, "bootstrap", "a stranger at {} was turned away: {}", net::to_string(id_.address),
+        why.text());
+  }
+}
+
+// A last word; then the other side closes. Closing first could destroy the word on its way.
+void Server::dismiss(Connection& connection, Message message, const Status& why, Time now) {
+  connection.channel.queue(std::make_shared<const net::Bytes>(
+      net::encode_frame(static_cast<std::uint32_t>(message), encode(why))));
+  connection.state = Connection::State::kDismissed;
+  connection.leave_deadline = Time::max();
+  connection.deadline = after(now, timeout_s_);
+}
+
+void Server::expire(Time now) {
+  meeting_->expire(now);
+  for (Connection& connection : connections_) {
+    if (now >= connection.leave_deadline) {
+      dismiss(connection, Message::kLeft, meeting_->leave_timeout(), now);
+    }
+    if (connection.state != Connection::State::kMember && now >= connection.deadline) {
+      hang_up(connection, Status::error(Code::kTimeout, "it said nothing"));
+    }
+  }
+}
+
+void Server::publish(Time now) {
+  if (!meeting_->failure().is_ok()) return publish_failure(now);
+  if (!meeting_->everybody_here()) return;
+  // published_ counts the start as the first thing to tell.
+  if (published_ == 0) {
+    tell_members(Message::kDone, encode_done(0, {}));
+    published_ = 1;
+  }
+  if (published_ == meeting_->completed()) {
+    tell_members(Message::kDone, encode_done(published_, *meeting_->gathered()));
+    ++published_;
+  }
+  if (meeting_->everybody_left()) publish_leave(now);
+}
+
+void Server::publish_failure(Time now) {
+  for (Connection& connection : connections_) {
+    if (connection.leave_deadline == Time::max()) continue;
+    dismiss(connection, Message::kLeft, meeting_->failure(), now);
+  }
+  if (std::exchange(failure_published_, true)) return;
+  raise_signal(failed_);
+  tell_members(Message::kFailed, encode(meeting_->failure()));
+}
+
+void Server::publish_leave(Time now) {
+  for (Connection& connection : connections_) {
+    if (connection.state != Connection::State::kMember) continue;
+    dismiss(connection, Message::kLeft, Status::ok(), now);
+  }
+  meeting_ = std::make_unique<Meeting>(id_.npes, timeout_s_);
+  published_ = 0;
+}
+
+void Server::tell_members(Message message, net::Bytes payload) {
+  const auto frame = std::make_shared<const net::Bytes>(
+      net::encode_frame(static_cast<std::uint32_t>(message), payload));
+  for (Connection& connection : connections_) {
+    if (connection.state == Connection::State::kMember) connection.channel.queue(frame);
+  }
+}
+
+}  // namespace weft::tcp

@@ -1,0 +1,95 @@
+// The rendezvous server: where the PEs of a job meet. One thread, one poll loop; every PE keeps one
+// connection to it. The rules are Meeting's; this file moves bytes and knows who speaks.
+//
+// After everybody has left, the same PEs may come again: a process may make a runtime after the
+// last one is gone. A failed job stays failed.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bootstrap/meeting.hpp"
+#include "bootstrap/tcp/id_text.hpp"
+#include "bootstrap/tcp/protocol.hpp"
+#include "src/base/unique_fd.hpp"
+#include "src/net/channel.hpp"
+
+namespace weft::tcp {
+
+class Server {
+ public:
+  // Listens at once; uses npes, start_timeout, bind_address and bind_port.
+  static Result<std::unique_ptr<Server>> start(int npes, const Options& options);
+  // Serves PEs that are still in the job until they have left, for start_timeout at most.
+  ~Server();
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::string id_text() const { return to_string(id_); }
+
+  // --- for a launcher; thread-safe ----------------------------------------------------------
+  // Readable once the job has failed.
+  int failed_fd() const { return failed_.get(); }
+  Status failure() const;
+  std::optional<int> abort_code() const;
+  // The PE's process has ended: if the job needs it still, that is the job's failure, returned.
+  Status ended(int pe, std::string_view how);
+
+ private:
+  using Time = Meeting::Time;
+  struct Connection {
+    net::Channel channel;
+    enum class State { kStranger, kMember, kDismissed } state = State::kStranger;
+    int pe = -1;
+    Time deadline;  // of a stranger's hello, of a dismissed one's going
+    Time leave_deadline = Time::max();
+    bool closed = false;
+  };
+
+  Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, double timeout_s);
+
+  void run();
+  bool may_end(Time now) const;
+  Time next_deadline() const;
+  void accept_all(Time now);
+  void limit_strangers();
+  void serve(Connection& connection, Time now);
+  void handle(Connection& connection, const net::Frame& frame, Time now);
+  void greet(Connection& connection, const net::Frame& frame, Time now);
+  Status check_hello(const Hello& hello) const;
+  void handle_member(Connection& connection, const net::Frame& frame, Time now);
+  void hang_up(Connection& connection, const Status& why);
+  void dismiss(Connection& connection, Message message, const Status& why, Time now);
+  void expire(Time now);
+  void publish(Time now);
+  void publish_failure(Time now);
+  void publish_leave(Time now);
+  void tell_members(Message message, net::Bytes payload);
+
+  const IdText id_;
+  const double timeout_s_;
+  const Meeting::Member self_;
+  UniqueFd listener_;
+  UniqueFd wake_;
+  UniqueFd failed_;
+  Time accept_again_ = Time::min();
+
+  mutable std::mutex mutex_;  // guards what follows; the loop gives it up only while it polls
+  std::unique_ptr<Meeting> meeting_;
+  std::list<Connection> connections_;
+  std::uint64_t published_ = 0;  // Done n has been sent for every n below
+  bool failure_published_ = false;
+  bool closing_ = false;
+  Time closing_deadline_ = Time::max();
+
+  std::thread thread_;
+};
+
+}  // namespace weft::tcp

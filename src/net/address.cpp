@@ -1,0 +1,95 @@
+#include "src/net/address.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "src/base/status.hpp"
+#include "src/base/unique_fd.hpp"
+
+namespace weft::net {
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+  unsigned value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || rest != end || value == 0 || value > 65535) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("port \"{}\" is not a number in 1..65535", text));
+  }
+  return static_cast<std::uint16_t>(value);
+}
+
+Result<Address> parse_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("address \"{}\" has no \":port\" at its end", text));
+  }
+  std::string_view host = text.substr(0, colon);
+  ASSIGN_OR_RETURN(const std::uint16_t port, parse_port(text.substr(colon + 1)));
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find_first_of(":[]") != std::string_view::npos) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("host \"{}\" of address \"{}\" is not a name or number; an IPv6 address goes "
+                    "in brackets: [::1]:4711",
+                    host, text));
+  }
+  if (host.empty()) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("address \"{}\" has no host before \":{}\"", text, port));
+  }
+  return Address{std::string(host), port};
+}
+
+std::string to_string(const Address& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", address.host, v6 ? "]" : "", address.port);
+}
+
+Result<Address> from_sockaddr(const sockaddr_storage& storage) {
+  char host[INET6_ADDRSTRLEN] = "";
+  if (storage.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
+    ::inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
+    return Address{host, ntohs(v4.sin_port)};
+  }
+  if (storage.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
+    return Address{host, ntohs(v6.sin6_port)};
+  }
+  return Status::error(Code::kIo, fmt::format("a socket address of family {}", storage.ss_family));
+}
+
+std::string reachable_host() {
+  // Connecting a UDP socket sends nothing: it only asks the routing table for our side's address.
+  const UniqueFd probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage storage{};
+  auto& far = reinterpret_cast<sockaddr_in&>(storage);
+  far.sin_family = AF_INET;
+  far.sin_port = htons(9);
+  ::inet_pton(AF_INET, "192.0.2.1", &far.sin_addr);
+  socklen_t size = sizeof far;
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  if (::connect(probe.get(), address, size) == 0 &&
+      ::getsockname(probe.get(), address, &size) == 0) {
+    if (auto found = from_sockaddr(storage)) return found->host;
+  }
+  return "127.0.0.1";
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+}  // namespace weft::net

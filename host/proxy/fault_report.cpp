@@ -1,0 +1,107 @@
+#include "host/proxy/fault_report.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace weft {
+
+namespace {
+
+const char* symbol(std::uint32_t cmp) {
+  switch (static_cast<Cmp>(cmp)) {
+    case Cmp::kEq: return "==";
+    case Cmp::kNe: return "!=";
+    case Cmp::kGt: return ">";
+    case Cmp::kGe: return ">=";
+    case Cmp::kLt: return "<";
+    case Cmp::kLe: return "<=";
+  }
+  return "?";
+}
+
+double seconds(const FaultRecord& record) { return static_cast<double>(record.waited_ns) * 1e-9; }
+
+std::string about_peer(const FaultRecord& record) {
+  if (static_cast<std::uint32_t>(record.pe) == kAllPes) return "";  // not known, or all
+  return fmt::format(" for PE {}", record.pe);
+}
+
+std::string about_writer(const FaultRecord& record, const LastWriter& last_writer) {
+  const bool known = last_writer && record.offset != kNoHeapOffset;
+  const std::string who = known ? last_writer(record.offset) : "";
+  return who.empty() ? "" : fmt::format("; last written by {}", who);
+}
+
+// The bits of a word as the kernel meant them.
+std::string number(const FaultRecord& record, std::uint64_t bits) {
+  if (record.type == WordType::kSigned) return fmt::format("{}", static_cast<std::int64_t>(bits));
+  if (record.type != WordType::kDouble) return fmt::format("{}", bits);
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof(value));
+  return fmt::format("{}", value);
+}
+
+std::string place(const FaultRecord& record) {
+  if (record.offset == kNoHeapOffset) return "an address outside the symmetric heap";
+  return fmt::format("heap offset {:#x}", record.offset);
+}
+
+std::string wait_text(const FaultRecord& r, const LastWriter& last_writer) {
+  return fmt::format(
+      "waited {:.3g} s{} at {}: saw {}, wanted {} {}{}. Has the PE that should write it stopped, "
+      "or "
+      "is the signal sent elsewhere? WEFT_WAIT_TIMEOUT sets the deadline",
+      seconds(r), about_peer(r), place(r), number(r, r.seen), symbol(r.cmp), number(r, r.wanted),
+      about_writer(r, last_writer));
+}
+
+std::string ring_text(const FaultRecord& r) {
+  return fmt::format(
+      "waited {:.3g} s{} for the host to carry its operations out: {} of {} are done. Is the PE "
+      "that "
+      "is addressed still there? WEFT_WAIT_TIMEOUT sets the deadline",
+      seconds(r), about_peer(r), r.seen, r.wanted);
+}
+
+std::string range_text(const FaultRecord& r, std::uint64_t heap_bytes) {
+  if (r.offset == kNoHeapOffset)
+    return fmt::format(
+        "{} bytes at an address outside the symmetric heap of {} bytes; pass an "
+        "address that allocate() gave",
+        r.wanted, heap_bytes);
+  return fmt::format(
+      "{} bytes at heap offset {:#x} do not fit in the symmetric heap of {} bytes; "
+      "counts are in elements, not bytes",
+      r.wanted, r.offset, heap_bytes);
+}
+
+}  // namespace
+
+Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t heap_bytes,
+                      const LastWriter& last_writer) {
+  const std::string_view where(r.where, strnlen(r.where, sizeof(r.where)));
+  const std::string kernel =
+      fmt::format("kernel on PE {} (context {}, block {}, thread {}), {}", my_pe, r.lane, r.block,
+                  r.thread, where.empty() ? "operation not known" : where);
+  const auto error = [&](Code code, const std::string& text) {
+    return Status::error(code, fmt::format("{}: {}", kernel, text));
+  };
+  switch (static_cast<FaultCode>(r.code)) {
+    case FaultCode::kWaitTimeout: return error(Code::kTimeout, wait_text(r, last_writer));
+    case FaultCode::kRingTimeout: return error(Code::kTimeout, ring_text(r));
+    case FaultCode::kBadPe:
+      return error(Code::kOutOfRange,
+                   fmt::format("PE {} does not exist; this job has PEs 0 to {}", r.pe, npes - 1));
+    case FaultCode::kBadRange: return error(Code::kOutOfRange, range_text(r, heap_bytes));
+    case FaultCode::kMisaligned:
+      return error(Code::kInvalidArgument, fmt::format("a word at {} is not aligned to its size{}",
+                                                       place(r), about_peer(r)));
+    case FaultCode::kNone: break;
+  }
+  return error(
+      Code::kInternal,
+      fmt::format("fault code {} does not exist; are kernel and library of one build?", r.code));
+}
+
+}  // namespace weft

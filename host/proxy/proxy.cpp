@@ -1,0 +1,177 @@
+#include "host/proxy/proxy.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <weft/dev/fault.hpp>
+
+#include "src/base/clock.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+bool routes_need_progress(const Routes& routes) {
+  return std::any_of(routes.transports.begin(), routes.transports.end(),
+                     [](const auto& transport) { return transport->caps().needs_progress; });
+}
+
+}  // namespace
+
+Proxy::Proxy(Config config) : config_(std::move(config)) {
+  const Options& options = *config_.options;
+  limits_.capacity = static_cast<std::uint64_t>(options.ring_capacity);
+  limits_.batch = static_cast<int>(options.proxy_batch);
+  limits_.deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
+}
+
+Result<std::unique_ptr<Proxy>> Proxy::create(Config config) {
+  std::unique_ptr<Proxy> proxy(new Proxy(std::move(config)));
+  RETURN_IF_ERROR(proxy->allocate());
+  return proxy;
+}
+
+Status Proxy::allocate() {
+  ASSIGN_OR_RETURN(fault_memory_, config_.platform->host_visible(sizeof(FaultRecord)));
+  fault_ = new (fault_memory_.base()) FaultRecord;
+  return Status::ok();
+}
+
+Proxy::~Proxy() { stop(); }
+
+Result<RingView> Proxy::open_ring(int context) {
+  if (context < 0 || context >= kMaxLanes)
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("context {} has no ring: there are {}", context, kMaxLanes));
+  RingView view;
+  {
+    std::lock_guard lock(mutex_);
+    auto& ring = rings_[static_cast<std::size_t>(context)];
+    if (ring == nullptr) {
+      ASSIGN_OR_RETURN(ring, DeviceRing::create(*config_.platform, *config_.routes,
+                                                device_lane(context), limits_));
+    }
+    view = ring->view();
+  }
+  nudge();
+  return view;
+}
+
+void Proxy::drive(LaneQueue* lane) {
+  if (!routes_need_progress(*config_.routes)) return;
+  {
+    std::lock_guard lock(mutex_);
+    driven_.push_back(lane);
+  }
+  nudge();
+}
+
+void Proxy::release(LaneQueue* lane) {
+  std::lock_guard lock(mutex_);
+  std::erase(driven_, lane);
+}
+
+bool Proxy::step(std::uint64_t now_ns) {
+  bool moved = false;
+  Status failure, fault;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& ring : rings_)
+      if (ring != nullptr) moved |= ring->step(now_ns, failure);
+    for (LaneQueue* lane : driven_)
+      if (lane->needs_progress()) lane->progress();
+    fault = look_at_fault();
+  }
+  fail(fault);  // first: a kernel's own report says most
+  fail(failure);
+  return moved;
+}
+
+// Takes the record, so that kernels can report again.
+Status Proxy::look_at_fault() {
+  FaultRecord record;
+  if (!dev::take_fault(*fault_, &record)) return Status::ok();
+  return describe_fault(record, config_.pe, config_.routes->npes(), config_.heap_bytes,
+                        config_.last_writer);
+}
+
+void Proxy::fail(const Status& failure) {
+  if (failure.is_ok()) return;
+  const int number = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (number <= kMostPrinted) LOG(kError, "proxy", "{}", failure.text());
+  if (number == kMostPrinted) LOG(kError, "proxy", "more failures will not be printed");
+  {
+    std::lock_guard lock(mutex_);
+    if (failed_.load(std::memory_order_relaxed)) return;
+    health_ = failure;
+    failed_.store(true, std::memory_order_release);  // pairs with the acquire in health
+  }
+  if (config_.on_failure) config_.on_failure(failure);
+}
+
+Status Proxy::health() const {
+  if (!failed_.load(std::memory_order_acquire)) return Status::ok();
+  std::lock_guard lock(mutex_);
+  return health_;
+}
+
+void Proxy::start() {
+  std::lock_guard lock(thread_mutex_);
+  if (thread_.joinable()) return;
+  stop_ = false;
+  thread_ = std::thread([this] { run(); });
+}
+
+void Proxy::stop() {
+  std::thread ending;
+  {
+    std::lock_guard lock(thread_mutex_);
+    stop_ = true;
+    ending = std::move(thread_);
+    wake_.notify_one();
+  }
+  if (ending.joinable()) ending.join();
+}
+
+bool Proxy::is_running() const {
+  std::lock_guard lock(thread_mutex_);
+  return thread_.joinable();
+}
+
+void Proxy::nudge() {
+  std::lock_guard lock(thread_mutex_);
+  nudged_ = true;
+  wake_.notify_one();
+}
+
+void Proxy::run() {
+  set_log_pe(config_.pe);
+  Backoff backoff;
+  for (;;) {
+    const bool moved = step(now_ns());
+    if (moved) backoff.reset();
+    if (!pause(moved ? Backoff::kNone : backoff.next(has_sources()))) return;
+  }
+}
+
+// Whether anything but a fault record can come.
+bool Proxy::has_sources() const {
+  std::lock_guard lock(mutex_);
+  return !driven_.empty() || std::any_of(rings_.begin(), rings_.end(),
+                                         [](const auto& ring) { return ring != nullptr; });
+}
+
+// False: the thread shall end.
+bool Proxy::pause(Backoff::Pause length) {
+  if (length == Backoff::kYield) std::this_thread::yield();
+  std::unique_lock lock(thread_mutex_);
+  if (length > Backoff::kYield) wake_.wait_for(lock, length, [this] { return stop_ || nudged_; });
+  nudged_ = false;
+  return !stop_;
+}
+
+}  // namespace weft

@@ -1,0 +1,96 @@
+// Proxy: carries out what kernels cannot do themselves. step() drains the device rings into the
+// transports and prints fault records; the thread is a loop around step(), so tests drive it
+// without a thread or a clock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <weft/dev/state.hpp>
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+#include "host/proxy/backoff.hpp"
+#include "host/proxy/device_ring.hpp"
+#include "host/proxy/fault_report.hpp"
+#include "host/transport/lane_queue.hpp"
+#include "host/transport/routes.hpp"
+#include "src/platform/platform.hpp"
+
+namespace weft {
+
+class Proxy {
+ public:
+  struct Config {
+    Platform* platform = nullptr;
+    const Routes* routes = nullptr;  // outlives the proxy
+    const Options* options = nullptr;
+    int pe = 0;
+    std::uint64_t heap_bytes = 0;
+    LastWriter last_writer;                         // may be empty
+    std::function<void(const Status&)> on_failure;  // called once, with the first; may be empty
+  };
+
+  static Result<std::unique_ptr<Proxy>> create(Config config);
+  ~Proxy();
+
+  // The record that kernels of this PE share.
+  FaultRecord* fault() const { return fault_; }
+  // The ring of context `context`. Made when first asked for; a later context of the same number
+  // takes it over, so a view stays good as long as the proxy lives.
+  Result<RingView> open_ring(int context);
+
+  // Also moves `lane`, a context's queue of host operations, while it has something outstanding
+  // that only progress() moves. Until release(), which waits for a running step to end.
+  void drive(LaneQueue* lane);
+  void release(LaneQueue* lane);
+
+  // One round over everything. True if something moved.
+  bool step(std::uint64_t now_ns);
+
+  void start();  // does nothing if the thread runs
+  void stop();   // prompt; the destructor calls it
+  bool is_running() const;
+
+  // The first failure of a kernel or of one of its operations; ok as long as there is none.
+  Status health() const;
+
+ private:
+  static constexpr int kMostPrinted = 20;
+
+  explicit Proxy(Config config);
+  Status allocate();
+  void run();
+  bool pause(Backoff::Pause length);
+  void nudge();
+  bool has_sources() const;
+  Status look_at_fault();
+  void fail(const Status& failure);
+
+  const Config config_;
+  DeviceRing::Limits limits_;
+  Memory fault_memory_;
+  FaultRecord* fault_ = nullptr;
+
+  mutable std::mutex mutex_;  // guards the three below
+  std::array<std::unique_ptr<DeviceRing>, kMaxLanes> rings_;
+  std::vector<LaneQueue*> driven_;
+  Status health_;
+
+  std::atomic<int> failures_{0};
+  std::atomic<bool> failed_{false};
+
+  mutable std::mutex thread_mutex_;  // guards the three below
+  std::condition_variable wake_;
+  bool stop_ = false, nudged_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft

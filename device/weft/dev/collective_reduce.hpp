@@ -1,0 +1,320 @@
+// Collectives that compute: reduce, reducescatter, scans. Folds run in rank order, always.
+//
+// The Fold says what is computed:
+//   element                                bytes of one element, a power of two of at most 64
+//   fold(scope, dst, source, n, count)     dst[i] = source(0)[i] op ... op source(n-1)[i], n >= 1;
+//                                          dst may be one of the sources; no sync of the scope
+//   fill(scope, dst, count)                the operator's identity
+//
+// dst == src is allowed everywhere; each algorithm says why that is safe in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <weft/reduce_op.hpp>
+#include <weft/types.hpp>
+
+#include <weft/dev/team_member.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace coll {
+
+// a op b. Integers wrap around: computed unsigned, since overflow of signed ones is undefined.
+template <ReduceOp kOp, class T>
+WEFT_HOST_DEVICE constexpr T combine(T a, T b) {
+  if constexpr (kOp == ReduceOp::kMin) {
+    return b < a ? b : a;
+  } else if constexpr (kOp == ReduceOp::kMax) {
+    return a < b ? b : a;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    static_assert(kOp == ReduceOp::kSum || kOp == ReduceOp::kProd, "and, or, xor take integers");
+    return kOp == ReduceOp::kSum ? a + b : a * b;
+  } else {
+    using Unsigned =
+        std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+    const auto x = static_cast<Unsigned>(a);
+    const auto y = static_cast<Unsigned>(b);
+    switch (kOp) {
+      case ReduceOp::kSum: return static_cast<T>(x + y);
+      case ReduceOp::kProd: return static_cast<T>(x * y);
+      case ReduceOp::kAnd: return static_cast<T>(x & y);
+      case ReduceOp::kOr: return static_cast<T>(x | y);
+      default: return static_cast<T>(x ^ y);
+    }
+  }
+}
+
+// e such that combine(e, x) == x. Written out, since kernels have no std::numeric_limits on CUDA.
+template <ReduceOp kOp, class T>
+WEFT_HOST_DEVICE constexpr T identity() {
+  if constexpr (kOp == ReduceOp::kProd) {
+    return T{1};
+  } else if constexpr (kOp == ReduceOp::kAnd) {
+    return static_cast<T>(~T{0});
+  } else if constexpr (kOp != ReduceOp::kMin && kOp != ReduceOp::kMax) {
+    return T{0};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    constexpr T kInfinity = static_cast<T>(__builtin_huge_val());
+    return kOp == ReduceOp::kMin ? kInfinity : -kInfinity;
+  } else {
+    constexpr T kOnes = static_cast<T>(~T{0});
+    constexpr T kLargest =
+        std::is_signed_v<T>
+            ? static_cast<T>(~(static_cast<std::make_unsigned_t<T>>(1) << (8 * sizeof(T) - 1)))
+            : kOnes;
+    return kOp == ReduceOp::kMin ? kLargest : static_cast<T>(~kLargest);
+  }
+}
+
+// The Fold of kernels: a thread takes every size()-th element and keeps the sum in a register.
+template <class T, ReduceOp kOp>
+struct ElementFold {
+  static_assert(is_reduce_type<T>, "reductions take integers and floats");
+  static_assert(is_bitwise_type<T> ||
+                    (kOp != ReduceOp::kAnd && kOp != ReduceOp::kOr && kOp != ReduceOp::kXor),
+                "and, or, xor take integers");
+  static constexpr std::size_t element = sizeof(T);
+
+  template <class Scope, class Source>
+  WEFT_DEVICE void fold(const Scope& scope, std::byte* dst, const Source& source, int n,
+                        std::size_t count) const {
+    for (auto i = static_cast<std::size_t>(scope.rank()); i < count;
+         i += static_cast<std::size_t>(scope.size())) {
+      T sum = reinterpret_cast<const T*>(source(0))[i];
+      for (int rank = 1; rank < n; ++rank)
+        sum = combine<kOp>(sum, reinterpret_cast<const T*>(source(rank))[i]);
+      reinterpret_cast<T*>(dst)[i] = sum;
+    }
+  }
+  template <class Scope>
+  WEFT_DEVICE void fill(const Scope& scope, std::byte* dst, std::size_t count) const {
+    for (auto i = static_cast<std::size_t>(scope.rank()); i < count;
+         i += static_cast<std::size_t>(scope.size()))
+      reinterpret_cast<T*>(dst)[i] = identity<kOp, T>();
+  }
+};
+
+// Every member pushes all it has, every member folds. In place: the pushes have read src before
+// the fold, which may overwrite the one source that is its dst.
+template <class Member, class Fold>
+WEFT_DEVICE bool reduce_small(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                              const Fold& fold) {
+  const int n = m.size();
+  const std::size_t bytes = count * fold.element;
+  if (!m.begin()) return false;
+  m.for_peers(0, n, bytes,
+              [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); });
+  if (!m.all_arrived(0, n)) return false;
+  m.end_all();
+  fold.fold(
+      m.scope(), dst,
+      [&](int rank) -> const std::byte* { return rank == m.rank() ? src : m.payload(rank); }, n,
+      count);
+  return true;
+}
+
+// Where blocks of the members' src can be read: in place where the peer is mapped, else in the slot
+// of its rank, which is free in an exchange that sends no payload.
+template <class Member>
+class Sources {
+ public:
+  WEFT_DEVICE Sources(Member& m, const std::byte* src, int n) : m_(m), src_(src), n_(n) {
+    for (int rank = 0; rank < n; ++rank)
+      if (m.port().direct(src, m.pe(rank)) == nullptr) all_direct_ = false;
+  }
+  // Largest block that pull() takes, out of `bytes`.
+  WEFT_DEVICE std::size_t block(std::size_t bytes, std::size_t element) const {
+    const std::size_t room = m_.payload_bytes() / element * element;
+    return all_direct_ || bytes < room ? bytes : room;
+  }
+  WEFT_DEVICE void pull(std::size_t offset, std::size_t bytes) {
+    offset_ = offset;
+    if (all_direct_) return;
+    m_.scope().sync();  // everybody is done with the block before
+    for (int rank = 0; rank < n_; ++rank) {
+      const int pe = m_.pe(rank);
+      if (m_.port().direct(src_, pe) == nullptr)
+        m_.port().get_nbi(m_.scope(), m_.payload(rank), src_ + offset, bytes, pe);
+    }
+    m_.port().quiet(m_.scope());
+    m_.scope().sync();
+  }
+  WEFT_DEVICE const std::byte* operator()(int rank) const {
+    const std::byte* direct = m_.port().direct(src_, m_.pe(rank));
+    return direct != nullptr ? direct + offset_ : m_.payload(rank);
+  }
+
+ private:
+  Member& m_;
+  const std::byte* src_;
+  int n_;
+  bool all_direct_ = true;
+  std::size_t offset_ = 0;
+};
+
+// dst[0 .. bytes) = fold over all members of their src[0 .. bytes).
+template <class Member, class Fold>
+WEFT_DEVICE void pull_and_fold(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
+                               const Fold& fold) {
+  Sources<Member> sources(m, src, m.size());
+  const std::size_t block = sources.block(bytes, fold.element);
+  for (std::size_t at = 0; at < bytes; at += block) {
+    const std::size_t now = bytes - at < block ? bytes - at : block;
+    sources.pull(at, now);
+    fold.fold(m.scope(), dst + at, sources, m.size(), now / fold.element);
+  }
+}
+
+// Each member owns a share: it folds it over all members and puts the result to all. In place:
+// a share of anybody's src is read by its owner only, before the owner puts the result over it. On
+// return src is reusable: what I have heard from every owner it sent after it had read my src.
+template <class Member, class Fold>
+WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                              const Fold& fold) {
+  const int n = m.size();
+  const std::size_t bytes = count * fold.element;
+  const Share mine = share_of(bytes, n, m.rank());
+  if (!m.sync() || !m.begin()) return false;
+  if (mine.bytes > 0) {
+    pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
+    m.scope().sync();
+    m.for_peers(0, n, kTooManyBytes, [&](auto caller, int to) {
+      m.send(caller, to, dst + mine.offset, dst + mine.offset, mine.bytes);
+    });
+  }
+  return m.all_arrived(0, n, [&](int from) { return share_of(bytes, n, from).bytes > 0; });
+}
+
+template <class Member, class Fold>
+WEFT_DEVICE bool reduce(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                        const Fold& fold) {
+  if (count * fold.element <= m.payload_bytes() || m.size() == 1)
+    return reduce_small(m, dst, src, count, fold);
+  return reduce_large(m, dst, src, count, fold);
+}
+
+// Blocks go to their owner slot by slot. In place: in each exchange a member overwrites only that
+// piece of its block 0 which it has just sent (or, as rank 0, is folding).
+template <class Member, class Fold>
+WEFT_DEVICE bool reducescatter_pushed(Member& m, std::byte* dst, const std::byte* src,
+                                      std::size_t count, const Fold& fold) {
+  const int n = m.size();
+  const std::size_t bytes = count * fold.element;
+  const std::size_t piece = m.payload_bytes() / fold.element * fold.element;
+  auto block = [&](int rank) { return src + static_cast<std::size_t>(rank) * bytes; };
+  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
+    const std::size_t now = bytes - at < piece ? bytes - at : piece;
+    if (!m.begin()) return false;
+    m.for_peers(0, n, now, [&](auto caller, int to) {
+      m.send(caller, to, m.payload(m.rank()), block(to) + at, now);
+    });
+    if (!m.all_arrived(0, n)) return false;
+    m.end_all();
+    fold.fold(
+        m.scope(), dst + at,
+        [&](int rank) -> const std::byte* {
+          return rank == m.rank() ? block(rank) + at : m.payload(rank);
+        },
+        n, now / fold.element);
+    m.scope().sync();
+  }
+  return true;
+}
+
+// Large ones are pulled; then a sync, since peers have read my src.
+template <class Member, class Fold>
+WEFT_DEVICE bool reducescatter(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                               const Fold& fold) {
+  const std::size_t bytes = count * fold.element;
+  if (dst == src || bytes <= m.payload_bytes() || m.size() == 1)
+    return reducescatter_pushed(m, dst, src, count, fold);
+  if (!m.sync() || !m.begin()) return false;
+  pull_and_fold(m, dst, src + static_cast<std::size_t>(m.rank()) * bytes, bytes, fold);
+  return m.sync();
+}
+
+// Every member pushes all it has to the ranks behind it. In place as in reduce_small.
+template <class Member, class Fold>
+WEFT_DEVICE bool scan_small(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                            const Fold& fold, bool inclusive) {
+  const std::size_t bytes = count * fold.element;
+  if (!m.begin()) return false;
+  m.for_peers(m.rank() + 1, m.size(), bytes,
+              [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); });
+  if (!m.all_arrived(0, m.rank())) return false;
+  const int many = m.rank() + (inclusive ? 1 : 0);
+  if (many == 0)
+    fold.fill(m.scope(), dst, count);
+  else
+    fold.fold(
+        m.scope(), dst,
+        [&](int rank) -> const std::byte* { return rank == m.rank() ? src : m.payload(rank); },
+        many, count);
+  return true;
+}
+
+// Each member owns a share, folds it rank after rank and puts what stands between two ranks to the
+// right one: work and traffic are the same on all. In place: the owner is the only one to read or
+// write its share, and reads a rank's src before it writes that rank's dst.
+template <class Member, class Fold>
+WEFT_DEVICE bool scan_large(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                            const Fold& fold, bool inclusive) {
+  const int n = m.size();
+  const std::size_t bytes = count * fold.element;
+  const Share mine = share_of(bytes, n, m.rank());
+  auto& port = m.port();
+  auto& scope = m.scope();
+  if (!m.sync() || !m.begin()) return false;
+
+  Sources<Member> sources(m, src, n);
+  const std::size_t room = sources.block(kWorkBytes, fold.element);
+  for (std::size_t at = mine.offset; at < mine.offset + mine.bytes; at += room) {
+    const std::size_t left = mine.offset + mine.bytes - at;
+    const std::size_t now = left < room ? left : room;
+    sources.pull(at, now);
+    std::byte* before = m.work(0);
+    std::byte* after = m.work(1);
+    fold.fill(scope, before, now / fold.element);
+    for (int rank = 0; rank < n; ++rank) {
+      // The first one is taken as it is: identity op x is not always x bit for bit (0 + -0).
+      const std::byte* next = sources(rank);
+      if (rank == 0)
+        port.copy(scope, after, next, now);
+      else
+        fold.fold(
+            scope, after, [&](int i) -> const std::byte* { return i == 0 ? before : next; }, 2,
+            now / fold.element);
+      scope.sync();
+      const std::byte* result = inclusive ? after : before;
+      if (rank == m.rank())
+        port.copy(scope, dst + at, result, now);
+      else
+        port.put(scope, dst + at, result, now, m.pe(rank), none());
+      scope.sync();
+      std::byte* swap = before;
+      before = after;
+      after = swap;
+    }
+  }
+  if (mine.bytes > 0) {
+    port.fence(scope);  // the blocks that make up a share arrive before the news of it
+    scope.sync();
+    m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); });
+  }
+  return m.all_arrived(0, n, [&](int from) { return share_of(bytes, n, from).bytes > 0; });
+}
+
+template <class Member, class Fold>
+WEFT_DEVICE bool scan(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
+                      const Fold& fold, bool inclusive) {
+  if (count * fold.element <= m.payload_bytes() || m.size() == 1)
+    return scan_small(m, dst, src, count, fold, inclusive);
+  return scan_large(m, dst, src, count, fold, inclusive);
+}
+
+}  // namespace coll
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

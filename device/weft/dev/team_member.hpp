@@ -1,0 +1,214 @@
+// TeamMember: one member's side of one collective call. What every collective is made of: the
+// numbered exchange of messages, and the sync.
+//
+// The Port is the way to the peers; weft/dev/collective.hpp wraps dev::Context into one,
+// host/collective weft::Context. Addresses are this PE's own. A Port has
+//
+//   using Thread                        the scope of one thread
+//   int npes(); int slot_bytes(); std::byte* block(int team_id)
+//   T* direct(T* mine, int pe)          where pe's copy of it can be loaded and stored, or null
+//   void put(scope, void* dst, const void* src, std::size_t bytes, int pe, Notify)
+//                                       on return src is reusable
+//   void get_nbi(scope, void* dst, const void* src, std::size_t bytes, int pe)
+//   void signal(std::uint64_t* word, std::uint64_t value, int pe)      one thread; release
+//   bool wait(const std::uint64_t* word, std::uint64_t value, int pe)  one thread; acquire; word >=
+//                                       value; `pe` is who will set it; false: gave up
+//   void fence(scope); void quiet(scope)
+//   void copy(scope, void* dst, const void* src, std::size_t bytes)    no sync of the scope inside
+//   bool fits(const void* mine, std::size_t bytes)                     all of it lies in the heap
+//
+// Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
+// an exchange a member sends another at most one message: some bytes, then arrival word
+// slot(seq, my rank) := seq. Who is sent one waits for it before the exchange ends. A word or slot
+// is used again kGenerations exchanges later, and begin() makes sure that by then every member has
+// finished the earlier exchange. So there is never more than one message under way to a word, and
+// nothing depends on the order in which messages, or the operations of different contexts, arrive.
+//
+// What proves that all have finished exchange k-1: that all have entered exchange k. So an exchange
+// in which everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and
+// scans, where nobody waits for those behind, do not, and begin() puts in a sync when they have
+// used up the generations. Every member counts the same, so all put it in at the same place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/signal.hpp>
+#include <weft/target.hpp>
+#include <weft/team.hpp>
+
+#include <weft/dev/platform.hpp>
+#include <weft/dev/team_block.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+// Messages up to this size are sent one per thread; larger ones by the whole scope, one by one.
+inline constexpr std::size_t kThreadMessageBytes = 128;
+
+template <class Port, class Scope>
+class TeamMember {
+ public:
+  using Thread = typename Port::Thread;
+
+  // The scope's threads have arrived, and see what the others wrote before the call.
+  WEFT_DEVICE TeamMember(Port& port, Scope scope, const Team& team)
+      : port_(port),
+        scope_(scope),
+        team_(team),
+        layout_(team_layout(port.npes(), static_cast<std::size_t>(port.slot_bytes()))),
+        block_(port.block(team.id)),
+        header_(*reinterpret_cast<TeamHeader*>(block_)) {
+    scope_.sync();
+  }
+  TeamMember(const TeamMember&) = delete;
+  TeamMember& operator=(const TeamMember&) = delete;
+
+  // The result of the call, once the counters are put back and every thread is done.
+  WEFT_DEVICE bool finish(bool ok) {
+    if (scope_.rank() == 0) {
+      auto* kept = reinterpret_cast<TeamHeader*>(block_);
+      kept->seq = header_.seq;
+      kept->synced = header_.synced;
+      kept->epoch = header_.epoch;
+    }
+    scope_.sync();
+    return ok;
+  }
+
+  WEFT_DEVICE Port& port() const { return port_; }
+  WEFT_DEVICE const Scope& scope() const { return scope_; }
+  WEFT_DEVICE int rank() const { return team_.rank; }
+  WEFT_DEVICE int size() const { return team_.size; }
+  WEFT_DEVICE int pe(int rank) const { return team_.pe_of(rank); }
+  // An earlier wait failed: members are out of step, and what arrives means nothing.
+  WEFT_DEVICE bool broken() const { return header_.broken != 0; }
+
+  // Dissemination: in round r a member tells the one 2^r ranks on and hears from the one 2^r ranks
+  // back, so each sends ceil(log2 size) messages. A member reaches epoch e+2 only after all have
+  // entered e+1 and so have read their words of e: two parities are enough, and again a word never
+  // has two messages under way. Signal and wait carry release and acquire: what any member did
+  // before its sync happens before what any member does after.
+  WEFT_DEVICE bool sync() {
+    const std::uint64_t epoch = ++header_.epoch;
+    scope_.sync();  // what my other threads did comes before the leader's release
+    bool ok = true;
+    if (scope_.rank() == 0) {
+      int distance = 1;
+      for (int round = 0; ok && distance < size(); ++round, distance *= 2) {
+        auto* word = word_at(layout_.sync_word(epoch, round));
+        port_.signal(word, epoch, pe((rank() + distance) % size()));
+        ok = port_.wait(word, epoch, pe((rank() - distance + size()) % size()));
+      }
+    }
+    header_.synced = header_.seq;
+    return agree(ok);
+  }
+
+  // Starts the next exchange: the slots of every member are free.
+  WEFT_DEVICE bool begin() {
+    const std::uint64_t next = header_.seq + 1;
+    if (next - header_.synced > static_cast<std::uint64_t>(kGenerations) && !sync()) return false;
+    header_.seq = next;
+    return true;
+  }
+  // Ends an exchange in which everybody waited for everybody: all have entered it.
+  WEFT_DEVICE void end_all() { header_.synced = header_.seq - 1; }
+
+  // Where `rank`'s message of this exchange lands in a member's block.
+  WEFT_DEVICE std::byte* payload(int rank) const {
+    return block_ + layout_.payload(header_.seq, rank);
+  }
+  WEFT_DEVICE std::size_t payload_bytes() const { return layout_.payload_bytes(); }
+  WEFT_DEVICE std::byte* work(int index) const { return block_ + layout_.work_buffer(index); }
+
+  // My message of this exchange to `to`: bytes, then arrival. `caller` is the scope or one Thread.
+  template <class Caller>
+  WEFT_DEVICE void send(Caller caller, int to, void* dst, const void* src, std::size_t bytes) {
+    auto* word = word_at(layout_.slot(header_.seq, rank()));
+    port_.put(caller, dst, src, bytes, pe(to), set(word, header_.seq));
+  }
+  // Only the arrival; by one thread.
+  WEFT_DEVICE void send(int to) {
+    port_.signal(word_at(layout_.slot(header_.seq, rank())), header_.seq, pe(to));
+  }
+
+  // message(caller, to) for every rank of [first, last) but me, starting behind me so that not all
+  // members begin with the same one.
+  template <class Message>
+  WEFT_DEVICE void for_peers(int first, int last, std::size_t bytes, Message message) {
+    const int many = last - first;
+    const bool alone = bytes <= kThreadMessageBytes;
+    for (int i = alone ? scope_.rank() : 0; i < many; i += alone ? scope_.size() : 1) {
+      const int to = first + (i + rank() + 1) % many;
+      if (to == rank()) continue;
+      if (alone)
+        message(Thread{}, to);
+      else
+        message(scope_, to);
+    }
+  }
+
+  // The message of this exchange from `from` is here.
+  WEFT_DEVICE bool arrived(int from) {
+    bool ok = true;
+    if (scope_.rank() == 0) ok = wait_for(from);
+    return agree(ok);
+  }
+  // Those of all ranks of [first, last) that `sends` says send one, but me.
+  template <class Sends>
+  WEFT_DEVICE bool all_arrived(int first, int last, Sends sends) {
+    bool ok = true;
+    for (int from = first + scope_.rank(); ok && from < last; from += scope_.size())
+      if (from != rank() && sends(from)) ok = wait_for(from);
+    return agree(ok);
+  }
+  WEFT_DEVICE bool all_arrived(int first, int last) {
+    return all_arrived(first, last, [](int) { return true; });
+  }
+
+ private:
+  WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
+    return reinterpret_cast<std::uint64_t*>(block_ + offset);
+  }
+  WEFT_DEVICE bool wait_for(int from) {
+    return port_.wait(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));
+  }
+
+  // True if all threads of the scope say so; and then each sees what any of them has acquired. Who
+  // fails leaves the number of this vote: a thread that is already at the next vote, and fails
+  // there, cannot be taken for a failure of this one by threads that have yet to look.
+  WEFT_DEVICE bool agree(bool ok) {
+    ++votes_;
+    auto* broken = &reinterpret_cast<TeamHeader*>(block_)->broken;
+    if (!ok) platform::store<Order::kRelaxed, Reach::kBlock>(broken, votes_);
+    if (scope_.size() == 1) return ok;
+    scope_.sync();
+    const std::uint64_t failed = platform::load<Order::kRelaxed, Reach::kBlock>(broken);
+    return failed == 0 || failed > votes_;
+  }
+
+  Port& port_;
+  Scope scope_;
+  const Team& team_;
+  TeamLayout layout_;
+  std::byte* block_;
+  TeamHeader header_;  // every thread keeps the same copy; finish() writes it back
+  std::uint64_t votes_ = 0;
+};
+
+// Bytes of a line-aligned share: part `index` of `parts` of `bytes`; the last ones may be empty.
+struct Share {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+WEFT_HOST_DEVICE Share share_of(std::size_t bytes, int parts, int index) {
+  const auto n = static_cast<std::size_t>(parts);
+  const std::size_t each = round_to_line(bytes / n + (bytes % n != 0));
+  const std::size_t offset = each * static_cast<std::size_t>(index);
+  if (offset >= bytes) return {bytes, 0};
+  return {offset, bytes - offset < each ? bytes - offset : each};
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,243 @@
+// A job in plain memory, for testing the collectives' algorithms without a runtime: PEs are
+// threads (or groups of threads: a scope), heaps are vectors, and the network between them delivers
+// as late and as out of order as the memory model allows.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <weft/signal.hpp>
+
+#include <weft/dev/team_block.hpp>
+
+namespace weft::test {
+
+// One thread, or one of the threads of a PE.
+struct OneThread {
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void sync() const {}
+};
+
+struct Meeting {
+  explicit Meeting(int threads) : size(threads) {}
+  const int size;
+  std::atomic<int> arrived{0};
+  std::atomic<int> phase{0};
+};
+
+class Threads {
+ public:
+  Threads(Meeting& meeting, int rank) : meeting_(&meeting), rank_(rank) {}
+  int rank() const { return rank_; }
+  int size() const { return meeting_->size; }
+  void sync() const {
+    const int phase = meeting_->phase.load(std::memory_order_relaxed);
+    if (meeting_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == meeting_->size) {
+      meeting_->arrived.store(0, std::memory_order_relaxed);
+      meeting_->phase.store(phase + 1, std::memory_order_release);
+    } else {
+      while (meeting_->phase.load(std::memory_order_acquire) == phase) std::this_thread::yield();
+    }
+  }
+
+ private:
+  Meeting* meeting_;
+  int rank_;
+};
+
+// Messages under way. A message is held until some waiting thread happens to draw it; of one
+// context and target, those before a fence are drawn before those after it. Nothing else is
+// ordered.
+class Network {
+ public:
+  explicit Network(std::uint64_t seed) : random_(seed) {}
+
+  struct Message {
+    int from = 0, to = 0, context = 0;
+    std::uint64_t fences = 0;
+    std::byte* dst = nullptr;
+    std::vector<std::byte> bytes;
+    std::uint64_t* word = nullptr;
+    std::uint64_t value = 0;
+  };
+
+  void post(Message message) {
+    std::lock_guard lock(mutex_);
+    pending_.push_back(std::move(message));
+  }
+  // Delivers one message now and then.
+  void progress() {
+    std::lock_guard lock(mutex_);
+    if (pending_.empty() || random_() % 2 == 0) return;
+    deliver(random_() % pending_.size());
+  }
+  // Everything that `from` posted on `context` arrives.
+  void quiet(int from, int context) {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < pending_.size();)
+      if (pending_[i].from == from && pending_[i].context == context && deliver(i))
+        i = 0;
+      else
+        ++i;
+  }
+
+ private:
+  bool deliver(std::size_t index) {
+    const Message& chosen = pending_[index];
+    for (const Message& other : pending_)
+      if (other.from == chosen.from && other.to == chosen.to && other.context == chosen.context &&
+          other.fences < chosen.fences)
+        return false;
+    if (!chosen.bytes.empty()) std::memcpy(chosen.dst, chosen.bytes.data(), chosen.bytes.size());
+    if (chosen.word != nullptr) __atomic_store_n(chosen.word, chosen.value, __ATOMIC_RELEASE);
+    pending_[index] = std::move(pending_.back());
+    pending_.pop_back();
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::vector<Message> pending_;
+  std::mt19937_64 random_;
+};
+
+// Which peers a PE loads and stores directly.
+enum class Reach { kAll, kNone, kSome };
+
+class Job {
+ public:
+  static constexpr int kMaxTeams = 8;
+
+  Job(int npes, std::size_t buffer_bytes, Reach reach, std::uint64_t seed)
+      : npes(npes), reach(reach), network(seed), blocks(team_blocks(npes, kMaxTeams, 0)) {
+    const std::size_t bytes = blocks.stride * kMaxTeams + buffer_bytes;
+    for (int pe = 0; pe < npes; ++pe) heaps_.emplace_back(bytes / kCacheLine + 2);
+  }
+  std::byte* heap(int pe) {
+    return reinterpret_cast<std::byte*>(heaps_[static_cast<unsigned>(pe)].data());
+  }
+  std::byte* buffers(int pe) { return heap(pe) + blocks.stride * kMaxTeams; }
+  std::size_t heap_bytes() const { return heaps_[0].size() * kCacheLine; }
+  bool direct(int from, int to) const {
+    return from == to || reach == Reach::kAll || (reach == Reach::kSome && (from + to) % 3 != 0);
+  }
+
+  const int npes;
+  const Reach reach;
+  Network network;
+  const TeamBlocks blocks;
+  std::chrono::milliseconds deadline{60000};
+
+ private:
+  struct alignas(kCacheLine) Line {
+    std::byte bytes[kCacheLine] = {};
+  };
+  std::vector<std::vector<Line>> heaps_;
+};
+
+// One thread's way to the peers. `context` separates ordering domains.
+class MemoryPort {
+ public:
+  using Thread = OneThread;
+
+  MemoryPort(Job& job, int pe, int context) : job_(job), pe_(pe), context_(context) {}
+
+  int npes() const { return job_.npes; }
+  int slot_bytes() const { return job_.blocks.slot_bytes; }
+  std::byte* block(int team_id) const {
+    return job_.heap(pe_) + team_block_offset(job_.blocks, team_id);
+  }
+  template <class T>
+  T* direct(T* mine, int pe) const {
+    return job_.direct(pe_, pe) ? at(mine, pe) : nullptr;
+  }
+  // A scope's leader talks to the network, as on the ring; direct stores are split up.
+  template <class Scope>
+  void put(const Scope& scope, void* dst, const void* src, std::size_t bytes, int pe,
+           Notify notify) {
+    if (job_.direct(pe_, pe)) {
+      copy(scope, at(static_cast<std::byte*>(dst), pe), src, bytes);
+      scope.sync();
+      if (scope.rank() == 0 && notify.signal != nullptr) signal(notify.signal, notify.value, pe);
+    } else {
+      scope.sync();
+      if (scope.rank() == 0) {
+        const auto* from = static_cast<const std::byte*>(src);
+        post(pe, at(static_cast<std::byte*>(dst), pe), {from, from + bytes}, notify);
+      }
+    }
+    scope.sync();
+  }
+  template <class Scope>
+  void get_nbi(const Scope& scope, void* dst, const void* src, std::size_t bytes, int pe) {
+    copy(scope, dst, at(static_cast<const std::byte*>(src), pe), bytes);
+  }
+  void signal(std::uint64_t* word, std::uint64_t value, int pe) {
+    ++signals;
+    if (job_.direct(pe_, pe))
+      __atomic_store_n(at(word, pe), value, __ATOMIC_RELEASE);
+    else
+      post(pe, nullptr, {}, set(word, value));
+  }
+  bool wait(const std::uint64_t* word, std::uint64_t value, int) {
+    const auto end = std::chrono::steady_clock::now() + job_.deadline;
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      job_.network.progress();
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  template <class Scope>
+  void fence(const Scope& scope) {
+    scope.sync();
+    ++fences_;  // every thread keeps count, so it does not matter which one posts
+  }
+  template <class Scope>
+  void quiet(const Scope& scope) {
+    scope.sync();
+    if (scope.rank() == 0) job_.network.quiet(pe_, context_);
+    scope.sync();
+  }
+  template <class Scope>
+  void copy(const Scope& scope, void* dst, const void* src, std::size_t bytes) {
+    for (auto i = static_cast<std::size_t>(scope.rank()); i < bytes;
+         i += static_cast<std::size_t>(scope.size()))
+      static_cast<std::byte*>(dst)[i] = static_cast<const std::byte*>(src)[i];
+  }
+  bool fits(const void* mine, std::size_t bytes) const {
+    const auto offset =
+        static_cast<std::size_t>(static_cast<const std::byte*>(mine) - job_.heap(pe_));
+    return offset <= job_.heap_bytes() && bytes <= job_.heap_bytes() - offset;
+  }
+
+  int signals = 0;
+
+ private:
+  template <class T>
+  T* at(T* mine, int pe) const {
+    const auto offset = reinterpret_cast<const std::byte*>(mine) - job_.heap(pe_);
+    return reinterpret_cast<T*>(job_.heap(pe) + offset);
+  }
+  void post(int pe, std::byte* dst, std::vector<std::byte> bytes, Notify notify) {
+    Network::Message message{pe_,     pe,          context_, fences_, dst, std::move(bytes),
+                             nullptr, notify.value};
+    if (notify.signal != nullptr) message.word = at(notify.signal, pe);
+    job_.network.post(std::move(message));
+  }
+
+  Job& job_;
+  int pe_;
+  int context_;
+  std::uint64_t fences_ = 0;
+};
+
+}  // namespace weft::test

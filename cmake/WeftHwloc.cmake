@@ -1,0 +1,18 @@
+# hwloc, if it is wanted and found: the target weft_hwloc, which also defines WEFT_HAVE_HWLOC=1.
+include_guard(GLOBAL)
+if(NOT WEFT_HWLOC STREQUAL "OFF")
+  find_package(PkgConfig)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(WEFT_HWLOC_PACKAGE IMPORTED_TARGET GLOBAL hwloc)
+  endif()
+  if(WEFT_HWLOC_PACKAGE_FOUND)
+    add_library(weft_hwloc INTERFACE)
+    target_link_libraries(weft_hwloc INTERFACE PkgConfig::WEFT_HWLOC_PACKAGE)
+    target_compile_definitions(weft_hwloc INTERFACE WEFT_HAVE_HWLOC=1)
+  elseif(WEFT_HWLOC STREQUAL "ON")
+    message(FATAL_ERROR "WEFT_HWLOC is ON but pkg-config finds no hwloc; install libhwloc-dev, or "
+                        "set WEFT_HWLOC to AUTO or OFF")
+  else()
+    message(STATUS "weft: no hwloc (libhwloc-dev): topology from /proc and /sys, no binding")
+  endif()
+endif()

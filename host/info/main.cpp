@@ -1,0 +1,83 @@
+// weft-info: what this build of Weft is, what this machine offers it, and what is missing and why.
+#include <weft/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "host/info/option_list.hpp"
+#include "host/info/sections.hpp"
+#include "src/base/log.hpp"
+#include "src/base/option_table.hpp"
+
+namespace weft::info {
+namespace {
+
+struct Arguments {
+  bool options = false;
+  bool markdown = false;
+  bool json = false;
+};
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int print_options(const Arguments& arguments) {
+  if (arguments.markdown)
+    print(options_markdown());
+  else if (arguments.json)
+    print(options_json().dump(2) + "\n");
+  else
+    print(options_text());
+  return 0;
+}
+
+// As one PE of a job that weft-run started, PE 0 speaks for all; else this is a job of one.
+int print_summary(const Arguments& arguments) {
+  std::vector<Section> sections = {build_section(), machine_section(), limits_section(),
+                                   options_set()};
+  const Result<Options> environment = Options::from_environment();
+  const Options options = environment.value_or(Options{});
+  sections.push_back(capabilities_section(options));
+  Result<std::unique_ptr<Bootstrap>> made = make_bootstrap(options);
+  const std::unique_ptr<Bootstrap> bootstrap =
+      made.is_ok() ? std::move(*made) : make_single_bootstrap();
+  for (Section& section : transport_sections(options, *bootstrap)) {
+    sections.push_back(std::move(section));
+  }
+  const Status left = bootstrap->leave();
+  if (bootstrap->pe() == 0) {
+    if (arguments.json)
+      print(as_json(sections).dump(2) + "\n");
+    else
+      print("Weft " WEFT_VERSION "   (+ there, - not there)\n\n" + as_text(sections));
+  }
+  int exit_code = 0;
+  for (const Status& status : {environment.status(), made.status(), left}) {
+    if (status.is_ok()) continue;
+    std::fflush(stdout);
+    fmt::print(stderr, "weft-info: {}\n", status.text());
+    exit_code = 1;
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace weft::info
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "What this build of Weft is, what this machine offers it, and what is missing and why.");
+  weft::info::Arguments arguments;
+  app.set_version_flag("--version", "Weft " WEFT_VERSION);
+  auto* options =
+      app.add_flag("--options", arguments.options,
+                   "Every option: value, default, range, meaning; * marks the environment's");
+  auto* json = app.add_flag("--json", arguments.json, "The same as JSON");
+  app.add_flag("--markdown", arguments.markdown, "With --options: docs/reference/options.md")
+      ->needs(options)
+      ->excludes(json);
+  CLI11_PARSE(app, argc, argv);
+  return arguments.options ? weft::info::print_options(arguments)
+                           : weft::info::print_summary(arguments);
+}

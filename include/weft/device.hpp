@@ -8,9 +8,10 @@
 #include <weft/device/collective.hpp>
 #include <weft/device/launch.hpp>
 
-#include <weft/dev/collective.hpp>
-#include <weft/dev/launch.hpp>
+#include <weft/dev/scope.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/atomic.hpp>
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
+#include <weft/dev/collective.hpp>
+#include <weft/dev/launch.hpp>

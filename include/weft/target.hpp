@@ -27,7 +27,7 @@
 #endif
 
 #if WEFT_TARGET_CUDA || WEFT_TARGET_HIP
-#define WEFT_DEVICE __device__ __forceinline__
+#define WEFT_DEVICE __device__ inline __attribute__((always_inline))
 #define WEFT_HOST_DEVICE __host__ __device__ inline
 #else
 #define WEFT_DEVICE inline

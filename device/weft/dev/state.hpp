@@ -14,51 +14,61 @@ inline constexpr std::uint32_t kDeviceAbi = 1;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All
-// pointers are to host-visible memory. Counters count records since the ring was made.
+// pointers are to host-visible memory, zeroed when the ring is made; counters count records since.
 struct RingView {
   Op* slots = nullptr;
-  std::uint64_t capacity = 0;            // a power of two
-  std::uint64_t* head = nullptr;         // next free ticket; taken by kernels
-  std::uint64_t* consumed = nullptr;     // records handed to a transport: credit for producers, and,
-                                         // without kOpSourceStays, their sources may be reused
-  std::uint64_t* completed = nullptr;    // records that are complete at their target, in order
-  std::uint64_t* wanted = nullptr;       // raised (max) by who waits until completed reaches it: a
-                                         // transport that holds ops back must let these go
-  std::uint64_t* results = nullptr;      // results[slot]: what a fetching record brought back
-  std::uint32_t* results_busy = nullptr; // results_busy[slot]: set to 1 by the proxy with the
-                                         // record, cleared by the asker once it has read
+  std::uint64_t capacity = 0;          // a power of two
+  std::uint64_t* head = nullptr;       // next free ticket; touched by kernels only
+  std::uint64_t* consumed = nullptr;   // records handed to a transport: credit for producers, and,
+                                       // without kOpSourceStays, their sources may be reused
+  std::uint64_t* completed = nullptr;  // records that are complete at their target, in order
+  std::uint64_t* wanted = nullptr;     // raised by who waits until completed reaches it: a
+                                       // transport that holds ops back must let these go
+  std::uint64_t* results = nullptr;    // results[slot]: a word that comes or goes with a record;
+                                       // the record carries its address as any other
+  std::uint32_t* results_busy = nullptr;  // results_busy[slot]: set by who asks for a word, cleared
+                                          // once it has read it; touched by kernels only
 };
+
+// How the bits of a word that was waited for are meant; narrow ones are widened to 8 bytes.
+enum class WordType : std::uint32_t { kUnsigned, kSigned, kDouble };
+
+inline constexpr std::uint64_t kNoHeapOffset = ~std::uint64_t{0};
 
 // What the first failing thread of a kernel leaves behind; the proxy prints it. `claimed` is taken
 // by compare-and-swap, `code` is written last with release.
 struct FaultRecord {
   std::uint32_t claimed = 0;
-  std::uint32_t code = 0;      // FaultCode; 0: nothing yet
-  std::int32_t pe = -1;        // the PE waited for or addressed; -1: not known
+  std::uint32_t code = 0;  // FaultCode; 0: nothing yet
+  std::int32_t pe = -1;    // the PE waited for or addressed; -1: not known
   std::uint32_t block = 0;
   std::uint32_t thread = 0;
-  std::uint32_t cmp = 0;       // Cmp of a wait
-  std::uint64_t offset = 0;    // heap offset of the word or range
-  std::uint64_t seen = 0;
-  std::uint64_t wanted = 0;
+  std::uint32_t cmp = 0;                // Cmp of a wait
+  std::uint32_t lane = 0;               // of the context
+  WordType type = WordType::kUnsigned;  // how to read `seen` and `wanted`
+  std::uint64_t offset = 0;  // heap offset of the word or range; kNoHeapOffset: not in it
+  std::uint64_t seen = 0;    // wait: value of the word; ring: records consumed or completed
+  std::uint64_t wanted = 0;  // wait: operand; ring: that many; kBadRange: bytes
   std::uint64_t waited_ns = 0;
-  char where[64] = {};         // the operation, e.g. "wait_until", "barrier"
+  char where[64] = {};  // the operation, e.g. "wait_until", "barrier"
 };
 
 enum class FaultCode : std::uint32_t {
   kNone = 0,
-  kWaitTimeout,   // a wait reached its deadline
-  kRingTimeout,   // no credit in the ring, or no completion, before the deadline
-  kBadPe,         // WEFT_CHECK: pe outside 0..npes-1
-  kBadRange,      // WEFT_CHECK: address range not inside the symmetric heap
+  kWaitTimeout,  // a wait reached its deadline
+  kRingTimeout,  // no credit in the ring, or no completion, before the deadline
+  kBadPe,        // WEFT_CHECK: pe outside 0..npes-1
+  kBadRange,     // WEFT_CHECK: address range not inside the symmetric heap; always: a count whose
+                 // bytes do not fit in 64 bits
+  kMisaligned,   // WEFT_CHECK: address of a word not a multiple of its size
 };
 
 // Where the collectives of every team keep their words and scratch, in every PE's heap: block
 // `team.id` starts at `offset + team.id * stride`. The layout inside is dev/team_block.hpp.
 struct TeamBlocks {
-  std::uint64_t offset = 0;   // heap offset of block 0
-  std::uint64_t stride = 0;   // bytes of one block
-  std::int32_t count = 0;     // WEFT_MAX_TEAMS
+  std::uint64_t offset = 0;     // heap offset of block 0
+  std::uint64_t stride = 0;     // bytes of one block
+  std::int32_t count = 0;       // WEFT_MAX_TEAMS
   std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
 };
 
@@ -66,13 +76,14 @@ struct DeviceState {
   std::uint32_t abi = kDeviceAbi;
   std::int32_t pe = 0;
   std::int32_t npes = 1;
-  std::uint32_t trap_on_fault = 0;    // WEFT_WAIT_ACTION=abort
+  std::uint32_t trap_on_fault = 0;  // WEFT_WAIT_ACTION=abort
   std::byte* heap = nullptr;
-  std::uint64_t heap_bytes = 0;       // reserved; offsets below it are symmetric
+  std::uint64_t heap_bytes = 0;  // reserved; offsets below it are symmetric
   std::byte* const* peer = nullptr;
-  std::uint64_t deadline_ns = 0;      // of every wait; 0: none
+  std::uint64_t deadline_ns = 0;  // of every wait; 0: none
   FaultRecord* fault = nullptr;
-  std::uint64_t* journal = nullptr;   // see dev/journal.hpp; null unless WEFT_CHECK=1
+  std::uint64_t journal_offset =
+      0;  // heap offset of dev/journal.hpp's table; 0 unless WEFT_CHECK=1
   TeamBlocks teams;
   RingView ring[kMaxLanes];
 };

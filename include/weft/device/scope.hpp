@@ -9,8 +9,12 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// Each has: int rank() const (0 .. size()-1), int size() const, void sync() const (a barrier of
-// the scope's threads that also makes their earlier memory accesses visible to each other).
+// Each has, for its threads to call together:
+//   int rank() const           0 .. size() - 1; rank 0 leads
+//   int size() const
+//   void sync() const          a barrier that makes their earlier memory accesses visible to all
+//   T broadcast(T value) const the leader's value (at most 16 bytes); orders memory as sync() does
+//   bool all(bool mine) const  true when all gave true; orders memory as sync() does
 struct Thread;  // one thread
 struct Warp;    // kWarpSize consecutive threads of a block: 32 on CUDA, 64 on gfx9, 4 on the CPU
 struct Block;   // all threads of a block; block sizes that are no multiple of kWarpSize are fine

@@ -1,0 +1,180 @@
+// Atomics on words of a peer. A fetching atomic also acquires: who gets a value that was released
+// (by a fence before the atomic that wrote it) sees what went before; so locks and queues work.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <weft/device/context.hpp>
+
+#include <weft/dev/check.hpp>
+#include <weft/dev/notify.hpp>
+#include <weft/dev/platform.hpp>
+#include <weft/dev/ring.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace amo {
+
+template <class T>
+WEFT_DEVICE std::uint64_t bits(T value) {
+  std::uint64_t word = 0;
+  memcpy(&word, &value, sizeof(T));
+  return word;
+}
+
+template <class T>
+WEFT_DEVICE Op op_of(const DeviceContext& h, OpKind kind, const T* word, T value, T compare,
+                     int pe) {
+  Op op;
+  op.kind = kind;
+  op.width = sizeof(T);
+  op.remote = offset_of(h, word);
+  op.value = bits(value);
+  op.compare = bits(compare);
+  op.pe = static_cast<std::uint32_t>(pe);
+  return op;
+}
+
+// The peer's word, where it is mapped; null: by ring.
+template <class T>
+WEFT_DEVICE T* direct(const DeviceContext& h, const T* word, int pe) {
+  std::byte* heap = h.peer[pe];
+  return heap == nullptr ? nullptr : reinterpret_cast<T*>(heap + offset_of(h, word));
+}
+
+template <class T, class Apply>
+WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
+                      int pe, Apply apply) {
+  if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return;
+  T* target = direct(h, word, pe);
+  if (target != nullptr) {
+    note_writer(h, h.peer[pe], offset_of(h, word));
+    apply(target);
+    return;
+  }
+  std::uint64_t ticket;
+  ring::push(h, where, op_of(h, kind, word, value, T{}, pe), &ticket);
+}
+
+template <class T, class Apply>
+WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
+                    T compare, int pe, Apply apply) {
+  T old{};
+  if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return old;
+  T* target = direct(h, word, pe);
+  if (target != nullptr) {
+    if (kind != OpKind::kAmoFetch) note_writer(h, h.peer[pe], offset_of(h, word));
+    return apply(target);
+  }
+  std::uint64_t result = 0;
+  if (ring::fetch(h, where, op_of(h, kind, word, value, compare, pe), &result))
+    memcpy(&old, &result, sizeof(T));
+  return old;
+}
+
+}  // namespace amo
+
+template <class T>
+WEFT_DEVICE void Context::atomic_set(T* dst, T value, int pe) const {
+  static_assert(is_xamo_type<T>, "atomic_set takes 4- and 8-byte integers, float and double");
+  amo::post(h_, "atomic_set", OpKind::kAmoSet, dst, value, pe,
+            [=](T* word) { platform::store<Order::kRelaxed, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE void Context::atomic_add(T* dst, T value, int pe) const {
+  static_assert(is_amo_type<T>, "atomic_add takes 4- and 8-byte integers");
+  amo::post(h_, "atomic_add", OpKind::kAmoAdd, dst, value, pe,
+            [=](T* word) { platform::fetch_add<Order::kRelaxed, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE void Context::atomic_inc(T* dst, int pe) const {
+  atomic_add(dst, T{1}, pe);
+}
+
+template <class T>
+WEFT_DEVICE void Context::atomic_and(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_and takes 4- and 8-byte integers");
+  amo::post(h_, "atomic_and", OpKind::kAmoAnd, dst, value, pe,
+            [=](T* word) { platform::fetch_and<Order::kRelaxed, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE void Context::atomic_or(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_or takes 4- and 8-byte integers");
+  amo::post(h_, "atomic_or", OpKind::kAmoOr, dst, value, pe,
+            [=](T* word) { platform::fetch_or<Order::kRelaxed, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE void Context::atomic_xor(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_xor takes 4- and 8-byte integers");
+  amo::post(h_, "atomic_xor", OpKind::kAmoXor, dst, value, pe,
+            [=](T* word) { platform::fetch_xor<Order::kRelaxed, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch(const T* src, int pe) const {
+  static_assert(is_xamo_type<T>, "atomic_fetch takes 4- and 8-byte integers, float and double");
+  return amo::fetch(h_, "atomic_fetch", OpKind::kAmoFetch, const_cast<T*>(src), T{}, T{}, pe,
+                    [](T* word) { return platform::load<Order::kAcquire, Reach::kSystem>(word); });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_swap(T* dst, T value, int pe) const {
+  static_assert(is_xamo_type<T>, "atomic_swap takes 4- and 8-byte integers, float and double");
+  return amo::fetch(h_, "atomic_swap", OpKind::kAmoSwap, dst, value, T{}, pe, [=](T* word) {
+    return platform::exchange<Order::kAcquire, Reach::kSystem>(word, value);
+  });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_compare_swap(T* dst, T compare, T value, int pe) const {
+  static_assert(is_amo_type<T>, "atomic_compare_swap takes 4- and 8-byte integers");
+  return amo::fetch(
+      h_, "atomic_compare_swap", OpKind::kAmoCompareSwap, dst, value, compare, pe, [=](T* word) {
+        return platform::compare_swap<Order::kAcquire, Reach::kSystem>(word, compare, value);
+      });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch_add(T* dst, T value, int pe) const {
+  static_assert(is_amo_type<T>, "atomic_fetch_add takes 4- and 8-byte integers");
+  return amo::fetch(
+      h_, "atomic_fetch_add", OpKind::kAmoFetchAdd, dst, value, T{}, pe,
+      [=](T* word) { return platform::fetch_add<Order::kAcquire, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch_inc(T* dst, int pe) const {
+  return atomic_fetch_add(dst, T{1}, pe);
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch_and(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_fetch_and takes 4- and 8-byte integers");
+  return amo::fetch(
+      h_, "atomic_fetch_and", OpKind::kAmoFetchAnd, dst, value, T{}, pe,
+      [=](T* word) { return platform::fetch_and<Order::kAcquire, Reach::kSystem>(word, value); });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch_or(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_fetch_or takes 4- and 8-byte integers");
+  return amo::fetch(h_, "atomic_fetch_or", OpKind::kAmoFetchOr, dst, value, T{}, pe, [=](T* word) {
+    return platform::fetch_or<Order::kAcquire, Reach::kSystem>(word, value);
+  });
+}
+
+template <class T>
+WEFT_DEVICE T Context::atomic_fetch_xor(T* dst, T value, int pe) const {
+  static_assert(is_bitwise_amo_type<T>, "atomic_fetch_xor takes 4- and 8-byte integers");
+  return amo::fetch(
+      h_, "atomic_fetch_xor", OpKind::kAmoFetchXor, dst, value, T{}, pe,
+      [=](T* word) { return platform::fetch_xor<Order::kAcquire, Reach::kSystem>(word, value); });
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,71 @@
+// Arguments of device calls: what is verified when WEFT_CHECK=1, and the little that always is.
+// A refused call reports a fault and does nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/handle.hpp>
+#include <weft/signal.hpp>
+#include <weft/types.hpp>
+
+#include <weft/dev/fault.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+WEFT_DEVICE std::uint64_t offset_of(const DeviceContext& h, const void* symmetric) {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
+}
+
+WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::uint64_t bytes) {
+  const std::uint64_t offset = offset_of(h, address);
+  return offset <= h.state->heap_bytes && bytes <= h.state->heap_bytes - offset;
+}
+
+WEFT_DEVICE_COLD bool refuse(const DeviceContext& h, FaultCode code, const char* where, int pe,
+                             const void* address, std::uint64_t bytes) {
+  Fault fault;
+  fault.code = code;
+  fault.where = where;
+  fault.pe = pe;
+  fault.offset = offset_of(h, address);
+  fault.wanted = bytes;
+  report(h, fault);
+  return false;
+}
+
+WEFT_DEVICE_COLD bool verify(const DeviceContext& h, const char* where, const void* symmetric,
+                             std::uint64_t bytes, std::uint64_t align, int pe) {
+  if (pe < 0 || pe >= h.npes) return refuse(h, FaultCode::kBadPe, where, pe, symmetric, bytes);
+  if (bytes != 0 && !is_symmetric(h, symmetric, bytes))
+    return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
+  if (reinterpret_cast<std::uintptr_t>(symmetric) % align != 0)
+    return refuse(h, FaultCode::kMisaligned, where, pe, symmetric, align);
+  return true;
+}
+
+// May `where` touch `bytes` at `symmetric` of `pe`, which must be aligned to `align`?
+WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* symmetric,
+                         std::uint64_t bytes, std::uint64_t align, int pe) {
+  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
+  return (h.flags & kDeviceCheck) == 0 || verify(h, where, symmetric, bytes, align, pe);
+}
+
+WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, Notify notify, int pe) {
+  if ((h.flags & kDeviceCheck) == 0 || notify.op == NotifyOp::kNone) return true;
+  return verify(h, where, notify.signal, sizeof(std::uint64_t), sizeof(std::uint64_t), pe);
+}
+
+// Bytes from the first to past the last of `count` elements `stride` apart; kTooManyBytes when that
+// does not fit or the stride is not positive.
+template <class T>
+WEFT_DEVICE std::uint64_t span_of(std::size_t count, std::ptrdiff_t stride) {
+  if (count == 0) return 0;
+  if (stride < 1 || count - 1 > (kTooManyBytes / sizeof(T) - 1) / static_cast<std::size_t>(stride))
+    return kTooManyBytes;
+  return ((count - 1) * static_cast<std::size_t>(stride) + 1) * sizeof(T);
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

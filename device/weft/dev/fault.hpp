@@ -1,0 +1,77 @@
+// The fault record: both ends. The first thread of a kernel that fails fills it; the proxy takes
+// and prints it. Later failures are dropped until it has been taken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <weft/device/handle.hpp>
+
+#include <weft/dev/platform.hpp>
+#include <weft/dev/state.hpp>
+
+// A rarely taken way that must not bloat the code around its callers.
+#if WEFT_TARGET_CPU
+#define WEFT_DEVICE_COLD [[gnu::cold, gnu::noinline]] inline
+#else
+#define WEFT_DEVICE_COLD inline __device__ __noinline__
+#endif
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+// What the failing thread knows; the rest is found here.
+struct Fault {
+  FaultCode code = FaultCode::kNone;
+  const char* where = "";
+  int pe = -1;
+  std::uint64_t offset = kNoHeapOffset;
+  std::uint64_t seen = 0;
+  std::uint64_t wanted = 0;
+  std::uint64_t waited_ns = 0;
+  Cmp cmp = Cmp::kEq;
+  WordType type = WordType::kUnsigned;
+};
+
+WEFT_DEVICE_COLD void report(const DeviceContext& h, const Fault& fault) {
+  FaultRecord* record = h.state->fault;
+  // Acquire: the host has read the last fault before it gave the record back (take_fault).
+  if (record != nullptr &&
+      platform::compare_swap<Order::kAcquire, Reach::kSystem>(&record->claimed, 0u, 1u) == 0u) {
+    record->pe = fault.pe;
+    record->block = platform::block_rank();
+    record->thread = platform::thread_rank();
+    record->cmp = static_cast<std::uint32_t>(fault.cmp);
+    record->lane = static_cast<std::uint32_t>(h.lane);
+    record->type = fault.type;
+    record->offset = fault.offset;
+    record->seen = fault.seen;
+    record->wanted = fault.wanted;
+    record->waited_ns = fault.waited_ns;
+    std::size_t i = 0;
+    for (; i + 1 < sizeof(record->where) && fault.where[i] != '\0'; ++i)
+      record->where[i] = fault.where[i];
+    record->where[i] = '\0';
+    // Release: pairs with the acquire in take_fault.
+    platform::store<Order::kRelease, Reach::kSystem>(&record->code,
+                                                     static_cast<std::uint32_t>(fault.code));
+  }
+  if (h.state->trap_on_fault != 0) platform::trap();
+}
+
+#if WEFT_TARGET_CPU
+// Host end (libweft is compiled for the CPU target): copies a finished record out and gives it back
+// to the kernels; false when there is none.
+inline bool take_fault(FaultRecord& record, FaultRecord* out) {
+  if (platform::load<Order::kAcquire, Reach::kSystem>(&record.code) == 0) return false;
+  *out = record;
+  platform::store<Order::kRelaxed, Reach::kSystem>(&record.code, 0u);
+  // Release: the next thread that claims the record writes it after it was read here.
+  platform::store<Order::kRelease, Reach::kSystem>(&record.claimed, 0u);
+  return true;
+}
+#endif
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,137 @@
+// Bodies of weft/device/launch.hpp for the three targets.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <weft/device/launch.hpp>
+
+#include <weft/dev/platform.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+
+#if WEFT_TARGET_CPU
+
+namespace launching {
+
+template <class Kernel>
+void enter(const void* kernel, weft::cpu::ThreadState& state) {
+  const platform::Identity identity(state);
+  (*static_cast<const Kernel*>(kernel))();
+}
+
+}  // namespace launching
+
+template <class Kernel>
+Status launch(Grid grid, Kernel kernel, Stream stream) {
+  return weft::cpu::launch(grid.blocks, grid.threads, grid.shared_bytes, &launching::enter<Kernel>,
+                           std::make_shared<const Kernel>(std::move(kernel)), stream);
+}
+
+inline Status synchronize(Stream stream) { return weft::cpu::synchronize(stream); }
+inline Result<Stream> create_stream() { return weft::cpu::create_stream(); }
+inline Status destroy_stream(Stream stream) { return weft::cpu::destroy_stream(stream); }
+
+#else
+
+namespace launching {
+
+#if WEFT_TARGET_CUDA
+using Error = cudaError_t;
+using NativeStream = cudaStream_t;
+inline const char* text(Error error) { return cudaGetErrorString(error); }
+inline Error last_error() { return cudaGetLastError(); }
+inline Error wait(NativeStream stream) { return cudaStreamSynchronize(stream); }
+inline Error create(NativeStream* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
+}
+inline Error destroy(NativeStream stream) { return cudaStreamDestroy(stream); }
+// More than the default 48 KB has to be asked for.
+template <class Entry>
+Error allow_shared(Entry* entry, std::size_t bytes) {
+  if (bytes <= 48 * 1024) return cudaSuccess;
+  return cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(bytes));
+}
+inline constexpr Error kDone = cudaSuccess;
+#else
+using Error = hipError_t;
+using NativeStream = hipStream_t;
+inline const char* text(Error error) { return hipGetErrorString(error); }
+inline Error last_error() { return hipGetLastError(); }
+inline Error wait(NativeStream stream) { return hipStreamSynchronize(stream); }
+inline Error create(NativeStream* stream) {
+  return hipStreamCreateWithFlags(stream, hipStreamNonBlocking);
+}
+inline Error destroy(NativeStream stream) { return hipStreamDestroy(stream); }
+template <class Entry>
+Error allow_shared(Entry*, std::size_t) {
+  return hipSuccess;
+}
+inline constexpr Error kDone = hipSuccess;
+#endif
+
+inline Status status_of(Error error, const std::string& what) {
+  if (error == kDone) return Status::ok();
+  return Status::error(Code::kInternal, what + ": " + text(error));
+}
+
+inline std::string describe(const Grid& grid) {
+  return "launching " + std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) +
+         " threads with " + std::to_string(grid.shared_bytes) +
+         " bytes of shared memory (a GPU takes at most 1024 threads a block)";
+}
+
+template <class Kernel>
+__global__ void enter(const Kernel kernel) {
+  kernel();
+}
+
+}  // namespace launching
+
+template <class Kernel>
+Status launch(Grid grid, Kernel kernel, Stream stream) {
+  static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is copied to the GPU byte by byte");
+  if (grid.blocks == 0 || grid.threads == 0)
+    return Status::error(Code::kInvalidArgument, launching::describe(grid) + ": nothing to run");
+  const auto entry = &launching::enter<Kernel>;
+  launching::Error error = launching::allow_shared(entry, grid.shared_bytes);
+  if (error == launching::kDone) {
+    entry<<<dim3(grid.blocks), dim3(grid.threads), grid.shared_bytes,
+            static_cast<launching::NativeStream>(stream)> > >(kernel);
+    error = launching::last_error();
+  }
+  return launching::status_of(error, launching::describe(grid));
+}
+
+inline Status synchronize(Stream stream) {
+  return launching::status_of(launching::wait(static_cast<launching::NativeStream>(stream)),
+                              "waiting for a stream");
+}
+
+inline Result<Stream> create_stream() {
+  launching::NativeStream stream = nullptr;
+  Status status = launching::status_of(launching::create(&stream), "creating a stream");
+  if (!status) return status;
+  return static_cast<Stream>(stream);
+}
+
+inline Status destroy_stream(Stream stream) {
+  return launching::status_of(launching::destroy(static_cast<launching::NativeStream>(stream)),
+                              "destroying a stream");
+}
+
+#endif
+
+template <class T>
+WEFT_DEVICE T* shared() {
+  static_assert(alignof(T) <= 64, "shared memory is aligned to 64 bytes");
+  return reinterpret_cast<T*>(platform::shared_memory());
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

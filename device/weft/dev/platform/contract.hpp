@@ -1,0 +1,90 @@
+// What a platform provides to the device API, in namespace weft::dev::platform: documentation, and
+// a check at compile time that all of it is there. To port Weft, write a header beside this one.
+//
+// Who am I
+//   kWarpSize                         threads of a warp; the last warp of a block may be short
+//   unsigned thread_rank()            0 .. block_size() - 1, linear also in a block of 3 dimensions
+//   unsigned block_size()
+//   unsigned block_rank()             0 .. grid_size() - 1
+//   unsigned grid_size()              blocks
+//
+// Together. Every thread of the warp or block calls; earlier memory accesses of each are visible
+// to all when it returns. T is trivially copyable, of at most 16 bytes.
+//   void sync_warp(), sync_block()
+//   T warp_shuffle(T value, unsigned lane)     the value that `lane` of my warp gave
+//   T block_broadcast(T value)                 the value that thread 0 of my block gave
+//   bool warp_all(bool), block_all(bool)       true when all gave true
+//
+// Memory. T is 1, 2, 4 or 8 bytes for load and store, 4 or 8 for the others; integers where
+// arithmetic is done. All are single atomic accesses at a naturally aligned address.
+//   T load<Order, Reach>(const T*)             kRelaxed, kAcquire
+//   void store<Order, Reach>(T*, T)            kRelaxed, kRelease
+//   T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)     the old value
+//   T compare_swap<Order, Reach>(T*, T compare, T value)                            the old value
+//   void fence<Reach>()               stores of mine that come later are ordered after everything
+//                                     that comes before (also what others did that I synchronised
+//                                     with); loads of mine that come later, after earlier loads
+//   bool kCopiesShares                threads share a copy by contiguous parts rather than by
+//                                     every n-th unit
+//
+// Time and the rest
+//   void relax()                      in every spin: pause, yield or sleep
+//   std::uint64_t clock_ns()          steady, the same rate as wall time
+//   std::byte* shared_memory()        dynamic shared memory of my block
+//   void trap()                       after a fault, when the user wants the kernel to end
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace contract {
+
+using Word = std::uint64_t;
+
+template <class Wanted, class Given>
+inline constexpr bool same = std::is_same_v<Wanted, Given>;
+
+static_assert(platform::kWarpSize > 1 && (platform::kWarpSize & (platform::kWarpSize - 1)) == 0,
+              "a warp is a power of two of threads");
+static_assert(same<const bool, decltype(platform::kCopiesShares)>);
+
+static_assert(same<unsigned, decltype(platform::thread_rank())>);
+static_assert(same<unsigned, decltype(platform::block_size())>);
+static_assert(same<unsigned, decltype(platform::block_rank())>);
+static_assert(same<unsigned, decltype(platform::grid_size())>);
+
+static_assert(same<void, decltype(platform::sync_warp())>);
+static_assert(same<void, decltype(platform::sync_block())>);
+static_assert(same<Word, decltype(platform::warp_shuffle(Word{}, 0u))>);
+static_assert(same<Word, decltype(platform::block_broadcast(Word{}))>);
+static_assert(same<bool, decltype(platform::warp_all(true))>);
+static_assert(same<bool, decltype(platform::block_all(true))>);
+
+template <Order kOrder, Reach kReach>
+constexpr bool has_memory() {
+  using P = Word*;
+  using namespace platform;
+  return same<Word, decltype(load<kOrder, kReach>(std::declval<const Word*>()))> &&
+         same<void, decltype(store<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(exchange<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(compare_swap<kOrder, kReach>(P{}, Word{}, Word{}))> &&
+         same<Word, decltype(fetch_add<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(fetch_and<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(fetch_or<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(fetch_xor<kOrder, kReach>(P{}, Word{}))> &&
+         same<void, decltype(fence<kReach>())>;
+}
+static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
+
+static_assert(same<void, decltype(platform::relax())>);
+static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
+static_assert(same<std::byte*, decltype(platform::shared_memory())>);
+static_assert(same<void, decltype(platform::trap())>);
+
+}  // namespace contract
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

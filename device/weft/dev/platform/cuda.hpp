@@ -1,0 +1,254 @@
+// Platform: CUDA, sm_70 and later. Atomics are inline PTX, so no heavy header is pulled in and the
+// memory model is spelled out: scope .cta, .gpu or .sys, semantics .relaxed, .acquire, .release or
+// .acq_rel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <cuda_runtime.h>
+
+#include <weft/target.hpp>
+
+#include <weft/dev/platform/order.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace platform {
+
+inline constexpr unsigned kWarpSize = 32;
+
+// --- who am I -----------------------------------------------------------------------------------
+
+WEFT_DEVICE unsigned thread_rank() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+WEFT_DEVICE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
+WEFT_DEVICE unsigned block_rank() {
+  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+WEFT_DEVICE unsigned grid_size() { return gridDim.x * gridDim.y * gridDim.z; }
+
+// --- together -----------------------------------------------------------------------------------
+
+// The lanes of my warp that exist: the last warp of a block may be short.
+WEFT_DEVICE unsigned warp_mask() {
+  const unsigned first = thread_rank() & ~(kWarpSize - 1);
+  const unsigned left = block_size() - first;
+  return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
+}
+
+WEFT_DEVICE void sync_warp() { __syncwarp(warp_mask()); }
+WEFT_DEVICE void sync_block() { __syncthreads(); }
+
+template <class T>
+WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16, "at most 16 bytes");
+  unsigned words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &value, sizeof(T));
+  for (unsigned& word : words) word = __shfl_sync(warp_mask(), word, static_cast<int>(lane));
+  memcpy(&value, words, sizeof(T));
+  sync_warp();  // the shuffle itself orders no memory
+  return value;
+}
+
+template <class T>
+WEFT_DEVICE T block_broadcast(T value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16, "at most 16 bytes");
+  __shared__ std::uint64_t box[2];
+  if (thread_rank() == 0) memcpy(box, &value, sizeof(T));
+  __syncthreads();
+  memcpy(&value, box, sizeof(T));
+  __syncthreads();
+  return value;
+}
+
+WEFT_DEVICE bool warp_all(bool mine) {
+  const bool all = __all_sync(warp_mask(), mine) != 0;
+  sync_warp();
+  return all;
+}
+WEFT_DEVICE bool block_all(bool mine) { return __syncthreads_and(mine) != 0; }
+
+// --- memory -------------------------------------------------------------------------------------
+
+// A T as the register that PTX wants: bytes and halves travel in wider ones.
+template <std::size_t kBytes>
+struct Register;
+template <>
+struct Register<1> {
+  using type = std::uint32_t;
+  using plain = std::uint8_t;
+};
+template <>
+struct Register<2> {
+  using type = std::uint16_t;
+  using plain = std::uint16_t;
+};
+template <>
+struct Register<4> {
+  using type = std::uint32_t;
+  using plain = std::uint32_t;
+};
+template <>
+struct Register<8> {
+  using type = std::uint64_t;
+  using plain = std::uint64_t;
+};
+
+template <class T>
+WEFT_DEVICE typename Register<sizeof(T)>::type to_register(T value) {
+  typename Register<sizeof(T)>::plain word;
+  memcpy(&word, &value, sizeof(T));
+  return word;
+}
+template <class T>
+WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
+  const auto word = static_cast<typename Register<sizeof(T)>::plain>(given);
+  T value;
+  memcpy(&value, &word, sizeof(T));
+  return value;
+}
+
+// One instruction in each of its forms. The branches not taken are never instantiated, so a form
+// that PTX does not have (ld.release) is never assembled.
+#define WEFT_PTX_FOR_SCOPE(form, order, ...)       \
+  if constexpr (kReach == Reach::kBlock) {         \
+    form(order ".cta", __VA_ARGS__);               \
+  } else if constexpr (kReach == Reach::kDevice) { \
+    form(order ".gpu", __VA_ARGS__);               \
+  } else {                                         \
+    form(order ".sys", __VA_ARGS__);               \
+  }
+#define WEFT_PTX(form, ...)                          \
+  if constexpr (kOrder == Order::kRelaxed) {         \
+    WEFT_PTX_FOR_SCOPE(form, "relaxed", __VA_ARGS__) \
+  } else if constexpr (kOrder == Order::kAcquire) {  \
+    WEFT_PTX_FOR_SCOPE(form, "acquire", __VA_ARGS__) \
+  } else if constexpr (kOrder == Order::kRelease) {  \
+    WEFT_PTX_FOR_SCOPE(form, "release", __VA_ARGS__) \
+  } else {                                           \
+    WEFT_PTX_FOR_SCOPE(form, "acq_rel", __VA_ARGS__) \
+  }
+#define WEFT_PTX_LOAD(how, type, code) \
+  asm volatile("ld." how "." type " %0, [%1];" : "=" code(word) : "l"(from) : "memory")
+#define WEFT_PTX_STORE(how, type, code) \
+  asm volatile("st." how "." type " [%0], %1;" : : "l"(to), code(word) : "memory")
+#define WEFT_PTX_RMW(how, op, code)                                                                \
+  asm volatile("atom." how "." op " %0, [%1], %2;" : "=" code(old) : "l"(to), code(word) : "memor" \
+                                                                                           "y")
+#define WEFT_PTX_CAS(how, op, code)                    \
+  asm volatile("atom." how "." op " %0, [%1], %2, %3;" \
+               : "=" code(old)                         \
+               : "l"(to), code(expected), code(word)   \
+               : "memory")
+
+template <Order kOrder, Reach kReach, class T>
+WEFT_DEVICE T load(const T* from) {
+  typename Register<sizeof(T)>::type word;
+  if constexpr (sizeof(T) == 1) {
+    WEFT_PTX(WEFT_PTX_LOAD, "u8", "r")
+  } else if constexpr (sizeof(T) == 2) {
+    WEFT_PTX(WEFT_PTX_LOAD, "u16", "h")
+  } else if constexpr (sizeof(T) == 4) {
+    WEFT_PTX(WEFT_PTX_LOAD, "u32", "r")
+  } else {
+    WEFT_PTX(WEFT_PTX_LOAD, "u64", "l")
+  }
+  return from_register<T>(word);
+}
+
+template <Order kOrder, Reach kReach, class T>
+WEFT_DEVICE void store(T* to, T value) {
+  const auto word = to_register(value);
+  if constexpr (sizeof(T) == 1) {
+    WEFT_PTX(WEFT_PTX_STORE, "u8", "r")
+  } else if constexpr (sizeof(T) == 2) {
+    WEFT_PTX(WEFT_PTX_STORE, "u16", "h")
+  } else if constexpr (sizeof(T) == 4) {
+    WEFT_PTX(WEFT_PTX_STORE, "u32", "r")
+  } else {
+    WEFT_PTX(WEFT_PTX_STORE, "u64", "l")
+  }
+}
+
+template <Order kOrder, Reach kReach, class T>
+WEFT_DEVICE T compare_swap(T* to, T compare, T value) {
+  const auto expected = to_register(compare);
+  const auto word = to_register(value);
+  typename Register<sizeof(T)>::type old;
+  if constexpr (sizeof(T) == 4) {
+    WEFT_PTX(WEFT_PTX_CAS, "cas.b32", "r")
+  } else {
+    WEFT_PTX(WEFT_PTX_CAS, "cas.b64", "l")
+  }
+  return from_register<T>(old);
+}
+
+#define WEFT_PTX_FUNCTION(name, op32, op64)                                       \
+  template <Order kOrder, Reach kReach, class T>                                  \
+  WEFT_DEVICE T name(T* to, T value) {                                            \
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 4 or 8 bytes"); \
+    const auto word = to_register(value);                                         \
+    typename Register<sizeof(T)>::type old;                                       \
+    if constexpr (sizeof(T) == 4) {                                               \
+      WEFT_PTX(WEFT_PTX_RMW, op32, "r")                                           \
+    } else {                                                                      \
+      WEFT_PTX(WEFT_PTX_RMW, op64, "l")                                           \
+    }                                                                             \
+    return from_register<T>(old);                                                 \
+  }
+WEFT_PTX_FUNCTION(exchange, "exch.b32", "exch.b64")
+WEFT_PTX_FUNCTION(fetch_add, "add.u32", "add.u64")
+WEFT_PTX_FUNCTION(fetch_and, "and.b32", "and.b64")
+WEFT_PTX_FUNCTION(fetch_or, "or.b32", "or.b64")
+WEFT_PTX_FUNCTION(fetch_xor, "xor.b32", "xor.b64")
+
+#undef WEFT_PTX_FUNCTION
+#undef WEFT_PTX_CAS
+#undef WEFT_PTX_RMW
+#undef WEFT_PTX_STORE
+#undef WEFT_PTX_LOAD
+#undef WEFT_PTX
+#undef WEFT_PTX_FOR_SCOPE
+
+template <Reach kReach>
+WEFT_DEVICE void fence() {
+  if constexpr (kReach == Reach::kBlock) {
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+  } else if constexpr (kReach == Reach::kDevice) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  } else {
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+  }
+}
+
+// Neighbouring threads move neighbouring units: one transaction for the warp.
+inline constexpr bool kCopiesShares = false;
+
+// --- time and the rest --------------------------------------------------------------------------
+
+WEFT_DEVICE void relax() {
+#if __CUDA_ARCH__ >= 700
+  __nanosleep(20);
+#endif
+}
+
+WEFT_DEVICE std::uint64_t clock_ns() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+WEFT_DEVICE std::byte* shared_memory() {
+  extern __shared__ __align__(128) unsigned char weft_shared_memory[];
+  return reinterpret_cast<std::byte*>(weft_shared_memory);
+}
+
+WEFT_DEVICE void trap() { __trap(); }
+
+}  // namespace platform
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,16 @@
+// How strongly, and for whom, an atomic operation of the device API is ordered.
+#pragma once
+
+namespace weft::dev {
+
+enum class Order {
+  kRelaxed,  // atomic, nothing more
+  kAcquire,  // loads: what was written before the release it reads from is visible after it
+  kRelease,  // stores: what came before it is visible to who acquires it
+  kAcqRel,   // read-modify-write: both
+};
+
+// Who takes part: threads of my block, of my device, or of all devices and hosts.
+enum class Reach { kBlock, kDevice, kSystem };
+
+}  // namespace weft::dev

@@ -1,0 +1,240 @@
+// The device-to-host ring, both ends: how a kernel hands an Op to the proxy when a peer's heap is
+// not mapped.
+//
+// A record is published by its last word, whose lap bit flips each time round, so the reader needs
+// no counter of the writers. A ticket is taken only with credit in hand: a producer that gives up
+// at its deadline leaves no hole that later records would wait behind. Taking the ticket and
+// writing the record are one attempt, without a wait in between: on GPUs whose lanes run in lock
+// step, a lane that waits for credit would else keep its neighbours from publishing what frees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <weft/device/handle.hpp>
+
+#include <weft/dev/fault.hpp>
+#include <weft/dev/platform.hpp>
+#include <weft/dev/poll.hpp>
+#include <weft/dev/state.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace ring {
+
+static_assert(offsetof(Op, pe) == 56 && sizeof(Op) == 64, "pe to flags are the last word");
+
+// What goes through results[slot], the one word of host-visible memory that a slot owns.
+enum class Cell {
+  kNone,
+  kCarries,  // the op's source: `word`
+  kBrings,   // where the op's result goes
+};
+
+WEFT_DEVICE std::uint64_t slot_of(const RingView& ring, std::uint64_t ticket) {
+  return ticket & (ring.capacity - 1);
+}
+WEFT_DEVICE std::uint8_t lap_of(const RingView& ring, std::uint64_t ticket) {
+  return (ticket & ring.capacity) == 0 ? kOpLap : std::uint8_t{0};
+}
+
+// --- device end ---------------------------------------------------------------------------------
+
+// Acquire: pairs with free_slots(); the host has read what a producer is about to overwrite.
+WEFT_DEVICE std::uint64_t consumed(const RingView& ring) {
+  return platform::load<Order::kAcquire, Reach::kSystem>(ring.consumed);
+}
+// Acquire: pairs with complete(); results are here, and what was put is at its target.
+WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
+  return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
+}
+
+// The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
+// there any more, and its asker has read (acquire: pairs with the release in fetch()).
+WEFT_DEVICE bool cell_is_free(const RingView& ring, std::uint64_t ticket) {
+  return ticket - completed(ring) < ring.capacity &&
+         platform::load<Order::kAcquire, Reach::kDevice>(
+             &ring.results_busy[slot_of(ring, ticket)]) == 0;
+}
+
+WEFT_DEVICE void publish(const RingView& ring, std::uint64_t ticket, const Op& op) {
+  Op* slot = &ring.slots[slot_of(ring, ticket)];
+  slot->bytes = op.bytes;
+  slot->remote = op.remote;
+  slot->local = op.local;
+  slot->value = op.value;
+  slot->compare = op.compare;
+  slot->signal = op.signal;
+  slot->result = op.result;
+  Op last = op;
+  last.flags = static_cast<std::uint8_t>((op.flags & ~kOpLap) | lap_of(ring, ticket));
+  std::uint64_t word;
+  memcpy(&word, &last.pe, sizeof(word));
+  // Release: pairs with the acquire in pop().
+  platform::store<Order::kRelease, Reach::kSystem>(reinterpret_cast<std::uint64_t*>(&slot->pe),
+                                                   word);
+}
+
+// One attempt to take a ticket and publish `op` under it. False: no credit, or another producer
+// was faster.
+WEFT_DEVICE bool try_push(const RingView& ring, Op op, Cell cell, std::uint64_t word,
+                          std::uint64_t* ticket) {
+  const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(ring.head);
+  if (next - consumed(ring) >= ring.capacity) return false;
+  if (cell != Cell::kNone && !cell_is_free(ring, next)) return false;
+  if (platform::compare_swap<Order::kRelaxed, Reach::kDevice>(ring.head, next, next + 1) != next)
+    return false;
+  *ticket = next;
+  const std::uint64_t slot = slot_of(ring, next);
+  const auto address = reinterpret_cast<std::uintptr_t>(&ring.results[slot]);
+  if (cell == Cell::kCarries) {
+    ring.results[slot] = word;
+    op.local = address;
+  } else if (cell == Cell::kBrings) {
+    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot], 1u);
+    (op.kind == OpKind::kGet ? op.local : op.result) = address;
+  }
+  publish(ring, next, op);
+  return true;
+}
+
+WEFT_DEVICE const RingView& of(const DeviceContext& h) { return h.state->ring[h.lane]; }
+
+WEFT_DEVICE_COLD void report_timeout(const DeviceContext& h, const char* where, const Op& op,
+                                     std::uint64_t wanted, std::uint64_t waited_ns) {
+  Fault fault;
+  fault.code = FaultCode::kRingTimeout;
+  fault.where = where;
+  fault.pe = static_cast<int>(op.pe);
+  fault.offset = op.remote;
+  fault.seen = completed(of(h));
+  fault.wanted = wanted;
+  fault.waited_ns = waited_ns;
+  report(h, fault);
+}
+
+// Publishes `op`; false, with a fault, when there was no room before the deadline.
+WEFT_DEVICE bool push(const DeviceContext& h, const char* where, const Op& op,
+                      std::uint64_t* ticket, Cell cell = Cell::kNone, std::uint64_t word = 0) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
+  report_timeout(h, where, op, consumed(ring) + 1, deadline.waited_ns());
+  return false;
+}
+
+// Has record `ticket` completed? Asks the host for it: a hint that another waiter may overwrite
+// with a smaller one, so it is given again at each poll.
+WEFT_DEVICE bool is_complete(const RingView& ring, std::uint64_t ticket) {
+  if (completed(ring) > ticket) return true;
+  if (platform::load<Order::kRelaxed, Reach::kSystem>(ring.wanted) <= ticket)
+    platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
+  return false;
+}
+
+WEFT_DEVICE bool wait_complete(const DeviceContext& h, const char* where, const Op& op,
+                               std::uint64_t ticket) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  if (poll(deadline, [&] { return is_complete(ring, ticket); })) return true;
+  report_timeout(h, where, op, ticket + 1, deadline.waited_ns());
+  return false;
+}
+
+// The source of a put without kOpSourceStays may be reused: the host has handed it on.
+WEFT_DEVICE bool wait_consumed(const DeviceContext& h, const char* where, const Op& op,
+                               std::uint64_t ticket) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  if (poll(deadline, [&] { return consumed(ring) > ticket; })) return true;
+  report_timeout(h, where, op, ticket + 1, deadline.waited_ns());
+  return false;
+}
+
+// Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
+// has its word must give the cell back while others still wait for room.
+WEFT_DEVICE bool fetch(const DeviceContext& h, const char* where, const Op& op,
+                       std::uint64_t* word) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  std::uint64_t ticket = 0;
+  bool pushed = false;
+  const bool done = poll(deadline, [&] {
+    if (!pushed) {
+      pushed = try_push(ring, op, Cell::kBrings, 0, &ticket);
+      return false;
+    }
+    if (!is_complete(ring, ticket)) return false;
+    *word = ring.results[slot_of(ring, ticket)];
+    // Release: who takes the cell next, and the host after it, write it after this read.
+    platform::store<Order::kRelease, Reach::kDevice>(&ring.results_busy[slot_of(ring, ticket)], 0u);
+    return true;
+  });
+  if (done) return true;
+  // Nobody will read the cell now; it is used again only after the late result has arrived.
+  if (pushed)
+    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, ticket)], 0u);
+  report_timeout(h, where, op, pushed ? ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
+  return false;
+}
+
+// Has anything ever gone through this ring?
+WEFT_DEVICE bool is_used(const DeviceContext& h) {
+  const RingView& ring = of(h);
+  return ring.capacity != 0 && platform::load<Order::kRelaxed, Reach::kDevice>(ring.head) != 0;
+}
+
+// Waits until everything is complete that this thread, or one it has synchronised with, has pushed.
+WEFT_DEVICE bool drain(const DeviceContext& h, const char* where) {
+  const std::uint64_t head = platform::load<Order::kRelaxed, Reach::kDevice>(of(h).head);
+  Op op;
+  op.pe = kAllPes;
+  op.remote = kNoHeapOffset;
+  return wait_complete(h, where, op, head - 1);
+}
+
+#if WEFT_TARGET_CPU
+// --- host end: libweft is compiled for the CPU target, whatever the kernels are ------------------
+
+// Copies record `ticket` out if it has been published.
+inline bool pop(const RingView& ring, std::uint64_t ticket, Op& op) {
+  const Op* slot = &ring.slots[slot_of(ring, ticket)];
+  // Acquire: pairs with the release in publish().
+  const std::uint64_t word = platform::load<Order::kAcquire, Reach::kSystem>(
+      reinterpret_cast<const std::uint64_t*>(&slot->pe));
+  Op last;
+  std::memcpy(&last.pe, &word, sizeof(word));
+  if ((last.flags & kOpLap) != lap_of(ring, ticket)) return false;
+  op.bytes = slot->bytes;
+  op.remote = slot->remote;
+  op.local = slot->local;
+  op.value = slot->value;
+  op.compare = slot->compare;
+  op.signal = slot->signal;
+  op.result = slot->result;
+  std::memcpy(&op.pe, &word, sizeof(word));
+  op.flags = static_cast<std::uint8_t>(op.flags & ~kOpLap);
+  return true;
+}
+
+// The first `count` records have been read and posted. Release: pairs with consumed().
+inline void free_slots(const RingView& ring, std::uint64_t count) {
+  platform::store<Order::kRelease, Reach::kSystem>(ring.consumed, count);
+}
+
+// The first `count` records are complete. Release: their results, too, are there; pairs with
+// completed().
+inline void complete(const RingView& ring, std::uint64_t count) {
+  platform::store<Order::kRelease, Reach::kSystem>(ring.completed, count);
+}
+
+// Up to which count somebody waits for completion.
+inline std::uint64_t wanted(const RingView& ring) {
+  return platform::load<Order::kRelaxed, Reach::kSystem>(ring.wanted);
+}
+#endif
+
+}  // namespace ring
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

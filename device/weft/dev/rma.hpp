@@ -1,0 +1,278 @@
+// put, get, their strided and single-value forms.
+//
+// Two ways to a peer: its heap is mapped here (peer[pe]), then the scope's threads copy; or it is
+// not, then the leader hands one Op to the host through the ring.
+//
+// The barriers of a call, with `scope` as one agent: at entry, so that the call sees what all its
+// threads did before; before the signal, so that it tells of all their bytes; at return, so that
+// what the call promises holds for each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <weft/device/context.hpp>
+
+#include <weft/dev/check.hpp>
+#include <weft/dev/copy.hpp>
+#include <weft/dev/notify.hpp>
+#include <weft/dev/platform.hpp>
+#include <weft/dev/ring.hpp>
+#include <weft/dev/scope.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace rma {
+
+enum class Until { kReusable, kQuiet };  // when the call may return
+
+WEFT_DEVICE std::uint64_t address(const void* local) {
+  return reinterpret_cast<std::uintptr_t>(local);
+}
+
+WEFT_DEVICE Op put_op(std::uint64_t remote, const void* src, std::uint64_t bytes, int pe) {
+  Op op;
+  op.kind = OpKind::kPut;
+  op.bytes = bytes;
+  op.remote = bytes == 0 ? 0 : remote;
+  op.local = address(src);
+  op.pe = static_cast<std::uint32_t>(pe);
+  return op;
+}
+
+WEFT_DEVICE Op get_op(void* dst, std::uint64_t remote, std::uint64_t bytes, int pe) {
+  Op op;
+  op.kind = OpKind::kGet;
+  op.bytes = bytes;
+  op.remote = remote;
+  op.local = address(dst);
+  op.pe = static_cast<std::uint32_t>(pe);
+  return op;
+}
+
+WEFT_DEVICE void put_by_ring(const DeviceContext& h, std::uint64_t remote, const void* src,
+                             std::uint64_t bytes, int pe, Notify notify, Until until) {
+  Op op = put_op(remote, src, bytes, pe);
+  notify_by_op(h, notify, &op);
+  if (until == Until::kQuiet) op.flags = kOpSourceStays;
+  std::uint64_t ticket;
+  if (!ring::push(h, "put", op, &ticket)) return;
+  if (until == Until::kReusable && bytes != 0) ring::wait_consumed(h, "put", op, ticket);
+}
+
+template <class Scope>
+WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void* src,
+                     std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
+  if (!allowed(h, "put", dst, bytes, align, pe) || !allowed(h, "put", notify, pe)) return;
+  if (bytes == 0 && notify.op == NotifyOp::kNone) return;
+  const std::uint64_t remote = offset_of(h, dst);
+  std::byte* heap = h.peer[pe];
+  scope.sync();
+  if (heap == nullptr) {
+    if (scope.rank() == 0) put_by_ring(h, remote, src, bytes, pe, notify, until);
+  } else {
+    if (bytes != 0) copy(scope, heap + remote, static_cast<const std::byte*>(src), bytes);
+    if (notify.op != NotifyOp::kNone) {
+      scope.sync();
+      if (scope.rank() == 0) notify_directly<Order::kRelease>(h, heap, notify);
+    }
+  }
+  if (until == Until::kReusable) scope.sync();
+}
+
+template <class Scope>
+WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void* src,
+                     std::uint64_t bytes, std::uint64_t align, int pe, Until until) {
+  if (!allowed(h, "get", src, bytes, align, pe) || bytes == 0) return;
+  const std::uint64_t remote = offset_of(h, src);
+  const std::byte* heap = h.peer[pe];
+  scope.sync();
+  if (heap != nullptr) {
+    copy(scope, static_cast<std::byte*>(dst), heap + remote, bytes);
+  } else if (scope.rank() == 0) {
+    const Op op = get_op(dst, remote, bytes, pe);
+    std::uint64_t ticket;
+    if (ring::push(h, "get", op, &ticket) && until == Until::kReusable)
+      ring::wait_complete(h, "get", op, ticket);
+  }
+  if (until == Until::kReusable) scope.sync();
+}
+
+// A T that hardware stores and loads at once.
+template <class T>
+inline constexpr bool is_word = (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 ||
+                                 sizeof(T) == 8) &&
+                                alignof(T) == sizeof(T);
+
+// A value of any size over the ring: eight bytes at a time through the slots' own words, so that
+// no local variable needs an address that the host can reach.
+template <class T>
+WEFT_DEVICE void put_value_by_ring(const DeviceContext& h, std::uint64_t remote, const T& value,
+                                   int pe) {
+  for (std::size_t at = 0; at < sizeof(T); at += 8) {
+    const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
+    std::uint64_t word = 0;
+    memcpy(&word, reinterpret_cast<const unsigned char*>(&value) + at, bytes);
+    std::uint64_t ticket;
+    const Op op = put_op(remote + at, nullptr, bytes, pe);
+    if (!ring::push(h, "p", op, &ticket, ring::Cell::kCarries, word)) return;
+  }
+}
+
+template <class T>
+WEFT_DEVICE void get_value_by_ring(const DeviceContext& h, std::uint64_t remote, T& value, int pe) {
+  for (std::size_t at = 0; at < sizeof(T); at += 8) {
+    const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
+    std::uint64_t word = 0;
+    if (!ring::fetch(h, "g", get_op(nullptr, remote + at, bytes, pe), &word)) return;
+    memcpy(reinterpret_cast<unsigned char*>(&value) + at, &word, bytes);
+  }
+}
+
+// Elements rank, rank + size, ... of a strided put or get over the ring, one Op each.
+template <class Scope, class MakeOp>
+WEFT_DEVICE void strided_by_ring(const DeviceContext& h, Scope scope, const char* where,
+                                 std::size_t count, bool is_put, MakeOp make_op) {
+  Op op;
+  std::uint64_t ticket = 0;
+  bool pushed = false;
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count;
+       i += static_cast<std::size_t>(scope.size())) {
+    op = make_op(i);
+    if (!ring::push(h, where, op, &ticket)) return;
+    pushed = true;
+  }
+  if (!pushed) return;
+  if (is_put) {
+    ring::wait_consumed(h, where, op, ticket);
+  } else {
+    ring::wait_complete(h, where, op, ticket);
+  }
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void copy_strided(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                              std::ptrdiff_t src_stride, std::size_t count) {
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count;
+       i += static_cast<std::size_t>(scope.size())) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    memcpy(dst + at * dst_stride, src + at * src_stride, sizeof(T));
+  }
+}
+
+}  // namespace rma
+
+template <class T>
+WEFT_DEVICE T* Context::ptr(T* symmetric, int pe) const {
+  if (pe < 0 || pe >= h_.npes || h_.peer[pe] == nullptr) return nullptr;
+  return reinterpret_cast<T*>(h_.peer[pe] + offset_of(h_, symmetric));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                              Notify notify) const {
+  static_assert(is_rma_type<T>, "put moves trivially copyable types");
+  rma::put(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, notify, rma::Until::kReusable);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const {
+  static_assert(is_rma_type<T>, "get moves trivially copyable types");
+  rma::get(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kReusable);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                                  Notify notify) const {
+  static_assert(is_rma_type<T>, "put moves trivially copyable types");
+  rma::put(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, notify, rma::Until::kQuiet);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::get_nbi(Scope scope, T* dst, const T* src, std::size_t count,
+                                  int pe) const {
+  static_assert(is_rma_type<T>, "get moves trivially copyable types");
+  rma::get(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kQuiet);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                               std::ptrdiff_t src_stride, std::size_t count, int pe) const {
+  static_assert(is_rma_type<T>, "iput moves trivially copyable types");
+  const std::uint64_t span = span_of<T>(count, dst_stride);
+  if (!allowed(h_, "iput", dst, span, alignof(T), pe) || count == 0) return;
+  const std::uint64_t remote = offset_of(h_, dst);
+  std::byte* heap = h_.peer[pe];
+  scope.sync();
+  if (heap != nullptr) {
+    rma::copy_strided(scope, reinterpret_cast<T*>(heap + remote), src, dst_stride, src_stride,
+                      count);
+  } else {
+    rma::strided_by_ring(h_, scope, "iput", count, true, [=](std::size_t i) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      return rma::put_op(remote + i * static_cast<std::size_t>(dst_stride) * sizeof(T),
+                         src + at * src_stride, sizeof(T), pe);
+    });
+  }
+  scope.sync();
+}
+
+template <class Scope, class T>
+WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                               std::ptrdiff_t src_stride, std::size_t count, int pe) const {
+  static_assert(is_rma_type<T>, "iget moves trivially copyable types");
+  const std::uint64_t span = span_of<T>(count, src_stride);
+  if (!allowed(h_, "iget", src, span, alignof(T), pe) || count == 0) return;
+  const std::uint64_t remote = offset_of(h_, src);
+  const std::byte* heap = h_.peer[pe];
+  scope.sync();
+  if (heap != nullptr) {
+    rma::copy_strided(scope, dst, reinterpret_cast<const T*>(heap + remote), dst_stride, src_stride,
+                      count);
+  } else {
+    rma::strided_by_ring(h_, scope, "iget", count, false, [=](std::size_t i) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      return rma::get_op(dst + at * dst_stride,
+                         remote + i * static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T),
+                         pe);
+    });
+  }
+  scope.sync();
+}
+
+template <class T>
+WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
+  static_assert(is_rma_type<T>, "p moves trivially copyable types");
+  if (!allowed(h_, "p", dst, sizeof(T), alignof(T), pe)) return;
+  const std::uint64_t remote = offset_of(h_, dst);
+  std::byte* heap = h_.peer[pe];
+  if (heap == nullptr) {
+    rma::put_value_by_ring(h_, remote, value, pe);
+  } else if constexpr (rma::is_word<T>) {
+    platform::store<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<T*>(heap + remote), value);
+  } else {
+    memcpy(heap + remote, &value, sizeof(T));
+  }
+}
+
+template <class T>
+WEFT_DEVICE T Context::g(const T* src, int pe) const {
+  static_assert(is_rma_type<T>, "g moves trivially copyable types");
+  T value{};
+  if (!allowed(h_, "g", src, sizeof(T), alignof(T), pe)) return value;
+  const std::uint64_t remote = offset_of(h_, src);
+  const std::byte* heap = h_.peer[pe];
+  if (heap == nullptr) {
+    rma::get_value_by_ring(h_, remote, value, pe);
+  } else if constexpr (rma::is_word<T>) {
+    value =
+        platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const T*>(heap + remote));
+  } else {
+    memcpy(&value, heap + remote, sizeof(T));
+  }
+  return value;
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,302 @@
+// Signals, waits and tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <weft/device/context.hpp>
+
+#include <weft/dev/check.hpp>
+#include <weft/dev/notify.hpp>
+#include <weft/dev/platform.hpp>
+#include <weft/dev/poll.hpp>
+#include <weft/dev/ring.hpp>
+#include <weft/dev/scope.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace waiting {
+
+inline constexpr std::size_t kNoIndex = ~std::size_t{0};
+
+// The operand of word i: one for all, or one each.
+template <class T>
+struct Same {
+  T value;
+  WEFT_DEVICE T operator[](std::size_t) const { return value; }
+};
+
+// The words that a call names, and what it wants of them.
+template <class T, class Values>
+struct Words {
+  const T* words;
+  std::size_t count;
+  const int* status;  // status[i] != 0 leaves word i out; null: none
+  Cmp cmp;
+  Values values;
+
+  WEFT_DEVICE bool takes_part(std::size_t i) const { return status == nullptr || status[i] == 0; }
+  WEFT_DEVICE std::size_t first() const {
+    for (std::size_t i = 0; i < count; ++i)
+      if (takes_part(i)) return i;
+    return kNoIndex;
+  }
+  // Acquire: pairs with the release of the signal, so what was put before it is visible.
+  WEFT_DEVICE bool test(std::size_t i) const {
+    return holds(cmp, platform::load<Order::kAcquire, Reach::kSystem>(words + i), T(values[i]));
+  }
+  // For spins: the plain look that comes before test().
+  WEFT_DEVICE bool seems(std::size_t i) const {
+    return holds(cmp, platform::load<Order::kRelaxed, Reach::kSystem>(words + i), T(values[i]));
+  }
+  WEFT_DEVICE bool came(std::size_t i) const { return seems(i) && test(i); }
+};
+
+template <class T>
+WEFT_DEVICE Words<T, Same<T>> same(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                   T value) {
+  static_assert(is_wait_type<T>, "waits take integers and floats of at most 8 bytes");
+  return {words, count, status, cmp, {value}};
+}
+template <class T>
+WEFT_DEVICE Words<T, const T*> each(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                    const T* values) {
+  static_assert(is_wait_type<T>, "waits take integers and floats of at most 8 bytes");
+  return {words, count, status, cmp, values};
+}
+
+// A word's bits as the fault record holds them.
+template <class T>
+WEFT_DEVICE std::uint64_t widened(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const double wide = static_cast<double>(value);
+    std::uint64_t bits;
+    memcpy(&bits, &wide, sizeof(bits));
+    return bits;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<std::uint64_t>(value);
+  }
+}
+
+template <class W>
+WEFT_DEVICE_COLD void report_timeout(const DeviceContext& h, const char* where, const W& w,
+                                     std::size_t i, std::uint64_t waited_ns) {
+  using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
+  Fault fault;
+  fault.code = FaultCode::kWaitTimeout;
+  fault.where = where;
+  fault.offset =
+      is_symmetric(h, w.words + i, sizeof(T)) ? offset_of(h, w.words + i) : kNoHeapOffset;
+  fault.seen = widened(platform::load<Order::kRelaxed, Reach::kSystem>(w.words + i));
+  fault.wanted = widened(T(w.values[i]));
+  fault.waited_ns = waited_ns;
+  fault.cmp = w.cmp;
+  fault.type = std::is_floating_point_v<T> ? WordType::kDouble
+               : std::is_signed_v<T>       ? WordType::kSigned
+                                           : WordType::kUnsigned;
+  report(h, fault);
+}
+
+template <class W>
+WEFT_DEVICE bool is_allowed(const DeviceContext& h, const char* where, const W& w) {
+  return allowed(h, where, w.words, bytes_of<std::remove_reference_t<decltype(*w.words)>>(w.count),
+                 sizeof(*w.words), h.pe);
+}
+
+// Each thread waits for its share of the words; all get the same answer.
+template <class Scope, class W>
+WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where, const W& w) {
+  if (!is_allowed(h, where, w)) return false;
+  Deadline deadline(*h.state);
+  bool came = true;
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); came && i < w.count;
+       i += static_cast<std::size_t>(scope.size())) {
+    if (!w.takes_part(i)) continue;
+    came = poll(deadline, [&] { return w.came(i); });
+    if (!came) report_timeout(h, where, w, i, deadline.waited_ns());
+  }
+  return scope.all(came);
+}
+
+template <class W>
+WEFT_DEVICE std::size_t find(const W& w) {
+  for (std::size_t i = 0; i < w.count; ++i)
+    if (w.takes_part(i) && w.came(i)) return i;
+  return kNoIndex;
+}
+
+template <class W>
+WEFT_DEVICE std::size_t find_all(const W& w, std::size_t* indices) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < w.count; ++i)
+    if (w.takes_part(i) && w.came(i)) indices[found++] = i;
+  return found;
+}
+
+// The leader looks until `found(result)`; its result is everyone's.
+template <class Scope, class W, class Look>
+WEFT_DEVICE std::size_t wait_one(const DeviceContext& h, Scope scope, const char* where, const W& w,
+                                 std::size_t nothing, Look look) {
+  if (!is_allowed(h, where, w)) return nothing;
+  std::size_t result = nothing;
+  const std::size_t first = scope.rank() == 0 ? w.first() : kNoIndex;
+  if (first != kNoIndex) {
+    Deadline deadline(*h.state);
+    const bool came = poll(deadline, [&] {
+      result = look();
+      return result != nothing;
+    });
+    if (!came) report_timeout(h, where, w, first, deadline.waited_ns());
+  }
+  return scope.broadcast(result);
+}
+
+template <class Scope, class W>
+WEFT_DEVICE std::size_t wait_any(const DeviceContext& h, Scope scope, const char* where,
+                                 const W& w) {
+  return wait_one(h, scope, where, w, kNoIndex, [&] { return find(w); });
+}
+
+template <class Scope, class W>
+WEFT_DEVICE std::size_t wait_some(const DeviceContext& h, Scope scope, const char* where,
+                                  const W& w, std::size_t* indices) {
+  return wait_one(h, scope, where, w, std::size_t{0}, [&] { return find_all(w, indices); });
+}
+
+template <class W>
+WEFT_DEVICE bool test_all(const W& w) {
+  bool all = true;
+  for (std::size_t i = 0; i < w.count; ++i) all = all && (!w.takes_part(i) || w.test(i));
+  return all;
+}
+
+}  // namespace waiting
+
+WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
+  if (notify.op == NotifyOp::kNone || !allowed(h_, "signal", notify, pe)) return;
+  std::byte* heap = h_.peer[pe];
+  if (heap != nullptr) {
+    notify_directly<Order::kRelaxed>(h_, heap, notify);
+    return;
+  }
+  Op op;
+  op.kind = OpKind::kPut;
+  op.pe = static_cast<std::uint32_t>(pe);
+  notify_by_op(h_, notify, &op);
+  std::uint64_t ticket;
+  ring::push(h_, "signal", op, &ticket);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool Context::wait_until(Scope scope, const T* word, Cmp cmp, T value) const {
+  return waiting::wait_all(h_, scope, "wait_until", waiting::same(word, 1, nullptr, cmp, value));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool Context::wait_until_all(Scope scope, const T* words, std::size_t count,
+                                         const int* status, Cmp cmp, T value) const {
+  return waiting::wait_all(h_, scope, "wait_until_all",
+                           waiting::same(words, count, status, cmp, value));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool Context::wait_until_all_vector(Scope scope, const T* words, std::size_t count,
+                                                const int* status, Cmp cmp, const T* values) const {
+  return waiting::wait_all(h_, scope, "wait_until_all_vector",
+                           waiting::each(words, count, status, cmp, values));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE std::size_t Context::wait_until_any(Scope scope, const T* words, std::size_t count,
+                                                const int* status, Cmp cmp, T value) const {
+  return waiting::wait_any(h_, scope, "wait_until_any",
+                           waiting::same(words, count, status, cmp, value));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE std::size_t Context::wait_until_any_vector(Scope scope, const T* words,
+                                                       std::size_t count, const int* status,
+                                                       Cmp cmp, const T* values) const {
+  return waiting::wait_any(h_, scope, "wait_until_any_vector",
+                           waiting::each(words, count, status, cmp, values));
+}
+
+template <class Scope, class T>
+WEFT_DEVICE std::size_t Context::wait_until_some(Scope scope, const T* words, std::size_t count,
+                                                 std::size_t* indices, const int* status, Cmp cmp,
+                                                 T value) const {
+  return waiting::wait_some(h_, scope, "wait_until_some",
+                            waiting::same(words, count, status, cmp, value), indices);
+}
+
+template <class Scope, class T>
+WEFT_DEVICE std::size_t Context::wait_until_some_vector(Scope scope, const T* words,
+                                                        std::size_t count, std::size_t* indices,
+                                                        const int* status, Cmp cmp,
+                                                        const T* values) const {
+  return waiting::wait_some(h_, scope, "wait_until_some_vector",
+                            waiting::each(words, count, status, cmp, values), indices);
+}
+
+template <class T>
+WEFT_DEVICE bool Context::test(const T* word, Cmp cmp, T value) const {
+  return test_all(word, 1, nullptr, cmp, value);
+}
+
+template <class T>
+WEFT_DEVICE bool Context::test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                   T value) const {
+  const auto w = waiting::same(words, count, status, cmp, value);
+  return waiting::is_allowed(h_, "test", w) && waiting::test_all(w);
+}
+
+template <class T>
+WEFT_DEVICE bool Context::test_all_vector(const T* words, std::size_t count, const int* status,
+                                          Cmp cmp, const T* values) const {
+  const auto w = waiting::each(words, count, status, cmp, values);
+  return waiting::is_allowed(h_, "test", w) && waiting::test_all(w);
+}
+
+template <class T>
+WEFT_DEVICE std::size_t Context::test_any(const T* words, std::size_t count, const int* status,
+                                          Cmp cmp, T value) const {
+  const auto w = waiting::same(words, count, status, cmp, value);
+  return waiting::is_allowed(h_, "test", w) ? waiting::find(w) : waiting::kNoIndex;
+}
+
+template <class T>
+WEFT_DEVICE std::size_t Context::test_any_vector(const T* words, std::size_t count,
+                                                 const int* status, Cmp cmp,
+                                                 const T* values) const {
+  const auto w = waiting::each(words, count, status, cmp, values);
+  return waiting::is_allowed(h_, "test", w) ? waiting::find(w) : waiting::kNoIndex;
+}
+
+template <class T>
+WEFT_DEVICE std::size_t Context::test_some(const T* words, std::size_t count, std::size_t* indices,
+                                           const int* status, Cmp cmp, T value) const {
+  const auto w = waiting::same(words, count, status, cmp, value);
+  return waiting::is_allowed(h_, "test", w) ? waiting::find_all(w, indices) : 0;
+}
+
+template <class T>
+WEFT_DEVICE std::size_t Context::test_some_vector(const T* words, std::size_t count,
+                                                  std::size_t* indices, const int* status, Cmp cmp,
+                                                  const T* values) const {
+  const auto w = waiting::each(words, count, status, cmp, values);
+  return waiting::is_allowed(h_, "test", w) ? waiting::find_all(w, indices) : 0;
+}
+
+WEFT_DEVICE std::uint64_t Context::signal_fetch(const std::uint64_t* signal) const {
+  if (!waiting::is_allowed(h_, "signal_fetch",
+                           waiting::same(signal, 1, nullptr, Cmp::kEq, std::uint64_t{0})))
+    return 0;
+  // Acquire: as a wait.
+  return platform::load<Order::kAcquire, Reach::kSystem>(signal);
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -1,0 +1,71 @@
+// fence and quiet.
+//
+// Direct stores are ordered by the platform's fence, one per thread: a thread's later stores are
+// ordered only by a fence of its own. Records of the ring are ordered by a kFence record, and
+// completed by waiting for the last one.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/device/context.hpp>
+
+#include <weft/dev/check.hpp>
+#include <weft/dev/platform.hpp>
+#include <weft/dev/ring.hpp>
+#include <weft/dev/scope.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace ordering {
+
+WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
+  if (!ring::is_used(h)) return;
+  Op op;
+  op.kind = OpKind::kFence;
+  op.pe = pe;
+  std::uint64_t ticket;
+  ring::push(h, "fence", op, &ticket);
+}
+
+WEFT_DEVICE void quiet_ring(const DeviceContext& h) {
+  if (ring::is_used(h)) ring::drain(h, "quiet");
+}
+
+}  // namespace ordering
+
+template <class Scope>
+WEFT_DEVICE void Context::fence(Scope scope) const {
+  scope.sync();
+  platform::fence<Reach::kSystem>();
+  if (scope.rank() == 0) ordering::fence_ring(h_, kAllPes);
+  scope.sync();
+}
+
+template <class Scope>
+WEFT_DEVICE void Context::quiet(Scope scope) const {
+  scope.sync();
+  platform::fence<Reach::kSystem>();
+  if (scope.rank() == 0) ordering::quiet_ring(h_);
+  scope.sync();
+}
+
+WEFT_DEVICE void Context::fence_pe(int pe) const {
+  if (!allowed(h_, "fence_pe", h_.heap, 0, 1, pe)) return;
+  if (h_.peer[pe] != nullptr) {
+    platform::fence<Reach::kSystem>();
+  } else {
+    ordering::fence_ring(h_, static_cast<std::uint32_t>(pe));
+  }
+}
+
+WEFT_DEVICE void Context::quiet_pe(int pe) const {
+  if (!allowed(h_, "quiet_pe", h_.heap, 0, 1, pe)) return;
+  if (h_.peer[pe] != nullptr) {
+    platform::fence<Reach::kSystem>();
+  } else {
+    ordering::quiet_ring(h_);
+  }
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -74,7 +74,7 @@ static_assert(kKindNames.size() == static_cast<std::size_t>(OpKind::kAmoFetchXor
 
 }  // namespace
 
-void apply(const Op& op, std::byte* heap) {
+void apply_op(const Op& op, std::byte* heap) {
   if (op.kind == OpKind::kPut) {
     put_to(heap + op.remote, address(op.local), op.bytes);
     if (op.notify != NotifyOp::kNone)

@@ -1,4 +1,4 @@
-// apply: the one place that executes an Op on mapped memory. The pieces are inline, since a
+// apply_op: the one place that executes an Op on mapped memory. The pieces are inline, since a
 // Context's direct path is made of the same ones.
 //
 // Orders. A notify, and an aligned put of one word, is a release store (or read-modify-write): it
@@ -95,7 +95,7 @@ inline std::uint64_t amo_at(OpKind kind, void* word, std::size_t width, std::uin
 
 // Executes `op` on the target whose heap offset 0 is mapped at `heap`. The op has passed
 // check_op(); a kFence does nothing, since this function is in order by itself.
-void apply(const Op& op, std::byte* heap);
+void apply_op(const Op& op, std::byte* heap);
 
 // What can be wrong with an op, whoever made it (a kernel's ring is not to be trusted): an error
 // that names kind, PE, offset and bytes. `heap_bytes` is what of the target's heap exists.

@@ -28,7 +28,7 @@ Status MappedTransport::post(Lane lane, const Op& op) {
     bytes = window->bytes.load(std::memory_order_acquire);  // pairs with the release in map
   }
   RETURN_IF_ERROR(check_op(op, env_.npes, bytes));
-  if (op.kind != OpKind::kFence) apply(op, window->heap.load(std::memory_order_relaxed));
+  if (op.kind != OpKind::kFence) apply_op(op, window->heap.load(std::memory_order_relaxed));
   // Release: who sees the count sees what the op wrote here. Pairs with the acquire in completed.
   completed_[static_cast<std::size_t>(lane)].value.fetch_add(1, std::memory_order_release);
   return Status::ok();

@@ -12,16 +12,18 @@ namespace weft {
 // One table: makes the struct, the parser and the list in error messages.
 //   FAULT_KEY(name, type, initial, low, high, help)
 #define WEFT_FAULT_KEYS(FAULT_KEY)                                                               \
-  FAULT_KEY(seed, std::uint64_t, 1, 0, 1.8e19, "of the random choices, per PE and lane")         \
+  FAULT_KEY(seed, std::uint64_t, 1, 0, 18446744073709551615.0,                                   \
+            "of the random choices, per PE and lane")                                            \
   FAULT_KEY(late, bool, false, 0, 1, "plain puts wait for a quiet, the rest comes in any order") \
   FAULT_KEY(drop, double, 0, 0, 1, "probability that an op is lost")                             \
   FAULT_KEY(delay, double, 0, 0, 1, "probability that an op waits for some progress calls")      \
   FAULT_KEY(duplicate, double, 0, 0, 1, "probability that the bytes of a put or get move twice") \
   FAULT_KEY(busy, double, 0, 0, 0.99, "probability that post() answers kBusy")                   \
-  FAULT_KEY(fail_after, std::uint64_t, 0, 0, 1.8e19,                                             \
+  FAULT_KEY(fail_after, std::uint64_t, 0, 0, 18446744073709551615.0,                             \
             "posts fail with kIo after so many; 0: never")                                       \
   FAULT_KEY(kill_pe, int, -1, -1, 1048575, "ops to this PE fail with kPeerLost; -1: nobody")     \
-  FAULT_KEY(kill_after, std::uint64_t, 0, 0, 1.8e19, "ops that still get through to kill_pe")
+  FAULT_KEY(kill_after, std::uint64_t, 0, 0, 18446744073709551615.0,                             \
+            "ops that still get through to kill_pe")
 
 struct FaultSpec {
 #define FAULT_KEY(name, type, initial, low, high, help) type name = initial;

@@ -1,0 +1,66 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/transport/transport.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RegistryTest : public ::testing::Test {
+ protected:
+  Result<std::vector<std::string>> names(const std::string& transports, const std::string& fault) {
+    options.transports = transports;
+    options.fault = fault;
+    auto made = make_transports(env());
+    if (!made.is_ok()) return made.status();
+    std::vector<std::string> names;
+    for (const auto& transport : *made) names.emplace_back(transport->name());
+    return names;
+  }
+  TransportEnv env() const {
+    TransportEnv env;
+    env.npes = 2;
+    env.options = &options;
+    return env;
+  }
+  Options options;
+};
+
+TEST_F(RegistryTest, MakesWhatIsNamedInThatOrder) {
+  EXPECT_THAT(*names("p2p,loopback", ""), ::testing::ElementsAre("p2p", "loopback"));
+  EXPECT_THAT(*names(" loopback , p2p", ""), ::testing::ElementsAre("loopback", "p2p"));
+  EXPECT_THAT(*names("loopback", ""), ::testing::ElementsAre("loopback"));
+}
+
+TEST_F(RegistryTest, PutsEachIntoAFaultInjectorIfAsked) {
+  EXPECT_THAT(*names("p2p,loopback", "late=1"),
+              ::testing::ElementsAre("fault:p2p", "fault:loopback"));
+  auto made = make_transports(env());
+  for (const auto& transport : *made) {
+    EXPECT_FALSE(transport->caps().maps);
+    EXPECT_FALSE(transport->caps().in_order);
+    EXPECT_TRUE(transport->caps().needs_progress);
+  }
+}
+
+TEST_F(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
+  for (const char* bad : {"ib", "", "p2p,", "p2p,,loopback", "P2P"}) {
+    const auto made = names(bad, "");
+    ASSERT_FALSE(made.is_ok()) << bad;
+    EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
+    const std::string text(made.status().text());
+    EXPECT_THAT(text, HasSubstr(std::string("WEFT_TRANSPORTS=") + bad));
+    for (const TransportRow& row : transport_registry()) EXPECT_THAT(text, HasSubstr(row.name));
+  }
+  EXPECT_THAT(std::string(names("ib", "").status().text()), HasSubstr("'ib'"));
+  EXPECT_THAT(std::string(names("p2p,p2p", "").status().text()), HasSubstr("twice"));
+}
+
+TEST_F(RegistryTest, ABadFaultSpecIsAnError) {
+  EXPECT_THAT(std::string(names("p2p", "lat=1").status().text()), HasSubstr("'lat'"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,5 +1,6 @@
 // A PE's side of the tcp bootstrap: one connection to the rendezvous server. No thread of its own:
 // health() looks at the socket without waiting, and a call that waits reads what comes anyway.
+#include <poll.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -45,6 +46,7 @@ class TcpBootstrap final : public Bootstrap {
 
  private:
   Result<tcp::Done> call(Meeting::Call call, std::span<const std::byte> mine);
+  Status send_some(net::Bytes frame);
   Status send(Message message, std::span<const std::byte> payload, std::string_view what);
   Result<net::Frame> await(Message wanted, double timeout_s, std::string_view what);
   Result<tcp::Done> await_done(std::uint64_t sequence, std::string_view what);
@@ -61,7 +63,7 @@ class TcpBootstrap final : public Bootstrap {
 
   std::mutex receive_mutex_;  // whoever holds it reads the socket
   std::uint64_t calls_ = 0;   // guarded by receive_mutex_
-  std::mutex send_mutex_;     // so that an abort never lands inside another frame
+  std::mutex send_mutex_;     // guards the sending side of channel_
   std::mutex failure_mutex_;
   Status failure_;  // guarded by failure_mutex_: the first one; it stays
 };
@@ -113,13 +115,11 @@ void TcpBootstrap::abort(int code, std::string_view why) {
   const auto text = fmt::format("PE {} aborted the job with code {}: {}", pe_, code, why);
   if (!failure().is_ok()) return;
   fail(Status::error(Code::kAborted, text)).ignore();
-  const std::unique_lock lock(send_mutex_, std::try_to_lock);
-  // A sender that is stuck holds the mutex: then the end of the connection is the message.
-  if (!lock.owns_lock()) return channel_.shut_down();
   const auto payload = encode(tcp::Abort{code, std::string(why.substr(0, 4096))});
-  channel_.queue(
-      std::make_shared<const net::Bytes>(net::encode_frame(number(Message::kAbort), payload)));
-  if (!channel_.flush().is_ok()) channel_.shut_down();
+  const Status sent = send_some(net::encode_frame(number(Message::kAbort), payload));
+  // What the socket does not take at once goes with the next send. Without a connection everybody
+  // knows already that this PE is lost.
+  if (!sent.is_ok()) LOG(kDebug, "bootstrap", "abort: {}", sent.text());
 }
 
 Status TcpBootstrap::health() {
@@ -147,11 +147,23 @@ Status TcpBootstrap::leave() {
   return status.is_ok() ? status : fail(std::move(status));
 }
 
-// A send that fails may be the server's end after its last word: the reader finds that one.
+// The mutex is never held over a wait, so an abort can always have its say.
+Status TcpBootstrap::send_some(net::Bytes frame) {
+  const std::lock_guard lock(send_mutex_);
+  if (!frame.empty()) channel_.queue(std::make_shared<const net::Bytes>(std::move(frame)));
+  return channel_.flush();
+}
+
 Status TcpBootstrap::send(Message message, std::span<const std::byte> payload,
                           std::string_view what) {
-  const std::lock_guard lock(send_mutex_);
-  Status status = channel_.send(number(message), payload, Deadline(timeout_s_ + kSlack_s), what);
+  const Deadline deadline(timeout_s_ + kSlack_s);
+  Status status = send_some(net::encode_frame(number(message), payload));
+  while (status.is(Code::kBusy)) {
+    status = net::wait_for(channel_.fd(), POLLOUT, deadline,
+                           fmt::format("{} to take {}", channel_.peer(), what));
+    if (status.is_ok()) status = send_some({});
+  }
+  // A server that has gone may have said why: the reader finds its last word, or the end.
   if (status.is_ok() || status.is(Code::kPeerLost)) return Status::ok();
   return connection_failed(status);
 }

@@ -60,16 +60,6 @@ Status Channel::flush() {
   return Status::ok();
 }
 
-Status Channel::send(std::uint32_t type, std::span<const std::byte> payload,
-                     const Deadline& deadline, std::string_view what) {
-  queue(std::make_shared<const Bytes>(encode_frame(type, payload)));
-  for (;;) {
-    Status status = flush();
-    if (!status.is(Code::kBusy)) return status;
-    RETURN_IF_ERROR(wait_for(fd(), POLLOUT, deadline, fmt::format("{} to take {}", peer_, what)));
-  }
-}
-
 Result<Frame> Channel::receive(const Deadline& deadline, std::string_view what) {
   for (;;) {
     if (auto frame = next()) return std::move(*frame);
@@ -79,7 +69,5 @@ Result<Frame> Channel::receive(const Deadline& deadline, std::string_view what) 
     RETURN_IF_ERROR(wait_for(fd(), POLLIN, deadline, fmt::format("{} from {}", what, peer_)));
   }
 }
-
-void Channel::shut_down() { (void)::shutdown(fd(), SHUT_RDWR); }
 
 }  // namespace weft::net

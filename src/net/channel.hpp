@@ -29,13 +29,8 @@ class Channel {
   Status flush();
   bool flushed() const { return out_.empty(); }
 
-  // --- wait --------------------------------------------------------------------------------
-  Status send(std::uint32_t type, std::span<const std::byte> payload, const Deadline& deadline,
-              std::string_view what);
+  // --- waits -------------------------------------------------------------------------------
   Result<Frame> receive(const Deadline& deadline, std::string_view what);
-
-  // Ends the connection for both sides; safe beside a thread that waits.
-  void shut_down();
 
  private:
   Status lost(std::string_view action, int error) const;

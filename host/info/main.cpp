@@ -77,7 +77,11 @@ int main(int argc, char** argv) {
   app.add_flag("--markdown", arguments.markdown, "With --options: docs/reference/options.md")
       ->needs(options)
       ->excludes(json);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // --help and --version arrive here too
+  }
   return arguments.options ? weft::info::print_options(arguments)
                            : weft::info::print_summary(arguments);
 }

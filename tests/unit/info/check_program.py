@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""weft-info as a user calls it: what it prints, where, and its exit status."""
+import json
+import os
+import subprocess
+import sys
+
+failures = 0
+
+
+def run(*arguments, **variables):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    env.update(variables)
+    done = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, env=env, timeout=120, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(holds, what, got):
+    global failures
+    if not holds:
+        failures += 1
+        print(f"FAILED: {what}\n  got: {got}")
+
+
+code, out, err = run()
+expect(code == 0 and err == "", "the summary succeeds and complains about nothing", (code, err))
+for title in ("build", "machine", "limits", "capabilities", "transports", "reach of PE 0 in a job of 1"):
+    expect(f"\n{title}\n" in out, f"the summary has the section {title}", out)
+
+code, out, err = run("--json")
+expect(code == 0, "--json succeeds", (code, err))
+summary = json.loads(out)
+expect(summary["capabilities"]["heap"]["available"] is True, "JSON says that a heap can be had", summary)
+expect(isinstance(summary["machine"]["usable_threads"], int), "numbers are numbers", summary["machine"])
+
+code, out, err = run("--version")
+expect(code == 0 and out.startswith("Weft 0."), "--version", (code, out))
+
+code, out, err = run("--options", "--json", WEFT_HEAP_SIZE="1g")
+heap = [row for row in json.loads(out) if row["name"] == "WEFT_HEAP_SIZE"]
+expect(heap and heap[0]["value"] == "1g" and heap[0]["set_in_environment"], "--options --json", heap)
+
+code, out, err = run(WEFT_HEAP_SIZE="1q")
+expect(code == 1 and "WEFT_HEAP_SIZE: '1q'" in err and "capabilities" in out, "a wrong option: said, and the rest shown",
+       (code, err))
+
+code, out, err = run(WEFT_HEAPSIZE="1g")
+expect(code == 0 and "did you mean WEFT_HEAP_SIZE?" in err, "an unknown name is warned about", (code, err))
+
+for wrong in (["--bogus"], ["--markdown"], ["--options", "--markdown", "--json"], ["file"]):
+    code, out, err = run(*wrong)
+    expect(code == 2 and "--help" in err, f"{wrong} is refused with a hint", (code, out, err))
+
+print(f"{failures} failures")
+sys.exit(1 if failures else 0)

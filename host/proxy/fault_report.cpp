@@ -97,6 +97,18 @@ Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t h
     case FaultCode::kMisaligned:
       return error(Code::kInvalidArgument, fmt::format("a word at {} is not aligned to its size{}",
                                                        place(r), about_peer(r)));
+    case FaultCode::kNotMember:
+      return error(Code::kInvalidArgument,
+                   fmt::format("PE {} is not a member of team {}", r.pe, static_cast<std::int32_t>(r.wanted)));
+    case FaultCode::kBadRoot:
+      return error(Code::kInvalidArgument,
+                   fmt::format("root {} is not a rank of the team, which has ranks 0 to {}",
+                               static_cast<std::int32_t>(r.seen), r.wanted - 1));
+    case FaultCode::kTeamBroken:
+      return error(Code::kTimeout,
+                   fmt::format("an earlier collective on team {} failed, so its members are out of "
+                               "step; make a new team of those that are left",
+                               r.wanted));
     case FaultCode::kNone: break;
   }
   return error(

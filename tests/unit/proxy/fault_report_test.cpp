@@ -1,0 +1,114 @@
+#include "host/proxy/fault_report.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+FaultRecord record_of(FaultCode code) {
+  FaultRecord record;
+  record.claimed = 1;
+  record.code = static_cast<std::uint32_t>(code);
+  record.pe = 3;
+  record.block = 7;
+  record.thread = 31;
+  record.lane = 2;
+  record.cmp = static_cast<std::uint32_t>(Cmp::kGe);
+  record.offset = 0x1240;
+  record.seen = 4;
+  record.wanted = 5;
+  record.waited_ns = 1'500'000'000;
+  std::snprintf(record.where, sizeof(record.where), "wait_until");
+  return record;
+}
+
+Status describe(const FaultRecord& record, const LastWriter& writer = {}) {
+  return describe_fault(record, 1, 8, 4096, writer);
+}
+
+TEST(FaultReport, AWaitSaysWhereWhatAndHowLong) {
+  const Status status = describe(record_of(FaultCode::kWaitTimeout));
+  EXPECT_EQ(status.code(), Code::kTimeout);
+  EXPECT_EQ(
+      status.text(),
+      "kernel on PE 1 (context 2, block 7, thread 31), wait_until: waited 1.5 s for PE 3 at "
+      "heap offset 0x1240: saw 4, wanted >= 5. Has the PE that should write it stopped, or is "
+      "the signal sent elsewhere? WEFT_WAIT_TIMEOUT sets the deadline");
+}
+
+TEST(FaultReport, TheLastWriterIsNamedWhenKnown) {
+  const auto writer = [](std::uint64_t offset) {
+    return offset == 0x1240 ? std::string("PE 6") : std::string();
+  };
+  FaultRecord record = record_of(FaultCode::kWaitTimeout);
+  EXPECT_NE(describe(record, writer).text().find("; last written by PE 6."), std::string::npos);
+  record.offset = 8;
+  EXPECT_EQ(describe(record, writer).text().find("last written"), std::string::npos);
+  record.offset = kNoHeapOffset;  // and is not asked for what cannot be known
+  const Status outside = describe(record, [](std::uint64_t) { return std::string("PE 0"); });
+  EXPECT_EQ(outside.text().find("last written"), std::string::npos);
+  EXPECT_NE(outside.text().find("outside the symmetric heap"), std::string::npos);
+}
+
+TEST(FaultReport, NumbersReadAsTheKernelMeantThem) {
+  FaultRecord record = record_of(FaultCode::kWaitTimeout);
+  record.type = WordType::kSigned;
+  record.seen = static_cast<std::uint64_t>(-7);
+  EXPECT_NE(describe(record).text().find("saw -7, wanted >= 5"), std::string::npos);
+  record.type = WordType::kDouble;
+  const double seen = 0.5, wanted = -2.25;
+  std::memcpy(&record.seen, &seen, 8);
+  std::memcpy(&record.wanted, &wanted, 8);
+  EXPECT_NE(describe(record).text().find("saw 0.5, wanted >= -2.25"), std::string::npos);
+}
+
+TEST(FaultReport, EveryComparisonHasItsSign) {
+  const char* signs[] = {"== 5", "!= 5", "> 5", ">= 5", "< 5", "<= 5"};
+  for (std::uint32_t cmp = 0; cmp < 6; ++cmp) {
+    FaultRecord record = record_of(FaultCode::kWaitTimeout);
+    record.cmp = cmp;
+    EXPECT_NE(describe(record).text().find(std::string("wanted ") + signs[cmp]), std::string::npos);
+  }
+}
+
+TEST(FaultReport, AnUnknownPeIsLeftOut) {
+  FaultRecord record = record_of(FaultCode::kWaitTimeout);
+  record.pe = -1;
+  EXPECT_NE(describe(record).text().find("waited 1.5 s at heap"), std::string::npos);
+}
+
+TEST(FaultReport, EveryOtherCodeHasItsText) {
+  const Status ring = describe(record_of(FaultCode::kRingTimeout));
+  EXPECT_EQ(ring.code(), Code::kTimeout);
+  EXPECT_NE(ring.text().find("4 of 5 are done"), std::string::npos);
+  const Status pe = describe(record_of(FaultCode::kBadPe));
+  EXPECT_EQ(pe.code(), Code::kOutOfRange);
+  EXPECT_NE(pe.text().find("PE 3 does not exist; this job has PEs 0 to 7"), std::string::npos);
+  const Status range = describe(record_of(FaultCode::kBadRange));
+  EXPECT_EQ(range.code(), Code::kOutOfRange);
+  EXPECT_NE(range.text().find("5 bytes at heap offset 0x1240"), std::string::npos);
+  EXPECT_NE(range.text().find("4096 bytes"), std::string::npos);
+  FaultRecord outside = record_of(FaultCode::kBadRange);
+  outside.offset = kNoHeapOffset;
+  EXPECT_NE(describe(outside).text().find("outside the symmetric heap"), std::string::npos);
+  const Status misaligned = describe(record_of(FaultCode::kMisaligned));
+  EXPECT_EQ(misaligned.code(), Code::kInvalidArgument);
+  EXPECT_NE(misaligned.text().find("not aligned"), std::string::npos);
+  const Status unknown = describe(record_of(static_cast<FaultCode>(77)));
+  EXPECT_EQ(unknown.code(), Code::kInternal);
+  EXPECT_NE(unknown.text().find("77"), std::string::npos);
+}
+
+TEST(FaultReport, ANameThatIsNotTerminatedIsCut) {
+  FaultRecord record = record_of(FaultCode::kBadPe);
+  std::memset(record.where, 'x', sizeof(record.where));
+  EXPECT_NE(describe(record).text().find(std::string(64, 'x') + ":"), std::string::npos);
+  record.where[0] = '\0';
+  EXPECT_NE(describe(record).text().find("operation not known"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft

@@ -61,6 +61,9 @@ enum class FaultCode : std::uint32_t {
   kBadRange,     // WEFT_CHECK: address range not inside the symmetric heap; always: a count whose
                  // bytes do not fit in 64 bits
   kMisaligned,   // WEFT_CHECK: address of a word not a multiple of its size
+  kNotMember,    // collective on team `wanted`, of which this PE is no member
+  kBadRoot,      // collective with root `seen` in a team of `wanted`
+  kTeamBroken,   // collective on team `wanted` after an earlier one on it failed
 };
 
 // Where the collectives of every team keep their words and scratch, in every PE's heap: block

@@ -40,6 +40,14 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/team_block.hpp>
 
+// A function of some size that collectives call from many places: on GPUs one copy of it, or the
+// compiler would drown in inlined puts.
+#if WEFT_TARGET_CPU
+#define WEFT_DEVICE_CALLED inline
+#else
+#define WEFT_DEVICE_CALLED inline __device__ __noinline__
+#endif
+
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
@@ -89,7 +97,7 @@ class TeamMember {
   // entered e+1 and so have read their words of e: two parities are enough, and again a word never
   // has two messages under way. Signal and wait carry release and acquire: what any member did
   // before its sync happens before what any member does after.
-  WEFT_DEVICE bool sync() {
+  WEFT_DEVICE_CALLED bool sync() {
     const std::uint64_t epoch = ++header_.epoch;
     scope_.sync();  // what my other threads did comes before the leader's release
     bool ok = true;
@@ -171,14 +179,14 @@ class TeamMember {
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(block_ + offset);
   }
-  WEFT_DEVICE bool wait_for(int from) {
+  WEFT_DEVICE_CALLED bool wait_for(int from) {
     return port_.wait(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));
   }
 
   // True if all threads of the scope say so; and then each sees what any of them has acquired. Who
   // fails leaves the number of this vote: a thread that is already at the next vote, and fails
   // there, cannot be taken for a failure of this one by threads that have yet to look.
-  WEFT_DEVICE bool agree(bool ok) {
+  WEFT_DEVICE_CALLED bool agree(bool ok) {
     ++votes_;
     auto* broken = &reinterpret_cast<TeamHeader*>(block_)->broken;
     if (!ok) platform::store<Order::kRelaxed, Reach::kBlock>(broken, votes_);

@@ -1,0 +1,268 @@
+// Collectives in kernels: the algorithms (team_member.hpp, collective_move.hpp,
+// collective_reduce.hpp) over dev::Context.
+//
+// Order. Everything a member tells another goes by one put with a notify, or by a signal that is a
+// notify without bytes: a release, paired with the acquire of the wait below. Where a message is
+// made of several puts, fence(scope) stands before the signal that tells of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/collective.hpp>
+#include <weft/device/context.hpp>
+
+#include <weft/dev/check.hpp>
+#include <weft/dev/collective_move.hpp>
+#include <weft/dev/collective_reduce.hpp>
+#include <weft/dev/copy.hpp>
+#include <weft/dev/rma.hpp>
+#include <weft/dev/scope.hpp>
+#include <weft/dev/signal.hpp>
+#include <weft/dev/sync.hpp>
+#include <weft/dev/team_member.hpp>
+
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace coll {
+
+// The Port of team_member.hpp over a kernel's context.
+class ContextPort {
+ public:
+  using Thread = dev::Thread;
+
+  WEFT_DEVICE ContextPort(const Context& ctx, const char* where)
+      : ctx_(ctx), h_(ctx.handle()), where_(where) {}
+
+  WEFT_DEVICE int npes() const { return h_.npes; }
+  WEFT_DEVICE int slot_bytes() const { return h_.state->teams.slot_bytes; }
+  WEFT_DEVICE std::byte* block(int team_id) const {
+    return h_.heap + team_block_offset(h_.state->teams, team_id);
+  }
+  template <class T>
+  WEFT_DEVICE T* direct(T* mine, int pe) const {
+    return ctx_.ptr(mine, pe);
+  }
+  template <class Scope>
+  WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
+                              Notify notify) const {
+    ctx_.put(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes, pe,
+             notify);
+  }
+  template <class Scope>
+  WEFT_DEVICE_CALLED void get_nbi(Scope scope, void* dst, const void* src, std::size_t bytes,
+                                  int pe) const {
+    ctx_.get_nbi(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes,
+                 pe);
+  }
+  WEFT_DEVICE_CALLED void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
+    put(Thread{}, nullptr, nullptr, 0, pe, set(word, value));
+  }
+  WEFT_DEVICE_CALLED bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
+    const auto wanted = waiting::same(word, 1, nullptr, Cmp::kGe, value);
+    Deadline deadline(*h_.state);
+    if (poll(deadline, [&] { return wanted.came(0); })) return true;
+    report_missing(word, value, pe, deadline.waited_ns());
+    return false;
+  }
+  template <class Scope>
+  WEFT_DEVICE_CALLED void fence(Scope scope) const {
+    ctx_.fence(scope);
+  }
+  template <class Scope>
+  WEFT_DEVICE_CALLED void quiet(Scope scope) const {
+    ctx_.quiet(scope);
+  }
+  template <class Scope>
+  WEFT_DEVICE_CALLED void copy(Scope scope, void* dst, const void* src, std::size_t bytes) const {
+    dev::copy(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes);
+  }
+  WEFT_DEVICE bool fits(const void* mine, std::size_t bytes) const {
+    if (bytes != kTooManyBytes && is_symmetric(h_, mine, bytes)) return true;
+    return refuse(h_, FaultCode::kBadRange, where_, h_.pe, mine, bytes);
+  }
+
+ private:
+  WEFT_DEVICE_COLD void report_missing(const std::uint64_t* word, std::uint64_t wanted, int pe,
+                                       std::uint64_t waited_ns) const {
+    Fault fault;
+    fault.code = FaultCode::kWaitTimeout;
+    fault.where = where_;
+    fault.pe = pe;
+    fault.offset = offset_of(h_, word);
+    fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(word);
+    fault.wanted = wanted;
+    fault.waited_ns = waited_ns;
+    fault.cmp = Cmp::kGe;
+    report(h_, fault);
+  }
+
+  const Context& ctx_;
+  const DeviceContext& h_;
+  const char* where_;
+};
+
+WEFT_DEVICE_COLD bool refuse_team(const DeviceContext& h, FaultCode code, const char* where,
+                                  const Team& team, int root) {
+  Fault fault;
+  fault.code = code;
+  fault.where = where;
+  fault.pe = h.pe;
+  fault.seen = static_cast<std::uint64_t>(root);
+  fault.wanted = static_cast<std::uint64_t>(code == FaultCode::kBadRoot ? team.size : team.id);
+  report(h, fault);
+  return false;
+}
+
+// `body(member)` between the checks that every collective makes and its end.
+template <class Scope, class Body>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     Body body) {
+  const DeviceContext& h = ctx.handle();
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  ContextPort port(ctx, where);
+  TeamMember<ContextPort, Scope> member(port, scope, team);
+  if (!member.broken()) return member.finish(body(member));
+  if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
+  return member.finish(false);
+}
+
+WEFT_HOST_DEVICE std::size_t bytes_times(std::size_t bytes, int times) {
+  const auto n = static_cast<std::size_t>(times);
+  return n != 0 && bytes > kTooManyBytes / n ? kTooManyBytes : bytes * n;
+}
+
+// `dst_times` and `src_times` blocks of `count` elements; with WEFT_CHECK=1, that they are there.
+template <class T>
+WEFT_DEVICE bool are_there(const Context& ctx, const char* where, const T* dst, int dst_times,
+                           const T* src, int src_times, std::size_t count) {
+  const DeviceContext& h = ctx.handle();
+  const std::size_t bytes = bytes_of<T>(count);
+  return allowed(h, where, dst, bytes_times(bytes, dst_times), alignof(T), h.pe) &&
+         allowed(h, where, src, bytes_times(bytes, src_times), alignof(T), h.pe);
+}
+
+template <class T>
+WEFT_DEVICE std::byte* bytes_at(T* elements) {
+  return reinterpret_cast<std::byte*>(elements);
+}
+template <class T>
+WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
+  return reinterpret_cast<const std::byte*>(elements);
+}
+
+}  // namespace coll
+
+template <class Scope>
+WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team) {
+  return coll::run(ctx, scope, team, "sync", [](auto& m) { return m.sync(); });
+}
+
+template <class Scope>
+WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
+  ctx.quiet(scope);
+  return coll::run(ctx, scope, team, "barrier", [](auto& m) { return m.sync(); });
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                           std::size_t count, int root) {
+  static_assert(is_rma_type<T>, "broadcast moves trivially copyable types");
+  if (root < 0 || root >= team.size)
+    return coll::refuse_team(ctx.handle(), FaultCode::kBadRoot, "broadcast", team, root);
+  if (!coll::are_there(ctx, "broadcast", dst, 1, src, team.rank == root ? 1 : 0, count))
+    return false;
+  return coll::run(ctx, scope, team, "broadcast", [&](auto& m) {
+    return coll::broadcast(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T), root);
+  });
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                          std::size_t count) {
+  static_assert(is_rma_type<T>, "fcollect moves trivially copyable types");
+  if (!coll::are_there(ctx, "fcollect", dst, team.size, src, 1, count)) return false;
+  return coll::run(ctx, scope, team, "fcollect", [&](auto& m) {
+    return coll::fcollect(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
+  });
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                         std::size_t count) {
+  static_assert(is_rma_type<T>, "collect moves trivially copyable types");
+  if (!coll::are_there(ctx, "collect", dst, 1, src, 1, count)) return false;
+  return coll::run(ctx, scope, team, "collect", [&](auto& m) {
+    return coll::collect(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
+  });
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                          std::size_t count) {
+  static_assert(is_rma_type<T>, "alltoall moves trivially copyable types");
+  if (!coll::are_there(ctx, "alltoall", dst, team.size, src, team.size, count)) return false;
+  return coll::run(ctx, scope, team, "alltoall", [&](auto& m) {
+    return coll::alltoall(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
+  });
+}
+
+template <class Scope, class T>
+WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                           std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                           std::size_t count) {
+  static_assert(is_rma_type<T>, "alltoalls moves trivially copyable types");
+  // The last block ends with its last element, not with a whole stride.
+  const std::size_t all = coll::bytes_times(count, team.size);
+  if (!allowed(ctx.handle(), "alltoalls", dst, span_of<T>(all, dst_stride), alignof(T), ctx.pe()) ||
+      !allowed(ctx.handle(), "alltoalls", src, span_of<T>(all, src_stride), alignof(T), ctx.pe()))
+    return false;
+  return coll::run(ctx, scope, team, "alltoalls", [&](auto& m) {
+    return coll::alltoalls(m, coll::bytes_at(dst), coll::bytes_at(src),
+                           static_cast<std::size_t>(dst_stride) * sizeof(T),
+                           static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T), count);
+  });
+}
+
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
+                        std::size_t count) {
+  if (!coll::are_there(ctx, "reduce", dst, 1, src, 1, count)) return false;
+  return coll::run(ctx, scope, team, "reduce", [&](auto& m) {
+    return coll::reduce(m, coll::bytes_at(dst), coll::bytes_at(src), count,
+                        coll::ElementFold<T, kOp>{});
+  });
+}
+
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
+                               const T* src, std::size_t count) {
+  if (!coll::are_there(ctx, "reducescatter", dst, 1, src, team.size, count)) return false;
+  return coll::run(ctx, scope, team, "reducescatter", [&](auto& m) {
+    return coll::reducescatter(m, coll::bytes_at(dst), coll::bytes_at(src), count,
+                               coll::ElementFold<T, kOp>{});
+  });
+}
+
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                const T* src, std::size_t count) {
+  if (!coll::are_there(ctx, "scan_inclusive", dst, 1, src, 1, count)) return false;
+  return coll::run(ctx, scope, team, "scan_inclusive", [&](auto& m) {
+    return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
+                      coll::ElementFold<T, kOp>{}, true);
+  });
+}
+
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                const T* src, std::size_t count) {
+  if (!coll::are_there(ctx, "scan_exclusive", dst, 1, src, 1, count)) return false;
+  return coll::run(ctx, scope, team, "scan_exclusive", [&](auto& m) {
+    return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
+                      coll::ElementFold<T, kOp>{}, false);
+  });
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev

@@ -99,9 +99,6 @@ Result<UniqueFd> receive_fd(int socket) {
       return Status::error(Code::kInvalidArgument,
                            "cannot open a peer's memory: the peer no longer has this chunk, or the "
                            "bytes that describe it are wrong");
-    case FdAnswer::kOtherUser:
-      return Status::error(Code::kInvalidArgument,
-                           "cannot open a peer's memory: the peer runs as another user");
   }
   return failure("an unknown answer", EPROTO);
 }

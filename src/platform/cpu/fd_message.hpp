@@ -11,7 +11,7 @@
 
 namespace weft::cpu {
 
-enum class FdAnswer : std::uint32_t { kGiven = 1, kUnknownTicket = 2, kOtherUser = 3 };
+enum class FdAnswer : std::uint32_t { kGiven = 1, kUnknownTicket = 2 };
 
 // An abstract name: begins with a zero byte, so it is in no file system.
 struct AbstractAddress {

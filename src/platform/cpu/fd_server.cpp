@@ -143,8 +143,8 @@ void FdServer::State::accept_one() {
     connections.push_back(std::move(connection));
     return;
   }
+  // No word to a stranger: a process of this job finds the same out before it asks.
   LOG(kWarn, "platform", "a process of another user asked for shared memory of this one; refused");
-  send_answer(connection.get(), FdAnswer::kOtherUser, -1);
 }
 
 void FdServer::State::answer(int socket) {

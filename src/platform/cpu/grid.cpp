@@ -9,6 +9,7 @@
 
 #include "src/base/status.hpp"
 #include "src/platform/cpu/grid_queue.hpp"
+#include "src/platform/cpu/room.hpp"
 
 namespace weft::cpu {
 namespace {
@@ -43,11 +44,25 @@ Status check(const GridShape& shape) {
   return Status::ok();
 }
 
+// Large shared memory is refused before it is taken; for small one nobody needs to ask.
+Status check_shared(const GridShape& shape) {
+  constexpr std::size_t kSmall = std::size_t{64} << 20;
+  if (shape.shared_bytes <= kSmall / shape.blocks) return Status::ok();
+  const Room room = memory_room();
+  if (shape.shared_bytes <= room.bytes / shape.blocks) return Status::ok();
+  return Status::error(Code::kOutOfMemory,
+                       fmt::format("{} of shared memory in each of {} blocks, {} available in all "
+                                   "({}); ask for less, or launch fewer blocks",
+                                   show_bytes(shape.shared_bytes), shape.blocks,
+                                   show_bytes(room.bytes), room.limit));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Grid>> Grid::create(GridShape shape, Entry entry,
                                            std::shared_ptr<const void> kernel) {
   RETURN_IF_ERROR(check(shape));
+  RETURN_IF_ERROR(check_shared(shape));
   std::unique_ptr<Grid> grid(new Grid(shape, entry, std::move(kernel)));
   RETURN_IF_ERROR(grid->make_shared_memory());
   return grid;
@@ -76,9 +91,9 @@ Status Grid::make_shared_memory() {
     void* arena = ::operator new (shape_.shared_bytes, std::align_val_t{kArenaAlign}, std::nothrow);
     if (arena == nullptr) {
       return Status::error(Code::kOutOfMemory,
-                           fmt::format("no memory for {} bytes of shared memory in each of {} "
+                           fmt::format("no memory left for {} of shared memory in each of {} "
                                        "blocks; ask for less, or launch fewer blocks",
-                                       shape_.shared_bytes, shape_.blocks));
+                                       show_bytes(shape_.shared_bytes), shape_.blocks));
     }
     arenas_.emplace_back(static_cast<std::byte*>(arena));
     block.shared = arenas_.back().get();

@@ -423,7 +423,9 @@ TEST(CpuShare, NothingStaysOpen) {
   const std::size_t maps = test::mappings();
   for (int i = 0; i < 60; ++i) round();
   EXPECT_EQ(test::open_descriptors(), descriptors);
-  EXPECT_LT(test::mappings(), maps + 30) << "less than one for two rounds";
+  if (!test::kTsan) {  // which maps something for each new thread
+    EXPECT_LT(test::mappings(), maps + 30) << "less than one for two rounds";
+  }
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ WEFT_DEVICE void copy_share(Scope scope, std::byte* dst, const std::byte* src, s
     end = (rank + 1) * share - past;
     if (end > bytes) end = bytes;
   }
-  if (begin < end) std::memcpy(dst + begin, src + begin, end - begin);
+  if (begin < end) std::memmove(dst + begin, src + begin, end - begin);
 }
 
 template <class Word>

@@ -64,8 +64,13 @@ WEFT_DEVICE_COLD void report(const DeviceContext& h, const Fault& fault) {
 // Host end (libweft is compiled for the CPU target): copies a finished record out and gives it back
 // to the kernels; false when there is none.
 inline bool take_fault(FaultRecord& record, FaultRecord* out) {
-  if (platform::load<Order::kAcquire, Reach::kSystem>(&record.code) == 0) return false;
-  *out = record;
+  const std::uint32_t code = platform::load<Order::kAcquire, Reach::kSystem>(&record.code);
+  if (code == 0) return false;
+  out->code = code;
+  constexpr std::size_t kAfterCode = offsetof(FaultRecord, pe);  // kernels go on claiming
+  std::memcpy(reinterpret_cast<char*>(out) + kAfterCode,
+              reinterpret_cast<const char*>(&record) + kAfterCode,
+              sizeof(FaultRecord) - kAfterCode);
   platform::store<Order::kRelaxed, Reach::kSystem>(&record.code, 0u);
   // Release: the next thread that claims the record writes it after it was read here.
   platform::store<Order::kRelease, Reach::kSystem>(&record.claimed, 0u);

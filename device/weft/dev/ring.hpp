@@ -50,11 +50,20 @@ WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
 }
 
+// Has record `ticket` completed? Asks the host for it: a hint that another waiter may overwrite
+// with a smaller one, so it is given again at each poll.
+WEFT_DEVICE bool is_complete(const RingView& ring, std::uint64_t ticket) {
+  if (completed(ring) > ticket) return true;
+  if (platform::load<Order::kRelaxed, Reach::kSystem>(ring.wanted) <= ticket)
+    platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
+  return false;
+}
+
 // The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
 // there any more, and its asker has read (acquire: pairs with the release in fetch()).
 WEFT_DEVICE bool cell_is_free(const RingView& ring, std::uint64_t ticket) {
-  return ticket - completed(ring) < ring.capacity &&
-         platform::load<Order::kAcquire, Reach::kDevice>(
+  if (ticket >= ring.capacity && !is_complete(ring, ticket - ring.capacity)) return false;
+  return platform::load<Order::kAcquire, Reach::kDevice>(
              &ring.results_busy[slot_of(ring, ticket)]) == 0;
 }
 
@@ -78,7 +87,7 @@ WEFT_DEVICE void publish(const RingView& ring, std::uint64_t ticket, const Op& o
 
 // One attempt to take a ticket and publish `op` under it. False: no credit, or another producer
 // was faster.
-WEFT_DEVICE bool try_push(const RingView& ring, Op op, Cell cell, std::uint64_t word,
+WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std::uint64_t word,
                           std::uint64_t* ticket) {
   const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(ring.head);
   if (next - consumed(ring) >= ring.capacity) return false;
@@ -86,6 +95,7 @@ WEFT_DEVICE bool try_push(const RingView& ring, Op op, Cell cell, std::uint64_t 
   if (platform::compare_swap<Order::kRelaxed, Reach::kDevice>(ring.head, next, next + 1) != next)
     return false;
   *ticket = next;
+  Op op = asked;
   const std::uint64_t slot = slot_of(ring, next);
   const auto address = reinterpret_cast<std::uintptr_t>(&ring.results[slot]);
   if (cell == Cell::kCarries) {
@@ -121,15 +131,6 @@ WEFT_DEVICE bool push(const DeviceContext& h, const char* where, const Op& op,
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
   report_timeout(h, where, op, consumed(ring) + 1, deadline.waited_ns());
-  return false;
-}
-
-// Has record `ticket` completed? Asks the host for it: a hint that another waiter may overwrite
-// with a smaller one, so it is given again at each poll.
-WEFT_DEVICE bool is_complete(const RingView& ring, std::uint64_t ticket) {
-  if (completed(ring) > ticket) return true;
-  if (platform::load<Order::kRelaxed, Reach::kSystem>(ring.wanted) <= ticket)
-    platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
   return false;
 }
 

@@ -31,6 +31,8 @@ struct WaitArgs {
   std::size_t count = 1;
   const int* status = nullptr;
   std::size_t* indices = nullptr; // kSome: the words that satisfied; kAny: indices[0]
+  void* seen = nullptr;           // may be null; gets the value, `width` bytes, of the last word
+                                  // that satisfied
   Type type = Type::kUnsigned;
   Form form = Form::kAll;
   std::uint8_t width = 8;
@@ -173,12 +175,16 @@ Result<std::size_t> test_some_vector(Context& ctx, const T* words, std::size_t c
                                            WaitArgs::Form::kSome, indices), false);
 }
 
-// The value of the signal word when the condition held.
+// The value of the signal word that made the condition true.
 inline Result<std::uint64_t> signal_wait_until(Context& ctx, const std::uint64_t* signal, Cmp cmp,
                                                std::uint64_t value) {
-  Status status = wait_until(ctx, signal, cmp, value);
-  if (!status) return status;
-  return __atomic_load_n(signal, __ATOMIC_RELAXED);
+  std::uint64_t seen = 0;
+  WaitArgs args = detail::wait_args(signal, 1, nullptr, cmp, &value, false, WaitArgs::Form::kAll,
+                                    nullptr);
+  args.seen = &seen;
+  auto n = wait_words(ctx, args, true);
+  if (!n) return n.status();
+  return seen;
 }
 // An atomic look at one of my own signal words.
 inline std::uint64_t signal_fetch(const std::uint64_t* signal) {

@@ -1,0 +1,131 @@
+// The hot path: a few tests, then loads and stores on the peer's mapped heap. No lock, no
+// allocation, no virtual call. Whatever does not fit goes to the slow path (transfer.cpp).
+#include <weft/context.hpp>
+
+#include <utility>
+
+#include "host/context/impl.hpp"
+#include "host/transport/apply.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Context::Context(Context&&) noexcept = default;
+
+Context& Context::operator=(Context&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+
+int Context::pe() const { return impl_->pe; }
+int Context::npes() const { return impl_->npes; }
+Runtime& Context::runtime() const { return *impl_->job->runtime; }
+
+Status Context::put_bytes(void* dst, const void* src, std::size_t bytes, int pe, Notify notify,
+                          Done done) {
+  Impl& c = *impl_;
+  std::byte* const heap = c.direct(pe);
+  const std::uint64_t at = c.heap->try_offset(dst, bytes);
+  const bool good = heap != nullptr && at != Heap::kNoOffset && src != nullptr;
+  if (notify.op == NotifyOp::kNone) [[likely]] {
+    if (!good) [[unlikely]]
+      return report(c.put(dst, src, bytes, pe, notify, done));
+    put_to(heap + at, src, bytes);
+    return Status::ok();
+  }
+  const std::uint64_t signal = c.heap->try_offset(notify.signal, sizeof(std::uint64_t));
+  const bool signal_good = signal != Heap::kNoOffset && signal % sizeof(std::uint64_t) == 0;
+  if (heap == nullptr || !signal_good || (!good && bytes != 0)) [[unlikely]]
+    return report(c.put(dst, src, bytes, pe, notify, done));
+  if (bytes != 0) put_to(heap + at, src, bytes);
+  // Release, after the data: pairs with the acquire of a wait on the signal.
+  notify_at(reinterpret_cast<std::uint64_t*>(heap + signal), notify.op, notify.value);
+  return Status::ok();
+}
+
+Status Context::get_bytes(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
+  Impl& c = *impl_;
+  const std::byte* const heap = c.direct(pe);
+  const std::uint64_t at = c.heap->try_offset(src, bytes);
+  if (heap == nullptr || at == Heap::kNoOffset || dst == nullptr) [[unlikely]]
+    return report(c.get(dst, src, bytes, pe, done));
+  get_from(dst, heap + at, bytes);
+  return Status::ok();
+}
+
+Status Context::amo_bytes(Amo amo, void* dst, std::size_t width, std::uint64_t value,
+                          std::uint64_t compare, void* result, int pe, Done done) {
+  Impl& c = *impl_;
+  std::byte* const heap = c.direct(pe);
+  const std::uint64_t at = c.heap->try_offset(dst, width);
+  const bool word = (width == 8 || width == 4) && (at & (width - 1)) == 0;
+  const bool no_place = is_fetching(amo) && result == nullptr;
+  if (heap == nullptr || at == Heap::kNoOffset || !word || no_place) [[unlikely]]
+    return report(c.amo(op_kind(amo), dst, width, value, compare, result, pe, done));
+  if (amo == Amo::kAdd && width == 8) [[likely]] {
+    __atomic_fetch_add(reinterpret_cast<std::uint64_t*>(heap + at), value, __ATOMIC_ACQ_REL);
+    return Status::ok();
+  }
+  const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
+  if (is_fetching(amo)) store_result(result, old, width);
+  return Status::ok();
+}
+
+// --- ordering
+// -------------------------------------------------------------------------------------
+
+// On mapped memory: later stores after earlier ones. The next notify or word is a release store by
+// itself; this orders the rest. ThreadSanitizer does not follow it and need not: only a release
+// store can tell another PE that the data is there.
+static void order_stores() {
+#if !defined(__SANITIZE_THREAD__)
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
+
+Status Context::fence() {
+  order_stores();
+  if (!impl_->unfenced) [[likely]]
+    return Status::ok();
+  return report(impl_->fence(kAllPes));
+}
+
+Status Context::fence(int pe) {
+  order_stores();
+  Impl& c = *impl_;
+  if (c.direct(pe) != nullptr) [[likely]]
+    return Status::ok();
+  return report(c.fence(static_cast<std::uint32_t>(pe)));
+}
+
+// Stores of mine are visible to all before any later load of mine: a full fence, made of a
+// read-modify-write because ThreadSanitizer follows operations only.
+static void complete_stores(std::uint64_t& word) { __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST); }
+
+Status Context::quiet() {
+  Impl& c = *impl_;
+  complete_stores(c.fence_word);
+  if (!c.posted && !c.job->has_ended()) [[likely]]
+    return Status::ok();
+  return report(c.quiet(Impl::kAnyPe));
+}
+
+Status Context::quiet(int pe) {
+  Impl& c = *impl_;
+  complete_stores(c.fence_word);
+  if (c.direct(pe) != nullptr && !c.job->has_ended()) [[likely]]
+    return Status::ok();
+  return report(c.quiet(pe));
+}
+
+void* Context::ptr(const void* symmetric, int pe) const {
+  const Impl& c = *impl_;
+  if (!c.failed.is_ok() || static_cast<unsigned>(pe) >= static_cast<unsigned>(c.npes))
+    return nullptr;
+  const std::uint64_t offset = c.heap->try_offset(symmetric, 1);
+  std::byte* const heap = c.mapped(pe);
+  return heap == nullptr || offset == Heap::kNoOffset ? nullptr : heap + offset;
+}
+
+}  // namespace weft

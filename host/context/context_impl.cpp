@@ -1,0 +1,167 @@
+// A context's life, its fence and quiet beyond mapped memory, and its strided transfers.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/context/check.hpp"
+#include "host/context/impl.hpp"
+#include "host/context/waiter.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+Context::Impl::Impl(std::shared_ptr<Job> owner, int own_lane, bool wants_checks)
+    : job(std::move(owner)),
+      heap(job->heap.get()),
+      direct_peer(job->routes.peer.data()),
+      direct_npes(wants_checks ? 0 : static_cast<unsigned>(job->npes)),
+      pe(job->pe),
+      npes(job->npes),
+      lane(own_lane),
+      checks(wants_checks),
+      queue(job->routes, host_lane(own_lane)) {
+  job->enter(this, lane, &queue);
+}
+
+Context::Impl::~Impl() = default;
+
+Context::~Context() { Impl::destroy(std::move(impl_)); }
+
+void Context::Impl::destroy(std::unique_ptr<Impl> impl) {
+  if (impl == nullptr) return;
+  Impl& c = *impl;
+  Status status = c.failed.is_ok() ? c.quiet(kAnyPe) : Status::ok();
+  if (!status.is_ok() && !c.job->has_ended()) report(status).ignore();  // nobody else will see it
+  c.job->leave(c.lane, &c.queue);
+  if (c.queue.all_done()) {
+    c.job->give_lane(c.lane);
+  } else {
+    c.job->bury(c.fetched);  // a transport may still write there
+  }
+}
+
+Status Context::Impl::usable() {
+  if (failed.is_ok() && job->has_ended()) fail(job->health());
+  return failed;
+}
+
+void Context::Impl::fail(const Status& why) {
+  if (!failed.is_ok()) return;
+  failed = why;
+  direct_npes = 0;
+  posted = unfenced = true;  // so that fence and quiet come to their slow paths
+}
+
+// --- fence and quiet
+// ------------------------------------------------------------------------------
+
+Status Context::Impl::fence(std::uint32_t target) {
+  RETURN_IF_ERROR(usable());
+  if (target != kAllPes) {
+    RETURN_IF_ERROR(check_pe("fence", static_cast<int>(target), npes));
+    if (mapped(static_cast<int>(target)) != nullptr) return Status::ok();
+  }
+  if (!unfenced) return Status::ok();
+  Op op;
+  op.kind = OpKind::kFence;
+  op.pe = target;
+  RETURN_IF_ERROR(post(op, nullptr));
+  if (target == kAllPes) unfenced = false;
+  return Status::ok();
+}
+
+Status Context::Impl::quiet(int target) {
+  RETURN_IF_ERROR(usable());
+  if (target != kAnyPe) RETURN_IF_ERROR(check_pe("quiet", target, npes));
+  const auto complete = [&] {
+    return target == kAnyPe ? queue.all_done() : queue.all_done(target);
+  };
+  if (posted && !complete()) {
+    queue.flush();
+    Status waited = wait_for(*job, &queue, complete, [&] {
+      return WaitFacts{
+          .operation = "quiet",
+          .peer = target,
+          .seen = fmt::format("{} operations of lane {} are not complete", queue.outstanding(),
+                              static_cast<unsigned>(queue.lane()))};
+    });
+    if (!waited.is_ok()) {
+      fail(waited);
+      return waited;
+    }
+  }
+  if (queue.all_done()) posted = unfenced = false;
+  remember(queue.take_error()).ignore();
+  return std::exchange(first_error, Status::ok());
+}
+
+// --- strided
+// --------------------------------------------------------------------------------------
+
+// Checks the whole range once; then elements go one by one.
+Status Context::put_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                            std::ptrdiff_t src_stride, std::size_t element, std::size_t count,
+                            int pe) {
+  const Impl& c = *impl_;
+  const auto checked = [&]() -> Status {
+    RETURN_IF_ERROR(check_pe("iput", pe, c.npes));
+    ASSIGN_OR_RETURN(const std::size_t dst_bytes,
+                     check_extent("iput", "dst_stride", dst_stride, element, count));
+    ASSIGN_OR_RETURN(const std::size_t src_bytes,
+                     check_extent("iput", "src_stride", src_stride, element, count));
+    RETURN_IF_ERROR(check_not_null("iput", "src", src, src_bytes));
+    if (dst_bytes == 0) return Status::ok();
+    return check_symmetric(*c.heap, "iput", "dst", dst, dst_bytes, c.checks).status();
+  };
+  RETURN_IF_ERROR(report(checked()));
+  auto* to = static_cast<std::byte*>(dst);
+  const auto* from = static_cast<const std::byte*>(src);
+  for (std::size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(put_bytes(to + i * static_cast<std::size_t>(dst_stride) * element,
+                              from + i * static_cast<std::size_t>(src_stride) * element, element,
+                              pe));
+  }
+  return Status::ok();
+}
+
+Status Context::get_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                            std::ptrdiff_t src_stride, std::size_t element, std::size_t count,
+                            int pe) {
+  Impl& c = *impl_;
+  const auto checked = [&]() -> Status {
+    RETURN_IF_ERROR(check_pe("iget", pe, c.npes));
+    ASSIGN_OR_RETURN(const std::size_t dst_bytes,
+                     check_extent("iget", "dst_stride", dst_stride, element, count));
+    ASSIGN_OR_RETURN(const std::size_t src_bytes,
+                     check_extent("iget", "src_stride", src_stride, element, count));
+    RETURN_IF_ERROR(check_not_null("iget", "dst", dst, dst_bytes));
+    if (src_bytes == 0) return Status::ok();
+    return check_symmetric(*c.heap, "iget", "src", src, src_bytes, c.checks).status();
+  };
+  RETURN_IF_ERROR(report(checked()));
+  auto* to = static_cast<std::byte*>(dst);
+  const auto* from = static_cast<const std::byte*>(src);
+  // Without waiting for each; then for all.
+  for (std::size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(get_bytes(to + i * static_cast<std::size_t>(dst_stride) * element,
+                              from + i * static_cast<std::size_t>(src_stride) * element, element,
+                              pe, Done::kLater));
+  }
+  if (!c.posted) return Status::ok();
+  Status status = c.quiet(pe);
+  return status.is_ok() ? status : report(c.remember(std::move(status)));
+}
+
+// --- device
+// ---------------------------------------------------------------------------------------
+
+Result<DeviceContext> Context::device() {
+  Impl& c = *impl_;
+  Status status = c.usable();
+  if (!status.is_ok()) return report(status);
+  auto handle = c.job->device(c.lane);
+  if (!handle) return report(handle.status());
+  return handle;
+}
+
+}  // namespace weft

@@ -1,0 +1,95 @@
+// Context::Impl: what a context keeps, and the pieces of its calls that the hot path leaves out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include <weft/context.hpp>
+#include <weft/dev/op.hpp>
+
+#include "host/context/job.hpp"
+#include "host/transport/lane_queue.hpp"
+
+namespace weft {
+
+// The hot path is: direct(pe) is not null, the range is good, store. All that needs more care makes
+// direct() null, so that one test sends a call to the slow path: a peer that is not mapped,
+// WEFT_CHECK=1, a context that has failed.
+struct Context::Impl {
+  Impl(std::shared_ptr<Job> job, int lane, bool checks);
+  ~Impl();
+
+  // Where `pe`'s heap can be touched without further ado; null: take the slow path.
+  std::byte* direct(int pe) const {
+    return static_cast<unsigned>(pe) < direct_npes ? direct_peer[pe] : nullptr;
+  }
+
+  // Slow paths: every check, then the direct way or an Op.
+  Status put(void* dst, const void* src, std::size_t bytes, int pe, Notify notify, Done done);
+  Status get(void* dst, const void* src, std::size_t bytes, int pe, Done done);
+  Status amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value, std::uint64_t compare,
+             void* result, int pe, Done done);
+  Status fence(std::uint32_t pe);
+  static constexpr int kAnyPe = -1;
+  Status quiet(int pe);  // kAnyPe: of all
+
+  // Ok while calls of this context can still succeed.
+  Status usable();
+  // From here on every call returns `why`.
+  void fail(const Status& why);
+  std::byte* mapped(int pe) const { return job->routes.peer[static_cast<std::size_t>(pe)]; }
+  // The context goes away: completes what is outstanding. What cannot complete is left to the job.
+  static void destroy(std::unique_ptr<Impl> impl);
+
+  // Checked arguments of a put that are ready to be executed.
+  Status check_put(void* dst, const void* src, std::size_t bytes, int pe, const Notify& notify,
+                   Op* op);
+  Status check_get(void* dst, const void* src, std::size_t bytes, int pe, Op* op);
+  Status check_amo(OpKind kind, void* dst, std::size_t width, void* result, int pe, Op* op);
+  // Posts, waiting while the transport is busy.
+  Status post(const Op& op, LaneQueue::Ticket* ticket);
+  // Cuts a put or get at the transport's limit; `ticket` is of the last piece.
+  Status post_pieces(Op op, LaneQueue::Ticket* ticket);
+  // Waits for one op whose result the caller needs now.
+  Status complete(LaneQueue::Ticket ticket, const char* operation, int pe);
+  // Keeps the first failure of an operation for quiet().
+  Status remember(Status failure);
+  void note_writer(std::byte* heap, std::uint64_t offset);
+
+  const std::shared_ptr<Job> job;
+  const Heap* const heap;
+  std::byte* const* const direct_peer;  // the routes' table
+  unsigned direct_npes;                 // 0: nothing is direct
+  const int pe, npes, lane;
+  const bool checks;             // WEFT_CHECK=1; the runtime's own context does without
+  bool posted = false;           // an Op, since the last quiet
+  bool unfenced = false;         // an Op, since the last fence
+  std::uint64_t fence_word = 0;  // for a full fence that ThreadSanitizer can follow
+  // Where a transport brings the result of a blocking fetch.
+  const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
+  Status failed;       // sticky
+  Status first_error;  // of an operation, since the last quiet
+  LaneQueue queue;
+};
+
+inline bool is_fetching(Amo amo) { return amo >= Amo::kFetch; }
+inline OpKind op_kind(Amo amo) {
+  return static_cast<OpKind>(static_cast<int>(OpKind::kAmoSet) + static_cast<int>(amo));
+}
+static_assert(static_cast<int>(OpKind::kAmoFetch) - static_cast<int>(OpKind::kAmoSet) ==
+              static_cast<int>(Amo::kFetch));
+static_assert(static_cast<int>(OpKind::kAmoFetchXor) - static_cast<int>(OpKind::kAmoSet) ==
+              static_cast<int>(Amo::kFetchXor));
+
+// The old value of an atomic for the caller: `old` holds its bits in the low bytes.
+inline void store_result(void* result, std::uint64_t old, std::size_t width) {
+  const auto narrow = static_cast<std::uint32_t>(old);
+  if (width == sizeof(old))
+    std::memcpy(result, &old, sizeof(old));
+  else
+    std::memcpy(result, &narrow, sizeof(narrow));
+}
+
+}  // namespace weft

@@ -1,0 +1,175 @@
+#include "host/context/job.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <weft/dev/journal.hpp>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+Job::~Job() { stop_proxy(); }
+
+Status Job::start_progress() {
+  const bool needed = std::any_of(routes.transports.begin(), routes.transports.end(),
+                                  [](const auto& each) { return each->caps().needs_progress; });
+  if (!needed) return Status::ok();
+  const std::lock_guard lock(device_mutex_);
+  return make_proxy();
+}
+
+Status Job::health() {
+  if (!has_ended()) {
+    Status status = bootstrap->health();
+    if (status.is_ok()) return status;
+    const std::lock_guard lock(mutex_);
+    if (end_.is_ok()) end_ = std::move(status);
+    ended_.store(true, std::memory_order_release);  // pairs with the acquire in has_ended
+  }
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+void Job::close() {
+  const std::lock_guard lock(mutex_);
+  if (end_.is_ok())
+    end_ = Status::error(
+        Code::kInvalidArgument,
+        fmt::format("the runtime of PE {} is gone; destroy its contexts before it", pe));
+  ended_.store(true, std::memory_order_release);  // pairs with the acquire in has_ended
+  bootstrap.reset();
+}
+
+// --- the device side
+// ------------------------------------------------------------------------------
+
+Status Job::make_proxy() {
+  if (proxy_ != nullptr) return Status::ok();
+  Proxy::Config config;
+  config.platform = platform;
+  config.routes = &routes;
+  config.options = &options;
+  config.pe = pe;
+  config.heap_bytes = heap->range().bytes;
+  config.last_writer = [this](std::uint64_t offset) { return last_writer(offset); };
+  if (options.wait_action == "abort")
+    config.on_failure = [this](const Status& failure) { bootstrap->abort(1, failure.text()); };
+  ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
+  proxy_->start();
+  return Status::ok();
+}
+
+Status Job::make_device_state() {
+  if (device_state_ != nullptr) return Status::ok();
+  RETURN_IF_ERROR(make_proxy());
+  ASSIGN_OR_RETURN(device_memory_, platform->host_visible(sizeof(DeviceState)));
+  auto* state = new (device_memory_.base()) DeviceState;
+  state->pe = pe;
+  state->npes = npes;
+  state->trap_on_fault = options.wait_action == "abort" ? 1 : 0;
+  state->heap = heap->range().base;
+  state->heap_bytes = heap->range().bytes;
+  state->peer = routes.peer.data();
+  state->deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
+  state->fault = proxy_->fault();
+  state->journal_offset = journal_offset;
+  state->teams = teams;
+  device_state_ = state;
+  return Status::ok();
+}
+
+Result<DeviceContext> Job::device(int lane) {
+  const std::lock_guard lock(device_mutex_);
+  RETURN_IF_ERROR(make_device_state());
+  RingView& ring = device_state_->ring[lane];
+  const bool all_mapped =
+      std::find(routes.peer.begin(), routes.peer.end(), nullptr) == routes.peer.end();
+  if (!all_mapped && ring.slots == nullptr) {
+    ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));
+  }
+  DeviceContext handle;
+  handle.heap = device_state_->heap;
+  handle.peer = device_state_->peer;
+  handle.state = device_state_;
+  handle.pe = pe;
+  handle.npes = npes;
+  handle.lane = lane;
+  handle.flags = options.check ? kDeviceCheck : 0;
+  return handle;
+}
+
+Status Job::device_health() {
+  const std::lock_guard lock(device_mutex_);
+  return proxy_ == nullptr ? Status::ok() : proxy_->health();
+}
+
+void Job::stop_proxy() {
+  const std::lock_guard lock(device_mutex_);
+  if (proxy_ != nullptr) proxy_->stop();
+}
+
+// --- lanes
+// ----------------------------------------------------------------------------------------
+
+Result<int> Job::take_lane() {
+  const std::lock_guard lock(mutex_);
+  for (int lane = 0; lane < kMaxLanes; ++lane) {
+    const auto bit = static_cast<std::size_t>(lane);
+    if (lanes_[bit]) continue;
+    lanes_.set(bit);
+    return lane;
+  }
+  return Status::error(
+      Code::kOutOfRange,
+      fmt::format("PE {} has {} contexts already, as many as a runtime can have at a time; destroy "
+                  "one that is no longer used",
+                  pe, kMaxLanes));
+}
+
+void Job::give_lane(int lane) {
+  const std::lock_guard lock(mutex_);
+  lanes_.reset(static_cast<std::size_t>(lane));
+}
+
+void Job::enter(Context::Impl* context, int lane, LaneQueue* queue) {
+  {
+    const std::lock_guard lock(mutex_);
+    contexts_[static_cast<std::size_t>(lane)] = context;
+  }
+  const std::lock_guard lock(device_mutex_);
+  if (proxy_ != nullptr) proxy_->drive(queue);
+}
+
+void Job::leave(int lane, LaneQueue* queue) {
+  {
+    const std::lock_guard lock(mutex_);
+    contexts_[static_cast<std::size_t>(lane)] = nullptr;
+  }
+  const std::lock_guard lock(device_mutex_);
+  if (proxy_ != nullptr) proxy_->release(queue);
+}
+
+std::vector<Context::Impl*> Job::contexts() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Context::Impl*> live;
+  for (Context::Impl* context : contexts_)
+    if (context != nullptr) live.push_back(context);
+  return live;
+}
+
+void Job::bury(std::shared_ptr<void> remains) {
+  const std::lock_guard lock(mutex_);
+  buried_.push_back(std::move(remains));
+}
+
+std::string Job::last_writer(std::uint64_t offset) const {
+  if (journal_offset == 0) return "";
+  const int writer = dev::journal_writer(heap->range().base, journal_offset, offset);
+  return writer < 0 ? "" : fmt::format("PE {}", writer);
+}
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+// Job: one PE's share of a job, as everything above the transports sees it. Built by host/runtime;
+// contexts, waits and collectives look here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <weft/context.hpp>
+#include <weft/dev/state.hpp>
+#include <weft/options.hpp>
+#include <weft/runtime.hpp>
+#include <weft/status.hpp>
+
+#include "bootstrap/bootstrap.hpp"
+#include "host/memory/heap.hpp"
+#include "host/proxy/proxy.hpp"
+#include "host/transport/routes.hpp"
+#include "src/platform/platform.hpp"
+
+namespace weft {
+
+// Members go from the last to the first, so who uses stands below what it uses.
+class Job {
+ public:
+  ~Job();
+
+  int pe = 0;
+  int npes = 1;
+  Options options;
+  Runtime* runtime = nullptr;  // follows the Runtime object when that moves
+  Platform* platform = nullptr;
+  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<Heap> heap;
+  Routes routes;
+  TeamBlocks teams;
+  std::uint64_t journal_offset = 0;  // of dev/journal.hpp's table; 0: WEFT_CHECK is off
+  bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
+
+  // Once the routes are there: transports that move nothing by themselves get a proxy thread.
+  Status start_progress();
+  // The end of the job as far as this PE knows, sticky: kPeerLost or kAborted. Asks the bootstrap.
+  Status health();
+  // The same without asking: cheap.
+  bool has_ended() const { return ended_.load(std::memory_order_acquire); }
+  // The runtime is gone: the others are told, and health() answers so from now on.
+  void close();
+
+  // What a kernel gets. The state is made at the first call.
+  Result<DeviceContext> device(int lane);
+  // The first failure of a kernel, if there was a device() at all.
+  Status device_health();
+  void stop_proxy();
+
+  // Live contexts, one per lane.
+  Result<int> take_lane();
+  void give_lane(int lane);
+  void enter(Context::Impl* context, int lane, LaneQueue* queue);
+  void leave(int lane, LaneQueue* queue);
+  // Those that the user still has; there should be none when the runtime goes.
+  std::vector<Context::Impl*> contexts();
+  // Something that transports may still write to: stays until they are gone.
+  void bury(std::shared_ptr<void> remains);
+
+  // "PE 3": who last wrote the word at `offset` of my heap; "" if nobody knows.
+  std::string last_writer(std::uint64_t offset) const;
+
+ private:
+  Status make_proxy();
+  Status make_device_state();
+
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;  // guards the four below
+  Status end_;
+  std::bitset<kMaxLanes> lanes_;
+  std::array<Context::Impl*, kMaxLanes> contexts_{};
+  std::vector<std::shared_ptr<void>> buried_;
+
+  std::mutex device_mutex_;  // guards the three below
+  Memory device_memory_;
+  DeviceState* device_state_ = nullptr;
+  std::unique_ptr<Proxy> proxy_;
+};
+
+}  // namespace weft

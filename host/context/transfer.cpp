@@ -1,0 +1,234 @@
+// Slow paths of put, get and atomics: all checks, then the direct way if there is one, else an Op.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <weft/dev/journal.hpp>
+
+#include "host/context/check.hpp"
+#include "host/context/impl.hpp"
+#include "host/context/waiter.hpp"
+#include "host/transport/apply.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+const char* put_name(std::size_t bytes, const Notify& notify, Done done) {
+  if (notify.op == NotifyOp::kNone) return done == Done::kLocal ? "put" : "put_nbi";
+  if (bytes == 0) return "signal";
+  return done == Done::kLocal ? "put with notify" : "put_nbi with notify";
+}
+
+std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+}  // namespace
+
+// --- put
+// ------------------------------------------------------------------------------------------
+
+Status Context::Impl::check_put(void* dst, const void* src, std::size_t bytes, int target,
+                                const Notify& notify, Op* op) {
+  const char* routine = put_name(bytes, notify, op->flags != 0 ? Done::kLater : Done::kLocal);
+  RETURN_IF_ERROR(check_pe(routine, target, npes));
+  if (bytes != 0) {
+    ASSIGN_OR_RETURN(const Offset offset,
+                     check_symmetric(*heap, routine, "dst", dst, bytes, checks));
+    RETURN_IF_ERROR(check_not_null(routine, "src", src, bytes));
+    op->remote = to_u64(offset);
+  }
+  if (checks) {
+    RETURN_IF_ERROR(check_local(*heap, routine, "src", src, bytes));
+    if (target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
+  }
+  if (notify.op != NotifyOp::kNone) {
+    RETURN_IF_ERROR(check_aligned(routine, "signal", notify.signal, sizeof(std::uint64_t)));
+    ASSIGN_OR_RETURN(const Offset signal, check_symmetric(*heap, routine, "signal", notify.signal,
+                                                          sizeof(std::uint64_t), checks));
+    op->signal = to_u64(signal);
+  }
+  op->kind = OpKind::kPut;
+  op->pe = static_cast<std::uint32_t>(target);
+  op->bytes = bytes;
+  op->local = address(src);
+  op->notify = notify.op;
+  op->value = notify.value;
+  return Status::ok();
+}
+
+Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int target, Notify notify,
+                          Done done) {
+  RETURN_IF_ERROR(usable());
+  Op op;
+  op.flags = done == Done::kLater ? kOpSourceStays : 0;
+  RETURN_IF_ERROR(check_put(dst, src, bytes, target, notify, &op));
+  if (bytes == 0 && notify.op == NotifyOp::kNone) return Status::ok();
+  std::byte* const peer = mapped(target);
+  if (peer == nullptr) return post_pieces(op, nullptr);
+  // Who reads the journal because of the signal has seen this note: it comes before.
+  if (checks && notify.op != NotifyOp::kNone) note_writer(peer, op.signal);
+  apply_op(op, peer);
+  return Status::ok();
+}
+
+void Context::Impl::note_writer(std::byte* peer, std::uint64_t offset) {
+  dev::journal_note(peer, job->journal_offset, offset, pe);
+}
+
+// --- get
+// ------------------------------------------------------------------------------------------
+
+Status Context::Impl::check_get(void* dst, const void* src, std::size_t bytes, int target, Op* op) {
+  const char* routine = op->flags != 0 ? "get_nbi" : "get";
+  RETURN_IF_ERROR(check_pe(routine, target, npes));
+  if (bytes != 0) {
+    ASSIGN_OR_RETURN(const Offset offset,
+                     check_symmetric(*heap, routine, "src", src, bytes, checks));
+    RETURN_IF_ERROR(check_not_null(routine, "dst", dst, bytes));
+    op->remote = to_u64(offset);
+  }
+  if (checks) {
+    RETURN_IF_ERROR(check_local(*heap, routine, "dst", dst, bytes));
+    if (target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
+  }
+  op->kind = OpKind::kGet;
+  op->pe = static_cast<std::uint32_t>(target);
+  op->bytes = bytes;
+  op->local = address(dst);
+  return Status::ok();
+}
+
+Status Context::Impl::get(void* dst, const void* src, std::size_t bytes, int target, Done done) {
+  RETURN_IF_ERROR(usable());
+  Op op;
+  op.flags = done == Done::kLater ? kOpSourceStays : 0;
+  RETURN_IF_ERROR(check_get(dst, src, bytes, target, &op));
+  if (bytes == 0) return Status::ok();
+  op.flags = 0;
+  if (std::byte* const peer = mapped(target); peer != nullptr) {
+    apply_op(op, peer);
+    return Status::ok();
+  }
+  LaneQueue::Ticket ticket;
+  RETURN_IF_ERROR(post_pieces(op, &ticket));
+  return done == Done::kLater ? Status::ok() : complete(ticket, "get", target);
+}
+
+// --- atomics
+// --------------------------------------------------------------------------------------
+
+Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void* result, int target,
+                                Op* op) {
+  const char* routine = to_string(kind);
+  RETURN_IF_ERROR(check_pe(routine, target, npes));
+  if (width != 4 && width != 8)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: argument width is {}; atomics take words of 4 or 8 bytes",
+                                     routine, width));
+  RETURN_IF_ERROR(check_not_null(routine, "dst", dst, width));
+  RETURN_IF_ERROR(check_aligned(routine, "dst", dst, width));
+  if (is_fetching(kind)) RETURN_IF_ERROR(check_not_null(routine, "result", result, width));
+  ASSIGN_OR_RETURN(const Offset offset, check_symmetric(*heap, routine, "dst", dst, width, checks));
+  op->kind = kind;
+  op->pe = static_cast<std::uint32_t>(target);
+  op->remote = to_u64(offset);
+  op->width = static_cast<std::uint8_t>(width);
+  return Status::ok();
+}
+
+Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value,
+                          std::uint64_t compare, void* result, int target, Done done) {
+  RETURN_IF_ERROR(usable());
+  Op op;
+  RETURN_IF_ERROR(check_amo(kind, dst, width, result, target, &op));
+  op.value = value;
+  op.compare = compare;
+  const bool fetches = is_fetching(kind);
+  if (std::byte* const peer = mapped(target); peer != nullptr) {
+    if (checks && kind != OpKind::kAmoFetch) note_writer(peer, op.remote);
+    const std::uint64_t old = amo_at(kind, peer + op.remote, width, value, compare);
+    if (fetches) store_result(result, old, width);
+    return Status::ok();
+  }
+  // A blocking fetch lands in the context: a reply that comes after its wait was given up must not
+  // write to a stack that is gone.
+  const bool blocks = fetches && done == Done::kLocal;
+  if (fetches) op.result = address(blocks ? fetched.get() : result);
+  LaneQueue::Ticket ticket;
+  RETURN_IF_ERROR(post(op, &ticket));
+  if (!blocks) return Status::ok();
+  RETURN_IF_ERROR(complete(ticket, to_string(kind), target));
+  std::memcpy(result, fetched.get(), width);
+  return Status::ok();
+}
+
+// --- posting
+// --------------------------------------------------------------------------------------
+
+Status Context::Impl::post(const Op& op, LaneQueue::Ticket* ticket) {
+  Status status;
+  const auto taken = [&] {
+    status = queue.post(op, ticket);
+    return !status.is(Code::kBusy);
+  };
+  Status waited = wait_for(*job, &queue, taken, [&] {
+    return WaitFacts{.operation = "posting",
+                     .peer = static_cast<int>(op.pe),
+                     .seen = fmt::format("the transport does not take the {}", describe(op))};
+  });
+  if (!waited.is_ok()) return remember(std::move(waited));
+  posted = true;
+  if (op.kind != OpKind::kFence) unfenced = true;
+  return status.is_ok() ? status : remember(std::move(status));
+}
+
+Status Context::Impl::post_pieces(Op op, LaneQueue::Ticket* ticket) {
+  const Caps& caps = job->routes.transport(static_cast<int>(op.pe)).caps();
+  const NotifyOp notify = op.notify;
+  const std::uint64_t all = op.bytes;
+  const bool cut = all > caps.max_bytes;
+  for (std::uint64_t done = 0; cut && all - done > caps.max_bytes; done += caps.max_bytes) {
+    op.bytes = caps.max_bytes;
+    op.notify = NotifyOp::kNone;
+    RETURN_IF_ERROR(post(op, nullptr));
+    op.local += caps.max_bytes;
+    op.remote += caps.max_bytes;
+    op.bytes = all - done - caps.max_bytes;
+  }
+  op.notify = notify;
+  if (cut && notify != NotifyOp::kNone && !caps.in_order) {
+    // The notify stands for all pieces.
+    Op fence;
+    fence.kind = OpKind::kFence;
+    fence.pe = op.pe;
+    RETURN_IF_ERROR(post(fence, nullptr));
+  }
+  return post(op, ticket);
+}
+
+Status Context::Impl::complete(LaneQueue::Ticket ticket, const char* operation, int target) {
+  queue.flush();
+  Status waited = wait_for(
+      *job, &queue, [&] { return queue.done(ticket); },
+      [&] {
+        return WaitFacts{
+            .operation = operation,
+            .peer = target,
+            .seen = fmt::format("no answer; {} operations of lane {} are not complete",
+                                queue.outstanding(), static_cast<unsigned>(queue.lane()))};
+      });
+  if (!waited.is_ok()) {
+    fail(waited);  // operations complete in order: none behind this one will be known to
+    return waited;
+  }
+  Status error = queue.take_error();
+  return error.is_ok() ? error : remember(std::move(error));
+}
+
+Status Context::Impl::remember(Status failure) {
+  if (first_error.is_ok()) first_error = failure;
+  return failure;
+}
+
+}  // namespace weft

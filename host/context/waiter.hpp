@@ -1,0 +1,80 @@
+// Waiter: the one way to wait. Spins, soon gives the core away, drives what must be driven, notices
+// that the job has ended, and knows when to give up and what to say then.
+//
+//   Waiter waiter(job, &queue);
+//   while (!ready())
+//     if (!waiter.again()) return waiter.give_up({.operation = "barrier", ...});
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <weft/status.hpp>
+
+#include "host/context/job.hpp"
+#include "host/transport/lane_queue.hpp"
+#include "src/base/clock.hpp"
+
+namespace weft {
+
+// What a report says about a wait. Made only when the wait has failed.
+struct WaitFacts {
+  const char* operation = "wait";  // "wait_until", "quiet", "barrier"
+  int peer = -1;                   // who should have acted; -1: not known
+  const void* word = nullptr;      // in my heap; null: the wait is not for one word
+  std::string seen{};              // "3"; or what is missing, if there is no word
+  std::string wanted{};            // ">= 4"
+};
+
+class Waiter {
+ public:
+  // `queue` (may be null) is moved on while something in it needs that.
+  explicit Waiter(Job& job, LaneQueue* queue = nullptr) : job_(job), queue_(queue) {}
+
+  // Between two looks. False: the wait is over, give_up() says why.
+  bool again() {
+    relax();
+    if (++spins_ < burst_) [[likely]]
+      return true;
+    return step();
+  }
+
+  // kPeerLost or kAborted if the job has ended. Else kTimeout with the report; and with
+  // WEFT_WAIT_ACTION=abort the job is told to end.
+  Status give_up(const WaitFacts& facts);
+
+ private:
+  static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+  }
+  bool step();
+  std::string report(const WaitFacts& facts) const;
+
+  static constexpr int kFirstBurst = 2048;  // some tens of microseconds
+  static constexpr int kBurst = 64;
+
+  Job& job_;
+  LaneQueue* queue_;
+  int spins_ = 0;
+  int burst_ = 16;
+  int steps_ = 0;
+  std::optional<Deadline> deadline_;
+  Status ended_;
+};
+
+// Waits until `ready()`; `facts()` makes the WaitFacts of the report.
+template <class Ready, class Facts>
+Status wait_for(Job& job, LaneQueue* queue, Ready&& ready, Facts&& facts) {
+  Waiter waiter(job, queue);
+  while (!ready())
+    if (!waiter.again()) [[unlikely]]
+      return ready() ? Status::ok() : waiter.give_up(facts());
+  return Status::ok();
+}
+
+}  // namespace weft

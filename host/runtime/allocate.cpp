@@ -1,0 +1,105 @@
+// Symmetric memory: the heap's calls, checked and, where promised, with a barrier behind them.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <weft/types.hpp>
+
+#include "host/runtime/impl.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+// Everybody sees all values and so comes to the same answer.
+Status Runtime::Impl::check_same(const char* routine, std::string values) {
+  ++collective_calls;
+  if (!job->options.check) return Status::ok();
+  RETURN_IF_ERROR(rendezvous());
+  const std::string mine = fmt::format("{}({})", routine, values);
+  const auto* raw = reinterpret_cast<const std::byte*>(mine.data());
+  ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather({raw, mine.size()}));
+  const auto text = [&](std::size_t pe) {
+    return std::string_view(reinterpret_cast<const char*>(all[pe].data()), all[pe].size());
+  };
+  for (std::size_t pe = 1; pe < all.size(); ++pe)
+    if (all[pe] != all[0])
+      return Status::error(
+          Code::kNotSymmetric,
+          fmt::format("collective call {} is {} on PE {} and {} on PE 0; every PE must make the "
+                      "same calls with the same arguments, in the same order",
+                      collective_calls, text(pe), pe, text(0)));
+  return Status::ok();
+}
+
+Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, std::size_t align) {
+  RETURN_IF_ERROR(usable());
+  RETURN_IF_ERROR(check_same(routine, fmt::format("bytes {}, align {}", bytes, align)));
+  if (bytes == kTooManyBytes)
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
+                    routine, 8 * sizeof(std::size_t)));
+  auto memory = job->heap->allocate(bytes, align);
+  if (memory.is_ok()) return memory;
+  return Status::error(memory.status().code(),
+                       fmt::format("{} of {} bytes: {}", routine, bytes, memory.status().text()));
+}
+
+Status Runtime::Impl::free(void* memory) {
+  RETURN_IF_ERROR(usable());
+  if (memory == nullptr) return check_same("free", "null");
+  auto offset = job->heap->offset_of(memory, 0);
+  RETURN_IF_ERROR(check_same("free", offset ? fmt::format("heap offset {:#x}", to_u64(*offset))
+                                            : std::string("an address outside the heap")));
+  Status status = job->heap->free(memory);
+  if (status.is_ok()) return status;
+  return Status::error(status.code(), fmt::format("free: {}", status.text()));
+}
+
+Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align) {
+  const std::lock_guard lock(impl_->mutex);
+  auto memory = impl_->allocate("allocate", bytes, align);
+  if (!memory) return report(memory.status());
+  return memory;
+}
+
+Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size) {
+  const std::lock_guard lock(impl_->mutex);
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = kTooManyBytes;
+  auto memory = impl_->allocate("callocate", bytes, 0);
+  if (!memory) return report(memory.status());
+  if (bytes != 0) std::memset(*memory, 0, bytes);
+  Status status = impl_->rendezvous();
+  if (!status.is_ok()) return report(std::move(status));
+  return memory;
+}
+
+Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
+  const std::lock_guard lock(impl_->mutex);
+  const auto reallocate = [&]() -> Result<void*> {
+    RETURN_IF_ERROR(impl_->usable());
+    std::size_t old_bytes = 0;
+    if (memory != nullptr) {
+      ASSIGN_OR_RETURN(old_bytes, impl_->job->heap->size_of(memory));
+    }
+    ASSIGN_OR_RETURN(void* const fresh, impl_->allocate("reallocate", bytes, 0));
+    const std::size_t kept = std::min(old_bytes, bytes);
+    if (kept != 0) std::memcpy(fresh, memory, kept);
+    RETURN_IF_ERROR(impl_->free(memory));
+    RETURN_IF_ERROR(impl_->rendezvous());
+    return fresh;
+  };
+  auto fresh = reallocate();
+  if (!fresh) return report(fresh.status());
+  return fresh;
+}
+
+Status Runtime::free(void* memory) {
+  const std::lock_guard lock(impl_->mutex);
+  return report(impl_->free(memory));
+}
+
+}  // namespace weft

@@ -1,0 +1,243 @@
+// How a PE joins a job, and how it leaves.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <weft/collective.hpp>
+#include <weft/dev/journal.hpp>
+#include <weft/dev/team_block.hpp>
+
+#include "host/context/impl.hpp"
+#include "host/runtime/agreement.hpp"
+#include "host/runtime/impl.hpp"
+#include "host/transport/agree.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr int kWorldId = 0, kNodeId = 1, kSharedId = 2, kFirstUserId = 3;
+
+Blob bytes_of_text(std::string_view text) {
+  const auto* raw = reinterpret_cast<const std::byte*>(text.data());
+  return Blob(raw, raw + text.size());
+}
+std::string text_of(const Blob& blob) {
+  return std::string(reinterpret_cast<const char*>(blob.data()), blob.size());
+}
+
+template <class T>
+Blob bytes_of_value(const T& value) {
+  const auto* raw = reinterpret_cast<const std::byte*>(&value);
+  return Blob(raw, raw + sizeof(T));
+}
+template <class T>
+Result<T> value_of(const Blob& blob, std::size_t pe, std::string_view what) {
+  if (blob.size() != sizeof(T))
+    return Status::error(
+        Code::kVersionMismatch,
+        fmt::format("PE {} sent {} of {} bytes, mine has {}; run the same build of "
+                    "Weft on every PE",
+                    pe, what, blob.size(), sizeof(T)));
+  T value;
+  std::memcpy(&value, blob.data(), sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+Result<Runtime> Runtime::Impl::create(Result<std::unique_ptr<Bootstrap>> bootstrap,
+                                      const Options& options) {
+  if (!bootstrap) return report(bootstrap.status());
+  auto impl = std::make_unique<Impl>(options);
+  Status status = impl->start(std::move(bootstrap).value());
+  if (!status.is_ok()) return report(std::move(status));
+  return Runtime(std::move(impl));
+}
+
+Runtime::Impl::Impl(const Options& options) : job(std::make_shared<Job>()) {
+  job->options = options;
+}
+
+Status Runtime::Impl::start(std::unique_ptr<Bootstrap> bootstrap) {
+  job->pe = bootstrap->pe();
+  job->npes = bootstrap->npes();
+  job->bootstrap = std::move(bootstrap);
+  set_log_pe(job->pe);
+  ASSIGN_OR_RETURN(const std::vector<Facts> facts, meet());
+  RETURN_IF_ERROR(connect());
+  RETURN_IF_ERROR(lay_out_heap());
+  RETURN_IF_ERROR(make_contexts());
+  RETURN_IF_ERROR(make_first_teams(facts));
+  RETURN_IF_ERROR(job->bootstrap->barrier());
+  wired = true;
+  LOG(kInfo, "runtime", "PE {} of {} is ready on {}", job->pe, job->npes,
+      facts[static_cast<std::size_t>(job->pe)].host_name());
+  return Status::ok();
+}
+
+// The first exchange: what must be alike, who failed already, where everybody runs.
+Result<std::vector<Facts>> Runtime::Impl::meet() {
+  Facts mine;
+  const Status prepared = prepare(&mine);
+  const Blob parts[] = {bytes_of_text(agreement_of(job->options)), encode(prepared),
+                        bytes_of_value(mine), bytes_of_value(random_uuid())};
+  ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(pack(parts)));
+
+  std::vector<std::vector<Blob>> unpacked;
+  std::vector<std::string> agreements;
+  for (const Blob& blob : all) {
+    ASSIGN_OR_RETURN(std::vector<Blob> theirs, unpack(blob));
+    agreements.push_back(theirs.empty() ? "" : text_of(theirs[0]));
+    theirs.resize(std::size(parts));
+    unpacked.push_back(std::move(theirs));
+  }
+  RETURN_IF_ERROR(check_agreement(agreements));
+  RETURN_IF_ERROR(prepared);
+  std::vector<Facts> facts;
+  for (std::size_t pe = 0; pe < unpacked.size(); ++pe) {
+    RETURN_IF_ERROR(decode(unpacked[pe][1], static_cast<int>(pe), "starting"));
+    ASSIGN_OR_RETURN(Facts theirs, value_of<Facts>(unpacked[pe][2], pe, "facts"));
+    facts.push_back(theirs);
+  }
+  ASSIGN_OR_RETURN(const Uuid name, value_of<Uuid>(unpacked[0][3], 0, "a job's name"));
+  estate = Estate::of(name);
+  const auto neighbours = std::count_if(
+      facts.begin(), facts.end(), [&](const Facts& theirs) { return same_host(theirs, mine); });
+  job->crowded = neighbours > mine.cores;
+  return facts;
+}
+
+Status Runtime::Impl::prepare(Facts* mine) {
+  ASSIGN_OR_RETURN(*mine, discover());
+  job->platform = &cpu_platform();
+  ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, job->options));
+  TransportEnv env;
+  env.pe = job->pe;
+  env.npes = job->npes;
+  env.platform = job->platform;
+  env.heap = job->heap->range();
+  env.options = &job->options;
+  ASSIGN_OR_RETURN(job->routes.transports, make_transports(env));
+  return Status::ok();
+}
+
+Status Runtime::Impl::connect() {
+  ASSIGN_OR_RETURN(job->routes, connect_routes(std::move(job->routes.transports), *job->bootstrap));
+  job->heap->on_growth(
+      [this](std::uint64_t offset, const Result<Memory>& chunk) { return grow(offset, chunk); });
+  return job->start_progress();
+}
+
+// A chunk that fails on one PE fails on all, which then give it back.
+Status Runtime::Impl::grow(std::uint64_t offset, const Result<Memory>& chunk) {
+  if (wired) RETURN_IF_ERROR(rendezvous());
+  const std::string what = fmt::format("growing the symmetric heap at offset {:#x}", offset);
+  RETURN_IF_ERROR(agree(*job->bootstrap, chunk.status(), what));
+  RETURN_IF_ERROR(attach_chunk(job->routes, *job->bootstrap, offset, *chunk));
+  LOG(kDebug, "memory", "the symmetric heap has {} bytes", offset + chunk->bytes());
+  return Status::ok();
+}
+
+// The first things in every heap: the teams' blocks (one more than there are teams, for the runtime
+// itself), the words that teams are made with, and the journal. All zero, as a new heap is.
+Status Runtime::Impl::lay_out_heap() {
+  const int max_teams = static_cast<int>(job->options.max_teams);
+  job->teams = team_blocks(job->npes, max_teams + 1, 0);
+  const std::size_t block_bytes = job->teams.stride * static_cast<std::size_t>(job->teams.count);
+  auto blocks = job->heap->allocate(block_bytes, kCacheLine);
+  if (!blocks)
+    return Status::error(
+        blocks.status().code(),
+        fmt::format("no room for the words of {} teams in the symmetric heap (WEFT_MAX_TEAMS, {} "
+                    "bytes each): {}",
+                    max_teams, job->teams.stride, blocks.status().text()));
+  ASSIGN_OR_RETURN(const Offset offset, job->heap->offset_of(*blocks, block_bytes));
+  job->teams.offset = to_u64(offset);
+
+  const std::size_t words = 2 * (IdMask::words(max_teams) + 2);
+  ASSIGN_OR_RETURN(void* const memory, job->heap->allocate(words * sizeof(std::uint64_t), 0));
+  id_words = static_cast<std::uint64_t*>(memory);
+  if (!job->options.check) return Status::ok();
+  ASSIGN_OR_RETURN(void* const journal, job->heap->allocate(dev::kJournalBytes, 0));
+  ASSIGN_OR_RETURN(const Offset at, job->heap->offset_of(journal, dev::kJournalBytes));
+  job->journal_offset = to_u64(at);
+  return Status::ok();
+}
+
+Status Runtime::Impl::make_contexts() {
+  ASSIGN_OR_RETURN(context, new_context(job->options.check));
+  ASSIGN_OR_RETURN(own, new_context(false));
+  return Status::ok();
+}
+
+Status Runtime::Impl::make_first_teams(const std::vector<Facts>& facts) {
+  const int max_teams = static_cast<int>(job->options.max_teams);
+  free_ids = IdMask(max_teams);
+  teams.assign(static_cast<std::size_t>(max_teams) + 1, Team{});
+  for (int id = 0; id < kFirstUserId; ++id) free_ids.take(id);
+  const Facts& mine = facts[static_cast<std::size_t>(job->pe)];
+  Pes all, neighbours, mapped;
+  for (int pe = 0; pe < job->npes; ++pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    all.push_back(pe);
+    if (same_host(facts[index], mine)) neighbours.push_back(pe);
+    if (pe == job->pe || job->routes.peer[index] != nullptr) mapped.push_back(pe);
+  }
+  world = enter_team(kWorldId, all);
+  node = enter_team(kNodeId, neighbours);
+  shared = enter_team(kSharedId, mapped);
+  everybody = enter_team(max_teams, all);
+  return Status::ok();
+}
+
+Result<Context> Runtime::Impl::new_context(bool checks) {
+  ASSIGN_OR_RETURN(const int lane, job->take_lane());
+  return Context(std::make_unique<Context::Impl>(job, lane, checks));
+}
+
+Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
+
+Status Runtime::Impl::usable() { return job->health(); }
+
+// --- the end
+// --------------------------------------------------------------------------------------
+
+Runtime::Impl::~Impl() { finish(); }
+
+// In order: what is outstanding is complete, everybody is here, kernels' operations are through,
+// everybody has left; then memory goes. Out of order: nobody waits, and my heap stays for those who
+// may still write to it.
+void Runtime::Impl::finish() {
+  Status status = wired ? job->health() : Status::ok();
+  if (wired && status.is_ok()) {
+    status = context->quiet();
+    if (status.is_ok()) status = rendezvous();
+  }
+  for (Context::Impl* left : job->contexts()) {
+    const bool mine = (context && left == &context->impl()) || (own && left == &own->impl());
+    if (mine) continue;
+    LOG(kWarn, "runtime", "the context of lane {} outlives its runtime; destroy it first",
+        left->lane);
+    left->fail(Status::error(Code::kInvalidArgument,
+                             fmt::format("the runtime of this context, PE {}, is gone; destroy "
+                                         "contexts before their runtime",
+                                         job->pe)));
+  }
+  context.reset();
+  own.reset();
+  job->stop_proxy();
+  if (job->bootstrap != nullptr && status.is_ok()) status = job->bootstrap->leave();
+  if (!status.is_ok() && estate != nullptr) {
+    LOG(kInfo, "runtime", "PE {} leaves a job that did not end in order: {}", job->pe,
+        status.text());
+    estate->leave(job);
+  }
+  job->close();
+}
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+// Runtime::Impl: builds a PE's share of a job and owns it. No globals.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/runtime.hpp>
+
+#include "host/context/job.hpp"
+#include "host/runtime/estate.hpp"
+#include "host/team/members.hpp"
+#include "host/topology/facts.hpp"
+
+namespace weft {
+
+struct Runtime::Impl {
+  explicit Impl(const Options& options);
+  ~Impl();
+
+  // Collective. `bootstrap` may be a failure, which is then the result.
+  static Result<Runtime> create(Result<std::unique_ptr<Bootstrap>> bootstrap,
+                                const Options& options);
+
+  // One PE of run_local(); `note` hears of a failure before the others do.
+  static Status run_pe(std::unique_ptr<Bootstrap> bootstrap, const Options& options,
+                       const std::function<Status(Runtime&)>& body,
+                       const std::function<void(const Status&)>& note);
+
+  // --- start (create.cpp) ---
+  Status start(std::unique_ptr<Bootstrap> bootstrap);
+  Result<std::vector<Facts>> meet();
+  Status prepare(Facts* mine);  // what needs no other PE
+  Status connect();
+  Status grow(std::uint64_t offset, const Result<Memory>& chunk);
+  Status lay_out_heap();
+  Status make_contexts();
+  Status make_first_teams(const std::vector<Facts>& facts);
+  void finish();
+
+  // --- allocation (allocate.cpp) ---
+  Result<void*> allocate(const char* routine, std::size_t bytes, std::size_t align);
+  Status free(void* memory);
+  // WEFT_CHECK: every PE made the same call with the same values.
+  Status check_same(const char* routine, std::string values);
+
+  // --- teams (teams.cpp) ---
+  Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,
+                         std::uint64_t arguments);
+  Result<int> agree_on_id(const char* routine, const Team& parent, std::uint64_t arguments);
+  Team enter_team(int id, const Pes& pes);
+  void forget_team(const Team& team);
+  Status check_team(const char* routine, const Team& team) const;
+
+  // Every PE is here. On the runtime's own team and context: never in the way of the user's.
+  Status rendezvous();
+  Status usable();
+  Result<Context> new_context(bool checks);
+
+  std::shared_ptr<Job> job;
+  std::shared_ptr<Estate> estate;
+  std::mutex mutex;  // one collective call at a time
+  std::uint64_t collective_calls = 0;
+  Team world, node, shared, everybody;  // everybody: the runtime's own, like world
+  IdMask free_ids{1};
+  std::vector<Team> teams;            // mine, by id
+  std::uint64_t* id_words = nullptr;  // symmetric: what make_team exchanges
+  std::optional<Context> context;     // the user's default
+  std::optional<Context> own;         // the runtime's
+  bool wired = false;                 // rendezvous() can work
+};
+
+}  // namespace weft

@@ -1,0 +1,103 @@
+// The public calls of Runtime that are not about memory or teams.
+#include <weft/runtime.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <weft/collective.hpp>
+#include <weft/version.hpp>
+
+#include "host/context/impl.hpp"
+#include "host/runtime/impl.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+Result<Runtime> Runtime::create() {
+  auto options = Options::from_environment();
+  if (!options) return report(options.status());
+  return create(*options);
+}
+
+Result<Runtime> Runtime::create(const Options& options) {
+  return Impl::create(make_bootstrap(options), options);
+}
+
+Result<Runtime> Runtime::create(const UniqueId& id, int pe, int npes, const Options& options) {
+  return Impl::create(make_tcp_bootstrap(id.text(), pe, npes, options), options);
+}
+
+// --- a handle that moves
+// --------------------------------------------------------------------------
+
+Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->job->runtime = this;
+}
+
+Runtime::Runtime(Runtime&& other) noexcept : impl_(std::move(other.impl_)) {
+  if (impl_ != nullptr) impl_->job->runtime = this;
+}
+
+Runtime& Runtime::operator=(Runtime&& other) noexcept {
+  if (this == &other) return *this;
+  impl_ = std::move(other.impl_);
+  if (impl_ != nullptr) impl_->job->runtime = this;
+  return *this;
+}
+
+Runtime::~Runtime() = default;
+
+// --- facts
+// ----------------------------------------------------------------------------------------
+
+int Runtime::pe() const { return impl_->job->pe; }
+int Runtime::npes() const { return impl_->job->npes; }
+const Options& Runtime::options() const { return impl_->job->options; }
+const Team& Runtime::world() const { return impl_->world; }
+const Team& Runtime::node() const { return impl_->node; }
+const Team& Runtime::shared() const { return impl_->shared; }
+Context& Runtime::context() { return *impl_->context; }
+
+Result<Context> Runtime::create_context() {
+  Status status = impl_->usable();
+  if (!status.is_ok()) return report(std::move(status));
+  auto context = impl_->new_context(options().check);
+  if (!context) return report(context.status());
+  return context;
+}
+
+Status Runtime::barrier() { return weft::barrier(context(), world()); }
+
+Status Runtime::health() {
+  Status status = impl_->job->device_health();
+  if (status.is_ok()) status = impl_->job->health();
+  return report(std::move(status));
+}
+
+void Runtime::abort(int code, std::string_view why) {
+  impl_->job->bootstrap->abort(code, why);
+  impl_->job->health().ignore();  // known to this PE from here on
+}
+
+std::string Runtime::describe() const {
+  const Job& job = *impl_->job;
+  std::string text =
+      fmt::format("Weft {}: PE {} of {}, bootstrap {}, memory of the {}\n", WEFT_VERSION, job.pe,
+                  job.npes, job.bootstrap->name(), job.platform->name());
+  text +=
+      fmt::format("heap: {} bytes in use, {} committed, {} at most, at {}\n", job.heap->in_use(),
+                  job.heap->committed(), job.heap->range().bytes, fmt::ptr(job.heap->range().base));
+  text += fmt::format("teams: world {}, node {}, shared {}; blocks of {} bytes\n",
+                      impl_->world.size, impl_->node.size, impl_->shared.size, job.teams.stride);
+  for (int pe = 0; pe < job.npes; ++pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    const std::byte* mapped = job.routes.peer[index];
+    text += fmt::format("PE {}: {}, {}\n", pe, job.routes.reason[index],
+                        mapped == nullptr ? std::string("through requests")
+                                          : fmt::format("mapped at {}", fmt::ptr(mapped)));
+  }
+  return text;
+}
+
+}  // namespace weft

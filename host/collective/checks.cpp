@@ -1,0 +1,110 @@
+#include "host/collective/checks.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/base/status.hpp"
+
+namespace weft {
+
+const char* to_string(Routine routine) {
+  switch (routine) {
+    case Routine::kSync: return "sync";
+    case Routine::kBarrier: return "barrier";
+    case Routine::kBroadcast: return "broadcast";
+    case Routine::kFcollect: return "fcollect";
+    case Routine::kCollect: return "collect";
+    case Routine::kAlltoall: return "alltoall";
+    case Routine::kAlltoalls: return "alltoalls";
+    case Routine::kReduce: return "reduce";
+    case Routine::kReduceScatter: return "reducescatter";
+    case Routine::kScanInclusive: return "scan_inclusive";
+    case Routine::kScanExclusive: return "scan_exclusive";
+  }
+  return "?";
+}
+
+Status check_member(const Context::Impl& c, const char* routine, const Team& team) {
+  if (team.id < 0 || team.id >= c.job->teams.count || team.size < 1 || team.size > c.npes)
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("{} on PE {}: the team (id {}, {} PEs) does not exist; was it destroyed, or is "
+                    "this PE not a member of it?",
+                    routine, c.pe, team.id, team.size));
+  if (team.is_member() && team.pe_of(team.rank) == c.pe) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{}: PE {} is not a member of team {} ({} PEs); only members take part", routine,
+                  c.pe, team.id, team.size));
+}
+
+Status check_root(const char* routine, const Team& team, int root) {
+  if (root >= 0 && root < team.size) return Status::ok();
+  return Status::error(
+      Code::kOutOfRange,
+      fmt::format("{}: root {} is not a rank of team {}, which has ranks 0 to {} (a root is a rank "
+                  "of the team, not a PE)",
+                  routine, root, team.id, team.size - 1));
+}
+
+Status check_blocks(const Context::Impl& c, const char* routine, const char* argument,
+                    const void* address, std::size_t bytes, int times, std::size_t align) {
+  std::size_t all = 0;
+  if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(times), &all)) all = kTooManyBytes;
+  if (all == 0) return Status::ok();
+  if (c.checks || c.heap->try_offset(address, all) == Heap::kNoOffset)
+    RETURN_IF_ERROR(check_symmetric(*c.heap, routine, argument, address, all, c.checks).status());
+  return check_aligned(routine, argument, address, align);
+}
+
+Status check_apart(const Context::Impl& c, const char* routine, const void* dst,
+                   std::size_t dst_bytes, const void* src, std::size_t src_bytes, bool in_place) {
+  if (!c.checks || dst_bytes == 0 || src_bytes == 0) return Status::ok();
+  if (dst == src && in_place) return Status::ok();
+  const auto to = reinterpret_cast<std::uintptr_t>(dst);
+  const auto from = reinterpret_cast<std::uintptr_t>(src);
+  if (to + dst_bytes <= from || from + src_bytes <= to) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{}: dst ({} bytes at {:#x}) and src ({} bytes at {:#x}) overlap; {}", routine,
+                  dst_bytes, to, src_bytes, from,
+                  in_place ? "they must be the same or apart" : "they must be apart"));
+}
+
+namespace {
+
+std::string describe(const CollectiveCall& call) {
+  return fmt::format(
+      "{}(dst at offset {:#x}, src at {:#x}, {} bytes a block, strides {} and {}, {})",
+      to_string(call.routine), call.dst, call.src, call.bytes, call.strides[0], call.strides[1],
+      call.routine == Routine::kBroadcast
+          ? fmt::format("root {}", call.detail)
+          : fmt::format("element {} operator {}", call.detail >> 8, call.detail & 0xff));
+}
+
+}  // namespace
+
+bool exchange_calls(HostMember& m, const CollectiveCall& mine, Status* verdict) {
+  if (!m.begin()) return false;
+  m.for_peers(0, m.size(), sizeof(mine), [&](auto caller, int to) {
+    m.send(caller, to, m.payload(m.rank()), &mine, sizeof(mine));
+  });
+  if (!m.all_arrived(0, m.size())) return false;
+  m.end_all();
+  for (int rank = 0; rank < m.size() && verdict->is_ok(); ++rank) {
+    if (rank == m.rank()) continue;
+    CollectiveCall other;
+    std::memcpy(&other, m.payload(rank), sizeof(other));
+    if (std::memcmp(&other, &mine, sizeof(mine)) == 0) continue;
+    *verdict = Status::error(
+        other.routine == mine.routine ? Code::kNotSymmetric : Code::kInvalidArgument,
+        fmt::format("members of a team must make the same collective calls in the same order: PE "
+                    "{} calls {}, PE {} calls {}",
+                    m.pe(m.rank()), describe(mine), m.pe(rank), describe(other)));
+  }
+  return true;
+}
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+// The Port of dev/team_member.hpp over a host context: plain loads and stores where a peer is
+// mapped, the context's slow path else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <weft/dev/team_block.hpp>
+#include <weft/status.hpp>
+
+#include "host/context/check.hpp"
+#include "host/context/impl.hpp"
+#include "host/context/waiter.hpp"
+#include "host/transport/apply.hpp"
+
+namespace weft {
+
+// A host thread calls alone.
+struct HostThread {
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void sync() const {}
+};
+
+// Puts and gets keep the first failure; the next wait then fails without waiting.
+class ContextPort {
+ public:
+  using Thread = HostThread;
+
+  ContextPort(Context::Impl& context, const char* routine)
+      : c_(context), heap_(context.job->heap->range().base), routine_(routine) {}
+
+  Status take_status() { return std::move(status_); }
+
+  int npes() const { return c_.npes; }
+  int slot_bytes() const { return c_.job->teams.slot_bytes; }
+  std::byte* block(int team_id) const { return heap_ + team_block_offset(c_.job->teams, team_id); }
+  template <class T>
+  T* direct(T* mine, int pe) const {
+    std::byte* const peer = c_.mapped(pe);
+    return peer == nullptr ? nullptr : at(peer, mine);
+  }
+
+  void put(HostThread, void* dst, const void* src, std::size_t bytes, int pe, Notify notify) {
+    std::byte* const peer = c_.direct(pe);
+    if (peer == nullptr) [[unlikely]]
+      return keep(c_.put(dst, src, bytes, pe, notify, Done::kLocal));
+    if (bytes != 0) std::memcpy(at(peer, static_cast<std::byte*>(dst)), src, bytes);
+    if (notify.op != NotifyOp::kNone) notify_at(at(peer, notify.signal), notify.op, notify.value);
+  }
+  void get_nbi(HostThread, void* dst, const void* src, std::size_t bytes, int pe) {
+    keep(c_.get(dst, src, bytes, pe, Done::kLater));
+  }
+  // Release: pairs with the acquire in wait().
+  void signal(std::uint64_t* word, std::uint64_t value, int pe) {
+    std::byte* const peer = c_.direct(pe);
+    if (peer == nullptr) [[unlikely]]
+      return keep(c_.put(nullptr, nullptr, 0, pe, set(word, value), Done::kLocal));
+    __atomic_store_n(at(peer, word), value, __ATOMIC_RELEASE);
+  }
+  bool wait(const std::uint64_t* word, std::uint64_t value, int pe) {
+    if (!status_.is_ok()) return false;
+    if (has_come(word, value)) return true;
+    return wait_long(word, value, pe);
+  }
+  // What went straight to memory is ordered by the release of the signal that follows.
+  void fence(HostThread) {
+    if (c_.unfenced) keep(c_.fence(kAllPes));
+  }
+  void quiet(HostThread) {
+    if (c_.posted) keep(c_.quiet(Context::Impl::kAnyPe));
+  }
+  void copy(HostThread, void* dst, const void* src, std::size_t bytes) {
+    if (bytes != 0 && dst != src) std::memcpy(dst, src, bytes);
+  }
+  bool fits(const void* mine, std::size_t bytes) {
+    keep(check_symmetric(*c_.heap, routine_, "dst", mine, bytes, c_.checks).status());
+    return status_.is_ok();
+  }
+
+ private:
+  template <class T>
+  T* at(std::byte* peer, T* mine) const {
+    const auto offset = reinterpret_cast<const std::byte*>(mine) - heap_;
+    return reinterpret_cast<T*>(peer + offset);
+  }
+  // Acquire: pairs with the release of the signal, and of the notify of a put.
+  static bool has_come(const std::uint64_t* word, std::uint64_t value) {
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
+  }
+  bool wait_long(const std::uint64_t* word, std::uint64_t value, int pe) {
+    keep(wait_for(
+        *c_.job, &c_.queue, [&] { return has_come(word, value); },
+        [&] {
+          return WaitFacts{.operation = routine_,
+                           .peer = pe,
+                           .word = word,
+                           .seen = fmt::format("{}", __atomic_load_n(word, __ATOMIC_RELAXED)),
+                           .wanted = fmt::format(">= {}", value)};
+        }));
+    return status_.is_ok();
+  }
+  void keep(Status status) {
+    if (!status.is_ok() && status_.is_ok()) status_ = std::move(status);
+  }
+
+  Context::Impl& c_;
+  std::byte* const heap_;
+  const char* const routine_;
+  Status status_;
+};
+
+}  // namespace weft

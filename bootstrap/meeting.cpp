@@ -123,6 +123,7 @@ void Meeting::lose(int pe, std::string_view how) {
   if (seat.state == State::kLeft || seat.state == State::kLost) return;
   const std::string who = name(pe);
   seat.state = State::kLost;
+  if (failure_.is_ok()) culprit_ = pe;
   fail(Status::error(Code::kPeerLost,
                      fmt::format("{} is lost: {}. Look at what it printed last", who, how)));
 }
@@ -130,6 +131,7 @@ void Meeting::lose(int pe, std::string_view how) {
 void Meeting::abort(int pe, int code, std::string_view why) {
   if (!failure_.is_ok()) return;
   abort_code_ = code;
+  culprit_ = pe;
   fail(Status::error(Code::kAborted,
                      fmt::format("{} aborted the job with code {}: {}", name(pe), code, why)));
 }

@@ -54,6 +54,8 @@ class Meeting {
   const Status& failure() const { return failure_; }
   // What abort() was given, if that ended the job.
   std::optional<int> abort_code() const { return abort_code_; }
+  // The PE whose end or abort ended the job.
+  std::optional<int> culprit() const { return culprit_; }
   bool everybody_here() const { return missing_ == 0; }
   bool anybody_came() const { return missing_ < npes(); }
   bool everybody_left() const { return left_ == npes(); }
@@ -93,6 +95,7 @@ class Meeting {
   Blobs gathered_;
   Status failure_;
   std::optional<int> abort_code_;
+  std::optional<int> culprit_;
 };
 
 const char* to_string(Meeting::Call call);

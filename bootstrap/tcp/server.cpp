@@ -129,15 +129,25 @@ std::optional<int> Server::abort_code() const {
   return meeting_->abort_code();
 }
 
+std::optional<int> Server::culprit() const {
+  const std::lock_guard lock(mutex_);
+  return meeting_->culprit();
+}
+
 Status Server::ended(int pe, std::string_view how) {
   Status failure;
   {
     const std::lock_guard lock(mutex_);
-    const bool alone = !meeting_->anybody_came();
+    const Time now = Clock::now();
+    // What it still said before its end comes first.
+    accept_all(now);
+    for (Connection& connection : connections_) serve(connection, now);
+    publish(now);
     meeting_->lose(pe, how);
-    if (!alone) failure = meeting_->failure();
+    if (meeting_->anybody_came() && meeting_->culprit() == pe) failure = meeting_->failure();
+    publish(now);
   }
-  raise_signal(wake_);
+  raise_signal(wake_);  // the loop sends it
   return failure;
 }
 

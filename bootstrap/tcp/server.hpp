@@ -39,7 +39,9 @@ class Server {
   int failed_fd() const { return failed_.get(); }
   Status failure() const;
   std::optional<int> abort_code() const;
-  // The PE's process has ended: if the job needs it still, that is the job's failure, returned.
+  std::optional<int> culprit() const;  // as Meeting has it
+  // The PE's process has ended. If that ended the job too, because others still need the PE, then
+  // the failure that they see; else ok.
   Status ended(int pe, std::string_view how);
 
  private:

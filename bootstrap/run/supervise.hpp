@@ -1,0 +1,94 @@
+// Watches over the PEs of a job: one poll loop over their output, their ends, signals and
+// deadlines.
+#pragma once
+
+#include <signal.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bootstrap/run/arguments.hpp"
+#include "bootstrap/run/child.hpp"
+#include "bootstrap/run/ending.hpp"
+#include "bootstrap/run/input.hpp"
+#include "bootstrap/run/lines.hpp"
+#include "bootstrap/run/outlet.hpp"
+#include "bootstrap/tcp/server.hpp"
+#include "src/base/clock.hpp"
+
+namespace weft::run {
+
+class Supervisor {
+ public:
+  // `signals`: readable signalfd of what on_signal() handles, blocked since before any thread.
+  Supervisor(const Arguments& arguments, const Inherited& inherited, int signals,
+             tcp::Server& server);
+
+  // Starts every PE, or none: whoever is there already is ended again. The status on failure.
+  std::optional<int> start(const std::vector<Binding>& bindings);
+  // Until every PE has ended; weft-run's exit status.
+  int run();
+
+ private:
+  struct Pe {
+    Pe(int number, Lines::Sink out, Lines::Sink err)
+        : number(number), out(std::move(out)), err(std::move(err)) {}
+    const int number;
+    Child child;
+    Lines out, err;
+    LastWords last_words;
+    UniqueFd out_file, err_file;  // with --output-dir
+    bool running = false;
+    Ending ending;
+    std::string debt;  // it ended well but owed the job something
+    bool failed() const { return !ending.clean() || !debt.empty(); }
+  };
+  struct Watch {
+    int fd;
+    short events;
+    std::function<void()> act;
+  };
+
+  // --- start
+  Status open_files(Pe& pe) const;
+  Status launch(Pe& pe, const Binding* binding);
+  int start_failed(const Status& status);
+  // --- what happens
+  std::vector<Watch> watches();
+  int poll_timeout() const;
+  void on_signals();
+  void on_signal(int signal);
+  void on_children();
+  void on_job_failure();
+  void on_deadlines();
+  void write_output();
+  // Until there is no more for now. False: the stream has ended.
+  static bool read_output(int fd, Lines& into, int most_reads);
+  // --- what follows
+  void bury(Pe& pe);
+  void report_failure(const Pe& pe);
+  void end_all(int signal);
+  void signal_all(int signal);
+  void kill_all();
+  int running() const;
+  void forward(const Pe& pe, int fd, std::string_view line);
+
+  const Arguments& arguments_;
+  const Inherited& inherited_;
+  const int signals_;
+  tcp::Server& server_;
+  Outlet outlet_;
+  Input input_;
+  std::deque<Pe> pes_;         // their addresses stay
+  std::optional<int> status_;  // what decided weft-run's own status
+  int interrupted_ = 0;        // the signal by which the user ends the job
+  bool ending_ = false;        // everybody has been told to end
+  bool job_failed_ = false;
+  Deadline timeout_ = Deadline::never();
+  Deadline grace_ = Deadline::never();
+};
+
+}  // namespace weft::run

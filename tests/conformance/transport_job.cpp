@@ -1,0 +1,222 @@
+#include "tests/conformance/transport_job.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <ostream>
+#include <thread>
+
+#include "src/base/clock.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t kReservation = std::size_t{64} << 20;
+constexpr double kPatience = 120;  // seconds; only ends what hangs
+
+// The bootstrap of forked processes: a page that they share.
+class ForkBootstrap final : public Bootstrap {
+ public:
+  struct Board {
+    pthread_barrier_t barrier;
+    struct Note {
+      std::uint64_t bytes;
+      std::byte data[1 << 14];
+    } notes[8];
+  };
+
+  ForkBootstrap(Board* board, int pe, int npes) : board_(board), pe_(pe), npes_(npes) {}
+  std::string_view name() const override { return "fork"; }
+  int pe() const override { return pe_; }
+  int npes() const override { return npes_; }
+  Result<std::vector<Blob>> allgather(std::span<const std::byte> mine) override {
+    Board::Note& note = board_->notes[pe_];
+    if (mine.size() > sizeof(note.data)) return Status::error(Code::kInternal, "note too long");
+    note.bytes = mine.size();
+    if (!mine.empty()) std::memcpy(note.data, mine.data(), mine.size());
+    RETURN_IF_ERROR(barrier());
+    std::vector<Blob> all;
+    for (int pe = 0; pe < npes_; ++pe) {
+      const Board::Note& theirs = board_->notes[pe];
+      all.emplace_back(theirs.data, theirs.data + theirs.bytes);
+    }
+    RETURN_IF_ERROR(barrier());
+    return all;
+  }
+  Status barrier() override {
+    pthread_barrier_wait(&board_->barrier);
+    return Status::ok();
+  }
+  void abort(int, std::string_view) override {}
+  Status health() override { return Status::ok(); }
+  Status leave() override { return Status::ok(); }
+
+ private:
+  Board* board_;
+  int pe_, npes_;
+};
+
+Options options_of(const TransportJob& job) {
+  Options options;
+  options.transports = job.transports;
+  if (!job.fault.empty())
+    options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
+  return options;
+}
+
+void run_pe(Bootstrap& bootstrap, const Options& options,
+            const std::function<void(TransportPe&)>& body) {
+  set_log_pe(bootstrap.pe());
+  TransportPe pe(bootstrap, options);
+  ASSERT_NO_FATAL_FAILURE(pe.wire());
+  body(pe);
+  pe.barrier();  // nobody's heap goes away under a peer's put
+}
+
+void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  const Options options = options_of(job);
+  auto bootstraps = make_local_bootstraps(job.npes, options);
+  std::vector<std::thread> threads;
+  for (auto& bootstrap : bootstraps)
+    threads.emplace_back([&] { run_pe(*bootstrap, options, body); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+[[noreturn]] void be_child(ForkBootstrap::Board* board, int pe, const TransportJob& job,
+                           const std::function<void(TransportPe&)>& body) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ForkBootstrap bootstrap(board, pe, job.npes);
+  run_pe(bootstrap, options_of(job), body);
+  std::fflush(nullptr);
+  _exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+// The first that fails takes the others with it: they would wait for it.
+void wait_for_children(std::vector<pid_t> children) {
+  bool good = true;
+  for (std::size_t left = children.size(); left > 0; --left) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, 0);
+    const bool fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (std::size_t pe = 0; pe < children.size(); ++pe) {
+      if (children[pe] != pid) continue;
+      children[pe] = -1;
+      if (!fine && good)
+        ADD_FAILURE() << "the process of PE " << pe << " ended with status " << status;
+    }
+    if (fine || !good) continue;
+    good = false;
+    for (const pid_t child : children)
+      if (child > 0) kill(child, SIGKILL);
+  }
+}
+
+void run_processes(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  test_seed();  // the same for all
+  void* memory = mmap(nullptr, sizeof(ForkBootstrap::Board), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* board = new (memory) ForkBootstrap::Board;
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_barrier_init(&board->barrier, &attributes, static_cast<unsigned>(job.npes));
+  std::fflush(nullptr);
+  std::vector<pid_t> children;
+  for (int pe = 0; pe < job.npes; ++pe) {
+    const pid_t pid = fork();
+    if (pid == 0) be_child(board, pe, job, body);
+    children.push_back(pid);
+  }
+  wait_for_children(children);
+  munmap(memory, sizeof(ForkBootstrap::Board));
+}
+
+}  // namespace
+
+TransportPe::TransportPe(Bootstrap& bootstrap, const Options& options)
+    : bootstrap_(bootstrap), options_(options) {}
+
+void TransportPe::wire() {
+  auto reserved = cpu_platform().reserve(kReservation);
+  ASSERT_OK(reserved);
+  reservation_ = std::move(*reserved);
+  TransportEnv env;
+  env.pe = pe();
+  env.npes = npes();
+  env.platform = &cpu_platform();
+  env.heap = reservation_.range();
+  env.options = &options_;
+  auto transports = make_transports(env);
+  ASSERT_OK(transports);
+  auto routes = connect_routes(std::move(*transports), bootstrap_);
+  ASSERT_OK(routes);
+  routes_ = std::move(*routes);
+  queue_ = std::make_unique<LaneQueue>(routes_, host_lane(1));
+  ASSERT_OK(grow());
+}
+
+TransportPe::~TransportPe() = default;
+
+Status TransportPe::grow() {
+  const std::uint64_t offset = committed();
+  ASSIGN_OR_RETURN(Memory chunk, cpu_platform().commit({heap() + offset, kChunk}, {}));
+  RETURN_IF_ERROR(attach_chunk(routes_, bootstrap_, offset, chunk));
+  chunks_.push_back(std::move(chunk));
+  return Status::ok();
+}
+
+void TransportPe::post(const Op& op) {
+  const Deadline deadline(kPatience);
+  for (;;) {
+    const Status status = queue_->post(op);
+    if (!status.is(Code::kBusy)) {
+      ASSERT_OK(status);
+      return;
+    }
+    ASSERT_FALSE(deadline.expired()) << "always busy";
+    queue_->progress();
+  }
+}
+
+void TransportPe::quiet() {
+  const Deadline deadline(kPatience);
+  while (!queue_->all_done()) {
+    queue_->flush();
+    queue_->progress();
+    ASSERT_FALSE(deadline.expired()) << queue_->outstanding() << " ops do not complete";
+    std::this_thread::yield();
+  }
+  EXPECT_OK(queue_->take_error());
+}
+
+void TransportPe::wait_for(std::uint64_t offset, std::uint64_t value) {
+  const Deadline deadline(kPatience);
+  // acquire: pairs with the release of the notify, atomic or word that is put.
+  while (__atomic_load_n(word(offset), __ATOMIC_ACQUIRE) != value) {
+    queue_->progress();
+    ASSERT_FALSE(deadline.expired()) << "PE " << pe() << ": the word at " << offset << " is "
+                                     << *word(offset) << ", not " << value;
+    std::this_thread::yield();
+  }
+}
+
+void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }
+
+void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  if (job.processes)
+    run_processes(job, body);
+  else
+    run_threads(job, body);
+}
+
+}  // namespace weft

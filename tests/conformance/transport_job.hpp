@@ -1,0 +1,71 @@
+// PEs with a heap and transports and nothing above them, as threads or as forked processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "host/transport/lane_queue.hpp"
+#include "host/transport/routes.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/status.hpp"
+
+namespace weft {
+
+// What one PE of a job has. Every wait has a deadline, after which it is a failure.
+class TransportPe {
+ public:
+  static constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+  TransportPe(Bootstrap& bootstrap, const Options& options);
+  ~TransportPe();
+  void wire();  // collective, first of all
+  int pe() const { return bootstrap_.pe(); }
+  int npes() const { return bootstrap_.npes(); }
+  std::byte* heap() const { return reservation_.base(); }
+  std::uint64_t* word(std::uint64_t offset) const {
+    return reinterpret_cast<std::uint64_t*>(heap() + offset);
+  }
+  Routes& routes() { return routes_; }
+  LaneQueue& queue() { return *queue_; }
+
+  Status grow();  // by a chunk; collective
+  std::uint64_t committed() const { return chunks_.size() * kChunk; }
+  void post(const Op& op);  // until it is taken
+  void quiet();
+  void barrier() { EXPECT_OK(bootstrap_.barrier()); }
+  void quiet_and_barrier() {
+    quiet();
+    barrier();
+  }
+  // Until the word of my heap has that value; moves my own lane, so that nobody waits for me.
+  void wait_for(std::uint64_t offset, std::uint64_t value);
+
+ private:
+  Bootstrap& bootstrap_;
+  Options options_;
+  Memory reservation_;
+  std::vector<Memory> chunks_;
+  Routes routes_;
+  std::unique_ptr<LaneQueue> queue_;
+};
+
+struct TransportJob {
+  std::string name;
+  bool processes = false;
+  int npes = 3;
+  std::string transports = "p2p,loopback";
+  std::string fault;  // the seed is added
+};
+
+void PrintTo(const TransportJob& job, std::ostream* out);
+
+// Runs `body` as every PE; a failed check of a PE that is a process fails the test, too.
+void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body);
+
+}  // namespace weft

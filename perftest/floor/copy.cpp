@@ -1,0 +1,39 @@
+#include "perftest/floor/copy.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "perftest/elements.hpp"
+
+namespace weft::perf::floor {
+namespace {
+
+// The compiler may not merge one iteration with the next.
+void each_counts() { asm volatile("" ::: "memory"); }
+
+}  // namespace
+
+Ns copy(void* dst, const void* src, std::size_t bytes, Count iters) {
+  if (bytes == 8) return copy_strided(dst, src, 8, 1, 1, iters);
+  return time_plain(iters, [=](Count) {
+    std::memcpy(dst, src, bytes);
+    each_counts();
+  });
+}
+
+Ns copy_strided(void* dst, const void* src, std::size_t element, std::size_t stride,
+                std::size_t count, Count iters) {
+  return with_width(element, [&](auto zero) {
+    using T = decltype(zero);
+    auto* const to = static_cast<T*>(dst);
+    const auto* const from = static_cast<const T*>(src);
+    return time_plain(iters, [=](Count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        to[i * stride] = from[i * stride];
+        each_counts();
+      }
+    });
+  });
+}
+
+}  // namespace weft::perf::floor

@@ -1,0 +1,217 @@
+#include "perftest/options.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <weft/version.hpp>
+
+#include "perftest/size.hpp"
+#include "perftest/status.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr const char* kAbout =
+    "Measures Weft: latency, bandwidth and rate of every operation, host and device API.\n"
+    "Every test checks its data. Tests: names (put, put_bw, ...), all, quick, claims;\n"
+    "'weft-perf list' explains each. Peer tests need two PEs:\n"
+    "  weft-run -n 2 weft-perf put      two processes\n"
+    "  weft-perf --pes 2 put            two threads of one process\n";
+
+// What was typed, before it means anything.
+struct Raw {
+  std::vector<std::string> tests;
+  std::string api, kind, min, max, step, iters, warmup, seconds, ctas, threads, datatype, op, scope,
+      stride, atomic, pes, seed;
+  bool bidir = false, msgrate = false, floor = false, csv = false, json = false, version = false;
+};
+
+Status mistake(std::string_view option, std::string_view value, std::string_view allowed) {
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{}: '{}' is not allowed; {}", option, value, allowed));
+}
+
+Status choice_mistake(std::string_view option, std::string_view value,
+                      const std::vector<std::string_view>& names) {
+  const std::string_view near = nearest(value, names);
+  const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+  return mistake(option, value, fmt::format("choose from: {}{}", fmt::join(names, ", "), hint));
+}
+
+template <class E, std::size_t N>
+Status read_choice(std::string_view option, const std::string& text, const Word<E> (&table)[N],
+                   std::optional<E>& out) {
+  if (text.empty() || text == "all") return Status::ok();
+  out = find_word(table, text);
+  return out ? Status::ok() : choice_mistake(option, text, names_of(table));
+}
+
+// One name or "all".
+template <class E, std::size_t N>
+Status read_choices(std::string_view option, const std::string& text, const Word<E> (&table)[N],
+                    std::vector<E>& out) {
+  if (text.empty()) return Status::ok();
+  out.clear();
+  for (const auto& word : table)
+    if (text == "all" || text == word.name) out.push_back(word.value);
+  if (!out.empty()) return Status::ok();
+  auto names = names_of(table);
+  names.push_back("all");
+  return choice_mistake(option, text, names);
+}
+
+template <class T>
+Status read_number(std::string_view option, const std::string& text, T low, T high, T& out) {
+  if (text.empty()) return Status::ok();
+  const char* const end = text.data() + text.size();
+  T value{};
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  // The last condition also refuses NaN.
+  if (error != std::errc() || rest != end || !(value >= low && value <= high))
+    return mistake(option, text,
+                   fmt::format("write a {} from {} to {}",
+                               std::is_integral_v<T> ? "whole number" : "number", low, high));
+  out = value;
+  return Status::ok();
+}
+
+Status read_size(std::string_view option, const std::string& text,
+                 std::optional<std::uint64_t>& out) {
+  if (text.empty()) return Status::ok();
+  auto bytes = parse_size(text);
+  if (!bytes)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: {}", option, bytes.status().text()));
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  if (*bytes < 1 || *bytes > kMost) return mistake(option, text, "write a size from 1 to 1t");
+  out = *bytes;
+  return Status::ok();
+}
+
+Status read_type(const std::string& text, const TypeInfo*& out) {
+  if (text.empty()) return Status::ok();
+  out = find_type(text);
+  if (out != nullptr) return Status::ok();
+  std::vector<std::string_view> names;
+  for (const TypeInfo& type : types()) names.push_back(type.name);
+  return choice_mistake("-d/--datatype", text, names);
+}
+
+Result<Options> interpret(const Raw& raw) {
+  constexpr Count kManyIters = Count{1} << 40;
+  Options o;
+  o.tests = raw.tests;
+  RETURN_IF_ERROR(read_choice("--api", raw.api, kApis, o.api));
+  RETURN_IF_ERROR(read_choice("--kind", raw.kind, kKinds, o.kind));
+  RETURN_IF_ERROR(read_size("-b/--min", raw.min, o.min));
+  RETURN_IF_ERROR(read_size("-e/--max", raw.max, o.max));
+  if (o.min && o.max && *o.min > *o.max)
+    return mistake("-b/--min", raw.min, fmt::format("it exceeds -e/--max {}", raw.max));
+  RETURN_IF_ERROR(read_number("-f/--step", raw.step, 1.01, 1048576.0, o.step));
+  RETURN_IF_ERROR(read_number("-n/--iters", raw.iters, Count{1}, kManyIters, o.iters));
+  RETURN_IF_ERROR(read_number("-w/--warmup", raw.warmup, Count{0}, kManyIters, o.warmup));
+  RETURN_IF_ERROR(read_number("--seconds", raw.seconds, 0.0001, 3600.0, o.seconds));
+  RETURN_IF_ERROR(read_number("-c/--ctas", raw.ctas, 1u, 65536u, o.blocks));
+  RETURN_IF_ERROR(read_number("-t/--threads", raw.threads, 1u, 1024u, o.threads));
+  RETURN_IF_ERROR(read_type(raw.datatype, o.type));
+  RETURN_IF_ERROR(read_choices("-o/--op", raw.op, kReduceOps, o.ops));
+  RETURN_IF_ERROR(read_choices("-s/--scope", raw.scope, kScopes, o.scopes));
+  RETURN_IF_ERROR(read_choices("-a/--atomic", raw.atomic, kAtomics, o.atomics));
+  RETURN_IF_ERROR(
+      read_number("-i/--stride", raw.stride, std::ptrdiff_t{1}, std::ptrdiff_t{1} << 20, o.stride));
+  RETURN_IF_ERROR(read_number("--pes", raw.pes, 1, 4096, o.pes));
+  if (!raw.seed.empty()) {
+    std::uint64_t seed = 0;
+    RETURN_IF_ERROR(read_number("--seed", raw.seed, std::uint64_t{0},
+                                std::numeric_limits<std::uint64_t>::max(), seed));
+    o.seed = seed;
+  }
+  if (raw.csv && raw.json) return mistake("--csv", "with --json", "choose one of the two");
+  o.format = raw.csv ? Format::kCsv : raw.json ? Format::kJson : Format::kTable;
+  o.bidir = raw.bidir;
+  o.msgrate = raw.msgrate;
+  o.floor = raw.floor;
+  return o;
+}
+
+void describe(CLI::App& app, Raw& raw) {
+  app.add_option("tests", raw.tests, "tests by name, or: all, quick, claims, list");
+  app.add_option("--api", raw.api, "host, device or all")->group("What");
+  app.add_option("--kind", raw.kind, "latency, bandwidth, rate or all")->group("What");
+  app.add_option("-b,--min", raw.min, "smallest size; sizes take k, m, g, t")->group("Sizes");
+  app.add_option("-e,--max", raw.max, "largest size")->group("Sizes");
+  app.add_option("-f,--step", raw.step, "factor from one size to the next (2)")->group("Sizes");
+  app.add_option("-d,--datatype", raw.datatype, "element type: int, uint64, float, ...")
+      ->group("What");
+  app.add_option("-o,--op", raw.op, "reduction: sum, prod, min, max, and, or, xor, all (sum)")
+      ->group("What");
+  app.add_option("-a,--atomic", raw.atomic, "atomic: add, fetch_add, compare_swap, ... (all)")
+      ->group("What");
+  app.add_option("-i,--stride", raw.stride, "elements between neighbours in strided tests (2)")
+      ->group("What");
+  app.add_flag("--bidir", raw.bidir, "both PEs of a pair send at once")->group("What");
+  app.add_option("-n,--iters", raw.iters, "timed operations per line (by time)")->group("Time");
+  app.add_option("-w,--warmup", raw.warmup, "operations before the timed ones (by time)")
+      ->group("Time");
+  app.add_option("--seconds", raw.seconds, "time per line where -n is not given (0.05)")
+      ->group("Time");
+  app.add_option("-c,--ctas", raw.ctas, "device API: blocks of a grid (1)")->group("Device");
+  app.add_option("-t,--threads", raw.threads, "device API: threads of a block (1)")
+      ->group("Device");
+  app.add_option("-s,--scope", raw.scope, "device API: thread, warp, block or all (block)")
+      ->group("Device");
+  app.add_flag("--floor", raw.floor, "also measure hand-written twins, and print the ratio")
+      ->group("Output");
+  app.add_flag("--report-msgrate,--report_msgrate", raw.msgrate,
+               "bandwidth tests: also messages per second")
+      ->group("Output");
+  app.add_flag("--json", raw.json, "one JSON document")->group("Output");
+  app.add_flag("--csv", raw.csv, "comma-separated values")->group("Output");
+  app.add_option("--pes", raw.pes, "run this many PEs as threads of this process")->group("Job");
+  app.add_option("--seed", raw.seed, "of the random contents (fresh)")->group("Job");
+  app.add_flag("--version", raw.version, "print the version");
+}
+
+std::string nearest_option(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return std::string(nearest(typed.substr(0, typed.find('=')), views));
+}
+
+Status unknown_argument(const CLI::App& app) {
+  const std::string typed = app.remaining().empty() ? "" : app.remaining().front();
+  const std::string near = nearest_option(app, typed);
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("unknown option '{}'{}; 'weft-perf --help' lists all", typed,
+                                   near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
+  Raw raw;
+  CLI::App app(kAbout, "weft-perf");
+  describe(app, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return CommandLine{{}, app.help()};
+  } catch (const CLI::ExtrasError&) {
+    return unknown_argument(app);
+  } catch (const CLI::ParseError& error) {
+    return Status::error(Code::kInvalidArgument, error.what());
+  }
+  if (raw.version) return CommandLine{{}, "weft-perf " WEFT_VERSION "\n"};
+  ASSIGN_OR_RETURN(Options options, interpret(raw));
+  if (options.tests.empty()) return CommandLine{{}, app.help()};
+  return CommandLine{std::move(options), ""};
+}
+
+}  // namespace weft::perf

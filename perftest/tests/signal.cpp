@@ -1,0 +1,54 @@
+// Ping-pong: a signal, or a message with a signal, to the peer and back.
+#include "perftest/tests/signal_data.hpp"
+
+namespace weft::perf {
+namespace {
+
+template <bool kWithData>
+class PingPong : public PingPongTest {
+ public:
+  PingPong(Job& job, const Point& point) : PingPongTest(job, point, kWithData) {}
+
+  Result<Ns> run(Count iters) override {
+    if (!job_.in_pair()) return Ns{0};
+    Context& ctx = job_.ctx();
+    const int peer = job_.peer();
+    const bool leads = job_.leads();
+    const auto send = [&](std::uint64_t value) {
+      if constexpr (kWithData) {
+        return ctx.put_signal(dst_, src_, point_.bytes, set(signal_, value), peer);
+      } else {
+        return ctx.signal(set(signal_, value), peer);
+      }
+    };
+    const std::uint64_t first = begin(iters);
+    return time_loop(iters, [&](Count i) {
+      if (leads) RETURN_IF_ERROR(send(first + i));
+      RETURN_IF_ERROR(wait_until(ctx, signal_, Cmp::kGe, first + i));
+      return leads ? Status::ok() : send(first + i);
+    });
+  }
+};
+
+}  // namespace
+
+std::vector<Row> signal_rows() {
+  return {
+      {.name = "put_signal",
+       .kind = Kind::kLatency,
+       .what = "ping-pong: a message with a signal to the peer, who waits for it and answers alike",
+       .formula = kOneWay,
+       .floor = kPutSignalTwin,
+       .uses = kUsesSize,
+       .type = "uint8",
+       .make = make<PingPong<true>>},
+      {.name = "signal",
+       .kind = Kind::kLatency,
+       .what = "ping-pong: a bare signal to the peer, who waits for it and answers alike",
+       .formula = kOneWay,
+       .floor = kSignalTwin,
+       .make = make<PingPong<false>>},
+  };
+}
+
+}  // namespace weft::perf

@@ -5,11 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/support/collective_script.hpp"
+#include "tests/support/random.hpp"
 #include "tests/unit/device/memory_job.hpp"
 
 namespace weft {
@@ -17,133 +18,64 @@ namespace {
 
 using dev::coll::ElementFold;
 using test::Job;
+using test::Kind;
 using test::Meeting;
 using test::MemoryPort;
 using test::OneThread;
 using test::Reach;
+using test::Script;
+using test::Step;
 using test::Threads;
 
-constexpr std::size_t kBuffer = 256 * 1024;  // src; dst lies behind it
-
-enum class Kind {
-  kSync,
-  kBroadcast,
-  kFcollect,
-  kCollect,
-  kAlltoall,
-  kAlltoalls,
-  kReduce,
-  kReduceScatter,
-  kScanInclusive,
-  kScanExclusive,
-  kKinds
-};
-enum class Type { kInt8, kUint16, kInt32, kDouble, kTypes };
-
-struct Step {
-  int team = 0;
-  Kind kind = Kind::kSync;
-  Type type = Type::kInt32;
-  ReduceOp op = ReduceOp::kSum;
-  std::size_t count = 0;
-  int root = 0;
-  bool in_place = false;
-  std::size_t dst_stride = 1, src_stride = 1;
-  std::uint64_t seed = 0;
-  std::vector<std::size_t> counts;  // kCollect: per rank
-};
-
-// Members in rank order.
-using Members = std::vector<int>;
-
-template <class T>
-T element(std::uint64_t seed, int rank, std::size_t index) {
-  std::uint64_t x = seed + 0x9e3779b97f4a7c15u * (static_cast<std::uint64_t>(rank) + 1) +
-                    0xbf58476d1ce4e5b9u * (index + 1);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  x ^= x >> 31;
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(static_cast<double>(static_cast<std::int64_t>(x)) * 1e-15);
-  else
-    return static_cast<T>(x);
-}
-
-template <class T>
-T apply(ReduceOp op, T a, T b) {
-  using U = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
-  switch (op) {
-    case ReduceOp::kSum: return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-    case ReduceOp::kProd: return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    case ReduceOp::kMin: return std::min(a, b);
-    case ReduceOp::kMax: return std::max(a, b);
-    default: break;
-  }
-  if constexpr (std::is_integral_v<T>) {
-    if (op == ReduceOp::kAnd) return static_cast<T>(a & b);
-    if (op == ReduceOp::kOr) return static_cast<T>(a | b);
-    return static_cast<T>(a ^ b);
-  }
-  return a;
-}
-
-template <class T>
-T neutral(ReduceOp op) {
-  using Limits = std::numeric_limits<T>;
-  switch (op) {
-    case ReduceOp::kProd: return 1;
-    case ReduceOp::kMin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    case ReduceOp::kMax: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case ReduceOp::kAnd: return static_cast<T>(-1);
-    default: return 0;
-  }
-}
-
-// What one PE (one thread of it) does with one step; the leader prepares and checks.
+// One step by the bare algorithms; the scope's leader prepares and checks.
 template <class T, class Scope>
 class Call {
  public:
   Call(Job& job, MemoryPort& port, const Scope& scope, const Step& step, const Team& team, int pe)
-      : port_(port), scope_(scope), step_(step), team_(team) {
-    src_ = reinterpret_cast<T*>(job.buffers(pe));
-    dst_ = reinterpret_cast<T*>(job.buffers(pe) + kBuffer);
-    const bool computes = step.kind >= Kind::kReduce;
-    if (step.in_place && computes) dst_ = src_;
-  }
+      : port_(port),
+        scope_(scope),
+        step_(step),
+        team_(team),
+        data_(step, team, job.buffers(pe), job.buffers(pe) + job.buffer_bytes(),
+              job.buffer_bytes()) {}
 
   void run() {
     const bool leads = scope_.rank() == 0;
-    if (leads) prepare();
+    if (leads) data_.prepare();
     scope_.sync();
-    ASSERT_TRUE(call());
-    if (leads) check();
-    if (leads) std::memset(static_cast<void*>(src_), 0x5a, kBuffer);  // src may be reused
+    EXPECT_TRUE(call()) << data_.what();
+    if (leads) {
+      EXPECT_EQ(data_.check(), "");
+      data_.spoil();
+    }
     scope_.sync();
   }
 
  private:
-  std::size_t source_count() const {
-    const auto n = static_cast<std::size_t>(team_.size);
+  bool call() {
+    dev::TeamMember<MemoryPort, Scope> m(port_, scope_, team_);
+    return m.finish(!m.broken() && call(m));
+  }
+  template <class Member>
+  bool call(Member& m) {
+    auto* dst = reinterpret_cast<std::byte*>(data_.dst());
+    auto* src = reinterpret_cast<const std::byte*>(data_.src());
+    const std::size_t bytes = step_.count * sizeof(T);
     switch (step_.kind) {
-      case Kind::kCollect: return step_.counts[static_cast<unsigned>(team_.rank)];
-      case Kind::kAlltoall:
-      case Kind::kReduceScatter: return n * step_.count;
-      case Kind::kAlltoalls: return n * step_.count * step_.src_stride;
-      default: return step_.count;
+      case Kind::kSync:
+      case Kind::kBarrier: return m.sync();
+      case Kind::kBroadcast: return dev::coll::broadcast(m, dst, src, bytes, step_.root);
+      case Kind::kFcollect: return dev::coll::fcollect(m, dst, src, bytes);
+      case Kind::kCollect: return dev::coll::collect(m, dst, src, data_.source_count() * sizeof(T));
+      case Kind::kAlltoall: return dev::coll::alltoall(m, dst, src, bytes);
+      case Kind::kAlltoalls:
+        return dev::coll::alltoalls(
+            m, dst, src, static_cast<std::size_t>(step_.dst_stride) * sizeof(T),
+            static_cast<std::size_t>(step_.src_stride) * sizeof(T), sizeof(T), step_.count);
+      default: break;
     }
-  }
-  T at(int rank, std::size_t index) const { return element<T>(step_.seed, rank, index); }
-
-  void prepare() {
-    std::memset(static_cast<void*>(dst_), 0xa5, kBuffer);
-    for (std::size_t i = 0; i < source_count(); ++i) src_[i] = at(team_.rank, i);
-  }
-
-  template <ReduceOp kOp, class Member>
-  bool compute(Member& m, std::byte* dst, const std::byte* src) {
-    if constexpr (is_bitwise_type<T> ||
-                  (kOp != ReduceOp::kAnd && kOp != ReduceOp::kOr && kOp != ReduceOp::kXor)) {
-      const ElementFold<T, kOp> fold;
+    return test::with_op<T>(step_.op, [&](auto op) {
+      const ElementFold<T, decltype(op)::value> fold;
       switch (step_.kind) {
         case Kind::kReduce: return dev::coll::reduce(m, dst, src, step_.count, fold);
         case Kind::kReduceScatter: return dev::coll::reducescatter(m, dst, src, step_.count, fold);
@@ -151,176 +83,22 @@ class Call {
           return dev::coll::scan(m, dst, src, step_.count, fold,
                                  step_.kind == Kind::kScanInclusive);
       }
-    }
-    return false;
-  }
-
-  bool call() {
-    dev::TeamMember<MemoryPort, Scope> m(port_, scope_, team_);
-    auto* dst = reinterpret_cast<std::byte*>(dst_);
-    auto* src = reinterpret_cast<const std::byte*>(src_);
-    const std::size_t bytes = step_.count * sizeof(T);
-    bool ok = !m.broken();
-    switch (step_.kind) {
-      case Kind::kSync: ok = ok && m.sync(); break;
-      case Kind::kBroadcast: ok = ok && dev::coll::broadcast(m, dst, src, bytes, step_.root); break;
-      case Kind::kFcollect: ok = ok && dev::coll::fcollect(m, dst, src, bytes); break;
-      case Kind::kCollect:
-        ok = ok && dev::coll::collect(m, dst, src, source_count() * sizeof(T));
-        break;
-      case Kind::kAlltoall: ok = ok && dev::coll::alltoall(m, dst, src, bytes); break;
-      case Kind::kAlltoalls:
-        ok = ok && dev::coll::alltoalls(m, dst, src, step_.dst_stride * sizeof(T),
-                                        step_.src_stride * sizeof(T), sizeof(T), step_.count);
-        break;
-      default: ok = ok && computed(m, dst, src); break;
-    }
-    return m.finish(ok);
-  }
-  template <class Member>
-  bool computed(Member& m, std::byte* dst, const std::byte* src) {
-    switch (step_.op) {
-      case ReduceOp::kSum: return compute<ReduceOp::kSum>(m, dst, src);
-      case ReduceOp::kProd: return compute<ReduceOp::kProd>(m, dst, src);
-      case ReduceOp::kMin: return compute<ReduceOp::kMin>(m, dst, src);
-      case ReduceOp::kMax: return compute<ReduceOp::kMax>(m, dst, src);
-      case ReduceOp::kAnd: return compute<ReduceOp::kAnd>(m, dst, src);
-      case ReduceOp::kOr: return compute<ReduceOp::kOr>(m, dst, src);
-      case ReduceOp::kXor: return compute<ReduceOp::kXor>(m, dst, src);
-    }
-    return false;
-  }
-
-  // Ranks 0 .. last in rank order, of element `index`.
-  T folded(int last, std::size_t index) const {
-    T sum = at(0, index);
-    for (int rank = 1; rank <= last; ++rank) sum = apply(step_.op, sum, at(rank, index));
-    return sum;
-  }
-
-  void check() const {
-    const std::size_t count = step_.count;
-    std::size_t filled = count;
-    const int n = team_.size;
-    const auto size = static_cast<std::size_t>(n);
-    const auto me = static_cast<std::size_t>(team_.rank);
-    switch (step_.kind) {
-      case Kind::kSync: filled = 0; break;
-      case Kind::kBroadcast:
-        for (std::size_t i = 0; i < count; ++i) expect(i, at(step_.root, i));
-        break;
-      case Kind::kFcollect:
-        filled = size * count;
-        for (std::size_t i = 0; i < filled; ++i)
-          expect(i, at(static_cast<int>(i / count), i % count));
-        break;
-      case Kind::kCollect:
-        filled = 0;
-        for (int rank = 0; rank < n; ++rank)
-          for (std::size_t i = 0; i < step_.counts[static_cast<unsigned>(rank)]; ++i)
-            expect(filled++, at(rank, i));
-        break;
-      case Kind::kAlltoall:
-        filled = size * count;
-        for (std::size_t i = 0; i < filled; ++i)
-          expect(i, at(static_cast<int>(i / count), me * count + i % count));
-        break;
-      case Kind::kAlltoalls:
-        filled = size * count * step_.dst_stride;
-        for (std::size_t i = 0; i < size * count; ++i)
-          expect(i * step_.dst_stride,
-                 at(static_cast<int>(i / count), (me * count + i % count) * step_.src_stride));
-        break;
-      case Kind::kReduceScatter:
-        for (std::size_t i = 0; i < count; ++i) expect(i, folded(n - 1, me * count + i));
-        if (dst_ == src_) return;  // behind it lies what was there
-        break;
-      case Kind::kScanExclusive:
-        for (std::size_t i = 0; i < count; ++i)
-          expect(i, me == 0 ? neutral<T>(step_.op) : folded(team_.rank - 1, i));
-        break;
-      case Kind::kScanInclusive:
-        for (std::size_t i = 0; i < count; ++i) expect(i, folded(team_.rank, i));
-        break;
-      default:
-        for (std::size_t i = 0; i < count; ++i) expect(i, folded(n - 1, i));
-        break;
-    }
-    const auto* rest = reinterpret_cast<const unsigned char*>(dst_ + filled);
-    for (int i = 0; i < 64; ++i) ASSERT_EQ(rest[i], 0xa5) << what() << " wrote past its end, " << i;
-  }
-  void expect(std::size_t index, T wanted) const {
-    if (std::memcmp(&dst_[index], &wanted, sizeof(T)) == 0) return;
-    ADD_FAILURE() << what() << " dst[" << index << "] is " << +dst_[index] << ", not " << +wanted;
-  }
-  std::string what() const {
-    return "kind " + std::to_string(static_cast<int>(step_.kind)) + " op " +
-           std::to_string(static_cast<int>(step_.op)) + " type " +
-           std::to_string(static_cast<int>(step_.type)) + " count " + std::to_string(step_.count) +
-           " root " + std::to_string(step_.root) + " in place " + std::to_string(step_.in_place) +
-           " rank " + std::to_string(team_.rank) + " of " + std::to_string(team_.size);
+    });
   }
 
   MemoryPort& port_;
   const Scope& scope_;
   const Step& step_;
   const Team& team_;
-  T* src_;
-  T* dst_;
+  test::StepData<T> data_;
 };
-
-struct Script {
-  std::vector<Members> teams;
-  std::vector<Step> steps;
-};
-
-// Sizes around every switch: nothing, one, odd, a message per thread, a slot, several shares.
-std::size_t random_bytes(std::mt19937_64& random, std::size_t slot) {
-  const std::size_t anchors[] = {0, 8, 64, 128, slot - kSlotHeader, slot, 2 * slot, 8192};
-  const std::size_t anchor = anchors[random() % std::size(anchors)];
-  const std::size_t jitter = random() % 24;
-  return random() % 2 == 0 || anchor < jitter ? anchor + jitter : anchor - jitter;
-}
-
-Script make_script(int npes, std::size_t steps, std::mt19937_64& random) {
-  Script script;
-  Members all;
-  for (int pe = 0; pe < npes; ++pe) all.push_back(pe);
-  script.teams.push_back(all);
-  for (int i = 1; i < 5; ++i) {
-    Members some = all;
-    std::shuffle(some.begin(), some.end(), random);
-    some.resize(1 + random() % some.size());
-    script.teams.push_back(some);
-  }
-  for (std::size_t i = 0; i < steps; ++i) {
-    Step step;
-    step.team = random() % 2 == 0 ? 0 : static_cast<int>(random() % script.teams.size());
-    step.kind = static_cast<Kind>(random() % static_cast<unsigned>(Kind::kKinds));
-    step.type = static_cast<Type>(random() % static_cast<unsigned>(Type::kTypes));
-    step.op = static_cast<ReduceOp>(random() % (step.type == Type::kDouble ? 4 : 7));
-    step.in_place = random() % 2 == 0;
-    step.dst_stride = 1 + random() % 3;
-    step.src_stride = 1 + random() % 3;
-    step.seed = random();
-    const std::size_t size = script.teams[static_cast<unsigned>(step.team)].size();
-    step.root = static_cast<int>(random() % size);
-    const std::size_t slot = team_slot_bytes(npes);
-    step.count = random_bytes(random, slot) / 8;
-    if (random() % 4 == 0) step.count = random() % 7;
-    for (std::size_t r = 0; r < size; ++r)
-      step.counts.push_back(random() % 3 == 0 ? 0 : random_bytes(random, slot) / 8);
-    script.steps.push_back(step);
-  }
-  return script;
-}
 
 template <class Scope>
 void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint64_t seed) {
   MemoryPort ports[2] = {{job, pe, 0}, {job, pe, 1}};
   std::mt19937_64 random(seed);  // the same on all threads of a PE
   for (const Step& step : script.steps) {
-    const Members& members = script.teams[static_cast<unsigned>(step.team)];
+    const test::Members& members = script.teams[static_cast<unsigned>(step.team)];
     Team team;
     team.id = step.team;
     team.size = static_cast<int>(members.size());
@@ -330,13 +108,10 @@ void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint6
     if (random() % 4 == 0)
       for (std::uint64_t i = random() % 200; i > 0; --i) std::this_thread::yield();
     if (!team.is_member()) continue;
-    switch (step.type) {
-      case Type::kInt8: Call<std::int8_t, Scope>(job, port, scope, step, team, pe).run(); break;
-      case Type::kUint16: Call<std::uint16_t, Scope>(job, port, scope, step, team, pe).run(); break;
-      case Type::kInt32: Call<std::int32_t, Scope>(job, port, scope, step, team, pe).run(); break;
-      default: Call<double, Scope>(job, port, scope, step, team, pe).run(); break;
-    }
-    if (::testing::Test::HasFatalFailure()) return;
+    test::with_type(step.type, [&](auto zero) {
+      Call<decltype(zero), Scope>(job, port, scope, step, team, pe).run();
+    });
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
@@ -355,12 +130,12 @@ class CollectiveAlgorithms : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(CollectiveAlgorithms, RandomSequencesMatchTheReference) {
   const Shape shape = GetParam();
-  const std::uint64_t seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const Script script = make_script(shape.npes, 120, random);
-  Job job(shape.npes, 2 * kBuffer, shape.reach, random());
+  std::mt19937_64 random(test_seed());
+  test::ScriptShape wanted;
+  wanted.npes = shape.npes;
+  wanted.steps = 120;
+  const Script script = test::make_script(wanted, random);
+  Job job(shape.npes, test::script_buffer_bytes(wanted), shape.reach, random());
 
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::vector<std::thread> threads;
@@ -422,7 +197,7 @@ TEST(CollectiveSync, SendsLogManyMessagesUpTo64Members) {
 
 TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
   const int npes = 7;
-  Job job(npes, 64, Reach::kNone, std::random_device{}());
+  Job job(npes, 64, Reach::kNone, test_seed());
   std::atomic<int> entered{0};
   on_all(npes, [&](int pe) {
     MemoryPort port(job, pe, 0);
@@ -439,7 +214,7 @@ TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
 // A root never waits for those it sends to; the slots must not be used again under slow members.
 TEST(CollectiveBroadcast, ARootThatRunsAheadOverwritesNothing) {
   for (int npes : {2, 5, 12}) {
-    Job job(npes, 4096, Reach::kSome, std::random_device{}());
+    Job job(npes, 4096, Reach::kSome, test_seed());
     on_all(npes, [&](int pe) {
       MemoryPort port(job, pe, 0);
       const Team team = world(npes, pe);

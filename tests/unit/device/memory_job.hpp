@@ -117,14 +117,20 @@ class Job {
   static constexpr int kMaxTeams = 8;
 
   Job(int npes, std::size_t buffer_bytes, Reach reach, std::uint64_t seed)
-      : npes(npes), reach(reach), network(seed), blocks(team_blocks(npes, kMaxTeams, 0)) {
-    const std::size_t bytes = blocks.stride * kMaxTeams + buffer_bytes;
+      : npes(npes),
+        reach(reach),
+        network(seed),
+        blocks(team_blocks(npes, kMaxTeams, 0)),
+        buffer_bytes_(buffer_bytes) {
+    const std::size_t bytes = blocks.stride * kMaxTeams + 2 * buffer_bytes;
     for (int pe = 0; pe < npes; ++pe) heaps_.emplace_back(bytes / kCacheLine + 2);
   }
   std::byte* heap(int pe) {
     return reinterpret_cast<std::byte*>(heaps_[static_cast<unsigned>(pe)].data());
   }
+  // Two buffers behind the blocks.
   std::byte* buffers(int pe) { return heap(pe) + blocks.stride * kMaxTeams; }
+  std::size_t buffer_bytes() const { return buffer_bytes_; }
   std::size_t heap_bytes() const { return heaps_[0].size() * kCacheLine; }
   bool direct(int from, int to) const {
     return from == to || reach == Reach::kAll || (reach == Reach::kSome && (from + to) % 3 != 0);
@@ -140,6 +146,7 @@ class Job {
   struct alignas(kCacheLine) Line {
     std::byte bytes[kCacheLine] = {};
   };
+  const std::size_t buffer_bytes_;
   std::vector<std::vector<Line>> heaps_;
 };
 

@@ -1,0 +1,94 @@
+# Device sources: one file, compiled for every enabled target.
+#
+#   weft_device_sources(TARGET SOURCES a.cpp b.cpp ...)
+#
+# adds the sources to TARGET for the CPU target and, where WEFT_CUDA or WEFT_HIP is ON, compiles each
+# for that too, as C++17 and C++20: objects that nothing links yet, so a check that it compiles. They
+# are built by the targets weft_device_cuda and weft_device_hip.
+
+set(weft_device_warnings -Wall -Wextra -Werror)
+
+if(WEFT_CUDA)
+  find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
+  if(NOT WEFT_NVCC)
+    message(FATAL_ERROR "WEFT_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or set "
+                        "WEFT_NVCC to the compiler")
+  endif()
+  add_custom_target(weft_device_cuda)
+endif()
+
+if(WEFT_HIP)
+  find_program(WEFT_HIP_CLANG NAMES clang++-19 clang++-20 clang++-18 clang++-17)
+  if(NOT WEFT_HIP_CLANG)
+    message(FATAL_ERROR "WEFT_HIP=ON, but no clang++ 17 or later was found: install clang-19, "
+                        "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_CLANG")
+  endif()
+  find_path(WEFT_HIP_BITCODE oclc_isa_version_90a.bc
+            HINTS /opt/rocm/amdgcn/bitcode /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
+  if(NOT WEFT_HIP_BITCODE)
+    message(FATAL_ERROR "WEFT_HIP=ON, but ROCm's device bitcode was not found: install "
+                        "rocm-device-libs, or set WEFT_HIP_BITCODE to its folder")
+  endif()
+  # Device libraries older than gfx942 lack its file; the one of gfx940 serves.
+  set(weft_hip_bitcode ${WEFT_HIP_BITCODE})
+  if(NOT EXISTS ${WEFT_HIP_BITCODE}/oclc_isa_version_942.bc)
+    set(weft_hip_bitcode ${PROJECT_BINARY_DIR}/hip-bitcode)
+    file(MAKE_DIRECTORY ${weft_hip_bitcode})
+    file(GLOB weft_bitcode_files ${WEFT_HIP_BITCODE}/*.bc)
+    foreach(file IN LISTS weft_bitcode_files)
+      get_filename_component(name ${file} NAME)
+      file(CREATE_LINK ${file} ${weft_hip_bitcode}/${name} SYMBOLIC)
+    endforeach()
+    file(CREATE_LINK oclc_isa_version_940.bc ${weft_hip_bitcode}/oclc_isa_version_942.bc SYMBOLIC)
+  endif()
+  add_custom_target(weft_device_hip)
+endif()
+
+# One object of one source for one GPU target, as one C++ standard.
+function(weft_device_object platform source standard)
+  set(includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
+      -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+  set(object ${PROJECT_BINARY_DIR}/device-objects/${name}.${platform}.${standard}.o)
+  get_filename_component(folder ${object} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  if(platform STREQUAL cuda)
+    set(command ${WEFT_NVCC} -x cu -O3 -std=c++${standard} -Werror all-warnings)
+    foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
+      list(APPEND command -gencode=arch=compute_${arch},code=sm_${arch})
+    endforeach()
+    list(APPEND command -MD -MF ${object}.d)
+  else()
+    set(command ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
+        --rocm-path=/usr --rocm-device-lib-path=${weft_hip_bitcode} -mcode-object-version=5)
+    foreach(arch IN LISTS WEFT_HIP_ARCHITECTURES)
+      list(APPEND command --offload-arch=${arch})
+    endforeach()
+    list(APPEND command -MD -MF ${object}.d -MT ${object})
+  endif()
+  add_custom_command(OUTPUT ${object}
+                     COMMAND ${command} ${includes} -c ${source} -o ${object}
+                     DEPENDS ${source}
+                     DEPFILE ${object}.d
+                     COMMENT "Compiling ${name} for ${platform}, C++${standard}"
+                     COMMAND_EXPAND_LISTS VERBATIM)
+  string(MAKE_C_IDENTIFIER "${name}_${platform}_${standard}" check)
+  add_custom_target(${check} DEPENDS ${object})
+  add_dependencies(weft_device_${platform} ${check})
+endfunction()
+
+function(weft_device_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE)
+    foreach(standard IN ITEMS 17 20)
+      if(WEFT_CUDA)
+        weft_device_object(cuda ${source} ${standard})
+      endif()
+      if(WEFT_HIP)
+        weft_device_object(hip ${source} ${standard})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()

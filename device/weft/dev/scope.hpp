@@ -47,5 +47,11 @@ struct Block {
   WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
 };
 
+WEFT_DEVICE unsigned thread_rank() { return platform::thread_rank(); }
+WEFT_DEVICE unsigned block_size() { return platform::block_size(); }
+WEFT_DEVICE unsigned block_rank() { return platform::block_rank(); }
+WEFT_DEVICE unsigned grid_size() { return platform::grid_size(); }
+WEFT_DEVICE unsigned warp_size() { return platform::kWarpSize; }
+
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

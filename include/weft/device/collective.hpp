@@ -31,8 +31,7 @@ WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* 
                           std::size_t count);
 template <class Scope, class T>
 WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                           std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
-                           std::size_t count);
+                           std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count);
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                         std::size_t count);

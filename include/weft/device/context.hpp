@@ -1,15 +1,22 @@
 // dev::Context: put, get, atomics, signals and waits inside kernels. The contract; bodies are in
 // device/weft/dev/.
 //
-// `scope` is Thread{}, Warp{} or Block{} (scope.hpp); every thread of it makes the call. Names,
-// addresses and ordering are those of the host's weft::Context (weft/context.hpp): `dst` of a put
-// and `src` of a get are my own addresses of symmetric objects. Device calls return nothing: the
-// first failure of a kernel fills the runtime's fault record, which the host prints and
-// Runtime::health() returns.
+// `scope` is Thread{}, Warp{} or Block{} (scope.hpp); every thread of it makes the call, with the
+// same arguments, and all act as one: the call sees what any of them did before it, and what it
+// promises on return holds for each. Names, addresses and ordering are those of the host's
+// weft::Context (weft/context.hpp): `dst` of a put and `src` of a get are my own addresses of
+// symmetric objects. To a peer whose heap is not mapped (ptr() is null) the host carries operations
+// out; the other address of a put or get must then be memory that the host can reach, too: the
+// heap, or on the CPU target any memory.
+//
+// Device calls return no Status: the first failure of a kernel fills the runtime's fault record,
+// which the host prints and Runtime::health() returns. A refused call does nothing; with
+// WEFT_CHECK=1 every PE number, range and alignment is verified.
 //
 // Ordering: fence() and quiet() cover the operations of the calling thread and, when given a scope,
-// of all its threads. A put with a notify is complete in itself: who sees the signal (through a
-// wait) sees the data. put returns when the source may be reused.
+// of all its threads. Puts, single values, atomics and signals are not ordered with each other
+// otherwise; a put with a notify is complete in itself: who sees the signal, through a wait, a test
+// or a fetching atomic, sees the data.
 #pragma once
 
 #include <cstddef>
@@ -40,48 +47,68 @@ class Context {
   WEFT_DEVICE T* ptr(T* symmetric, int pe) const;
 
   // --- put and get: `count` elements -------------------------------------------------------
+  // Return when the source may be reused (put) or the result is here (get). `dst` and `src` do not
+  // overlap. One aligned word of 1, 2, 4 or 8 bytes is stored at once, so it may be waited for.
   template <class Scope, class T>
   WEFT_DEVICE void put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
                        Notify notify = none()) const;
   template <class Scope, class T>
   WEFT_DEVICE void get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
-  // Return before the source may be reused (put) or the result is here (get); quiet() completes.
+  // May return before that; quiet() then says so.
   template <class Scope, class T>
   WEFT_DEVICE void put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
                            Notify notify = none()) const;
   template <class Scope, class T>
   WEFT_DEVICE void get_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
-  // Element i goes from src[i * src_stride] to dst[i * dst_stride].
+  // Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides are at least 1.
   template <class Scope, class T>
   WEFT_DEVICE void iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
                         std::ptrdiff_t src_stride, std::size_t count, int pe) const;
   template <class Scope, class T>
   WEFT_DEVICE void iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
                         std::ptrdiff_t src_stride, std::size_t count, int pe) const;
-  // One value, by one thread. Values of 1, 2, 4 or 8 bytes are stored and loaded as one word.
+  // One value, by one thread. A T of 1, 2, 4 or 8 bytes that is aligned to its size is stored and
+  // loaded as one word.
   template <class T>
   WEFT_DEVICE void p(T* dst, T value, int pe) const;
   template <class T>
   WEFT_DEVICE T g(const T* src, int pe) const;
 
   // --- atomics, by one thread ---------------------------------------------------------------
-  template <class T> WEFT_DEVICE void atomic_set(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE void atomic_add(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE void atomic_inc(T* dst, int pe) const;
-  template <class T> WEFT_DEVICE void atomic_and(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE void atomic_or(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE void atomic_xor(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch(const T* src, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_swap(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_compare_swap(T* dst, T compare, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch_add(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch_inc(T* dst, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch_and(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch_or(T* dst, T value, int pe) const;
-  template <class T> WEFT_DEVICE T atomic_fetch_xor(T* dst, T value, int pe) const;
+  // Those that return a value acquire: who gets one that was written after a fence sees what came
+  // before that fence.
+  template <class T>
+  WEFT_DEVICE void atomic_set(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE void atomic_add(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE void atomic_inc(T* dst, int pe) const;
+  template <class T>
+  WEFT_DEVICE void atomic_and(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE void atomic_or(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE void atomic_xor(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch(const T* src, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_swap(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_compare_swap(T* dst, T compare, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch_add(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch_inc(T* dst, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch_and(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch_or(T* dst, T value, int pe) const;
+  template <class T>
+  WEFT_DEVICE T atomic_fetch_xor(T* dst, T value, int pe) const;
 
   // --- signals and waits on my own words ----------------------------------------------------
-  // Sets or adds to a signal word of `pe`. Not ordered after earlier puts unless fence() is between.
+  // Sets or adds to a signal word of `pe`. Not ordered after earlier puts unless fence() is
+  // between.
   WEFT_DEVICE void signal(Notify notify, int pe) const;
   // Waits until `*word cmp value`; then every byte put before the signal that made it true is
   // visible to all threads of the scope. False: the deadline passed (the fault record says where).
@@ -89,8 +116,8 @@ class Context {
   WEFT_DEVICE bool wait_until(Scope scope, const T* word, Cmp cmp, T value) const;
   // The forms of weft/wait.hpp; `status[i] != 0` leaves word i out, null leaves none out.
   template <class Scope, class T>
-  WEFT_DEVICE bool wait_until_all(Scope scope, const T* words, std::size_t count,
-                                  const int* status, Cmp cmp, T value) const;
+  WEFT_DEVICE bool wait_until_all(Scope scope, const T* words, std::size_t count, const int* status,
+                                  Cmp cmp, T value) const;
   template <class Scope, class T>
   WEFT_DEVICE bool wait_until_all_vector(Scope scope, const T* words, std::size_t count,
                                          const int* status, Cmp cmp, const T* values) const;
@@ -112,7 +139,8 @@ class Context {
                                                  std::size_t* indices, const int* status, Cmp cmp,
                                                  const T* values) const;
   // One look, no waiting; by one thread.
-  template <class T> WEFT_DEVICE bool test(const T* word, Cmp cmp, T value) const;
+  template <class T>
+  WEFT_DEVICE bool test(const T* word, Cmp cmp, T value) const;
   template <class T>
   WEFT_DEVICE bool test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
                             T value) const;
@@ -134,8 +162,10 @@ class Context {
   WEFT_DEVICE std::uint64_t signal_fetch(const std::uint64_t* signal) const;
 
   // --- ordering ------------------------------------------------------------------------------
-  template <class Scope> WEFT_DEVICE void fence(Scope scope) const;
-  template <class Scope> WEFT_DEVICE void quiet(Scope scope) const;
+  template <class Scope>
+  WEFT_DEVICE void fence(Scope scope) const;
+  template <class Scope>
+  WEFT_DEVICE void quiet(Scope scope) const;
   // Of what this thread has outstanding to one PE.
   WEFT_DEVICE void fence_pe(int pe) const;
   WEFT_DEVICE void quiet_pe(int pe) const;

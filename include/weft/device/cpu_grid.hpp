@@ -24,9 +24,9 @@ struct alignas(64) Barrier {
 
 struct BlockState {
   Barrier barrier;
-  Barrier* warp_barriers = nullptr;  // one per warp; the last warp may be short
-  std::uint64_t* exchange = nullptr; // two words per thread: lane exchange of up to 16 bytes
-  std::byte* shared = nullptr;       // dynamic shared memory, 64-byte aligned, not initialised
+  Barrier* warp_barriers = nullptr;   // one per warp; the last warp may be short
+  std::uint64_t* exchange = nullptr;  // two words per thread: lane exchange of up to 16 bytes
+  std::byte* shared = nullptr;        // dynamic shared memory, 64-byte aligned, not initialised
   std::size_t shared_bytes = 0;
 };
 
@@ -34,8 +34,8 @@ struct ThreadState {
   unsigned thread = 0, threads = 1;  // rank in the block, block size
   unsigned block = 0, blocks = 1;
   BlockState* shared = nullptr;
-  std::uint32_t spins = 0;           // relax() yields every so often
-  bool fenced = false;               // a fence came before: later atomic stores release
+  std::uint32_t spins = 0;  // relax() yields every so often
+  bool fenced = false;      // a fence came before: later atomic stores release
 };
 
 using Entry = void (*)(const void* kernel, ThreadState& self);

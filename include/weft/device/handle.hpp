@@ -17,8 +17,8 @@ struct DeviceContext {
   const DeviceState* state = nullptr;
   std::int32_t pe = 0;
   std::int32_t npes = 1;
-  std::int32_t lane = 0;     // which ring of `state`
-  std::uint32_t flags = 0;   // kDeviceCheck
+  std::int32_t lane = 0;    // which ring of `state`
+  std::uint32_t flags = 0;  // kDeviceCheck
 };
 
 inline constexpr std::uint32_t kDeviceCheck = 1;  // WEFT_CHECK=1: verify pe and ranges in kernels

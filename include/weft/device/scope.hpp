@@ -19,5 +19,12 @@ struct Thread;  // one thread
 struct Warp;    // kWarpSize consecutive threads of a block: 32 on CUDA, 64 on gfx9, 4 on the CPU
 struct Block;   // all threads of a block; block sizes that are no multiple of kWarpSize are fine
 
+// Where the calling thread stands in its grid. A host thread outside any grid is a grid of its own.
+WEFT_DEVICE unsigned thread_rank();  // in its block: 0 .. block_size() - 1
+WEFT_DEVICE unsigned block_size();
+WEFT_DEVICE unsigned block_rank();  // 0 .. grid_size() - 1
+WEFT_DEVICE unsigned grid_size();   // blocks
+WEFT_DEVICE unsigned warp_size();   // of a full warp
+
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

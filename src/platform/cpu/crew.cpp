@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -28,6 +29,8 @@ constexpr std::size_t kStackBytes = std::size_t{2} << 20;  // instrumented frame
 #else
 constexpr std::size_t kStackBytes = std::size_t{512} << 10;
 #endif
+constexpr unsigned kFirstWoken = 2;
+constexpr unsigned kWokenByEach = 2;
 
 }  // namespace
 
@@ -165,7 +168,7 @@ void Crew::start(Job& job, unsigned threads) {
   job_ = &job;
   // release: whoever takes a rank (acquire in take_rank) sees the job and what its launcher wrote.
   ranks_.store(threads, std::memory_order_release);
-  ring(threads);
+  ring(kFirstWoken);
 }
 
 void Crew::dismiss() {
@@ -174,8 +177,8 @@ void Crew::dismiss() {
 }
 
 void Crew::ring(std::uint32_t threads) {
-  // release: pairs with serve()'s acquire, so whoever hears the bell finds what it was rung for. As
-  // many sleepers as needed wake; a thread that is awake looks again before it sleeps.
+  // release: pairs with serve()'s acquire, so whoever hears the bell finds what it was rung for. A
+  // thread that is awake looks again before it sleeps.
   bell_.fetch_add(1, std::memory_order_release);
   futex_wake(bell_, threads);
 }
@@ -185,6 +188,10 @@ void Crew::serve() {
     const std::uint32_t heard = bell_.load(std::memory_order_acquire);
     unsigned rank;
     if (take_rank(rank)) {
+      // As many ranks are left as this one's number. Before it is busy for who knows how long, it
+      // wakes others for them: a tree, so the launcher does not pay for all, and threads that end
+      // early run the ranks of threads that need not wake.
+      if (rank > 0) futex_wake(bell_, std::min(rank, kWokenByEach));
       job_->run(rank);
     } else if (dismissed_.load(std::memory_order_relaxed)) {
       return;

@@ -21,10 +21,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
   // A job that `threads` of the crew run at once: once per rank in 0..threads-1.
   class Job {
    public:
+    virtual ~Job() = default;
     virtual void run(unsigned rank) = 0;
-
-   protected:
-    ~Job() = default;
   };
 
   // At least `threads` threads, or an error and the crew as it was. One caller at a time.

@@ -252,7 +252,7 @@ TEST(CpuGrid, SeveralHostThreadsMayUseOneStream) {
     hosts.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
         EXPECT_TRUE(run(
-            1, 2, [&](ThreadState& self) { sum += self.thread == 0 ? 1 : 0; }, stream));
+            1, 2, [&](ThreadState& self) { self.thread == 0 ? void(++sum) : void(); }, stream));
         if (i % 10 == 0) {
           EXPECT_TRUE(synchronize(stream));
         }

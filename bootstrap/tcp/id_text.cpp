@@ -46,7 +46,10 @@ Result<int> parse_npes(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, npes);
   if (error != std::errc() || rest != end || npes < 1 || npes > kMostPes) {
-    return wrong(fmt::format("the number of PEs, \"{}\", is not in 1..{}", text, kMostPes));
+    // Longer than any number, it may be the secret in the wrong place.
+    const auto shown =
+        text.size() <= 12 ? std::string(text) : fmt::format("{}...", text.substr(0, 4));
+    return wrong(fmt::format("the number of PEs, \"{}\", is not in 1..{}", shown, kMostPes));
   }
   return npes;
 }

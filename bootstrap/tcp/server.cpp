@@ -119,6 +119,14 @@ Server::~Server() {
   thread_.join();
 }
 
+void Server::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  raise_signal(wake_);
+}
+
 Status Server::failure() const {
   const std::lock_guard lock(mutex_);
   return meeting_->failure();
@@ -192,6 +200,9 @@ void Server::run() {
     publish(Clock::now());
     connections_.remove_if([](const Connection& connection) { return connection.closed; });
   }
+  connections_.clear();
+  listener_.reset();
+  finished_.store(true, std::memory_order_release);
 }
 
 // When nobody needs the meeting point any more, or patience has ended.

@@ -28,10 +28,15 @@ class Server {
   static Result<std::unique_ptr<Server>> start(int npes, const Options& options);
   // Serves PEs that are still in the job until they have left, for start_timeout at most.
   ~Server();
+  // Ends by itself once no PE is in the job, however long that takes; returns at once.
+  void close();
+  bool finished() const { return finished_.load(std::memory_order_acquire); }
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
+  // Where it serves: a fork has only a dead copy.
+  std::int64_t process() const { return self_.pid; }
   std::string id_text() const { return to_string(id_); }
 
   // --- for a launcher; thread-safe ----------------------------------------------------------
@@ -91,6 +96,7 @@ class Server {
   bool closing_ = false;
   Time closing_deadline_ = Time::max();
 
+  std::atomic<bool> finished_{false};  // released by the loop's end, acquired by finished()
   std::thread thread_;
 };
 

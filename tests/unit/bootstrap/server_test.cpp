@@ -1,0 +1,370 @@
+// The rendezvous server against PEs that are wrong, late, strange or dead.
+#include "bootstrap/tcp/server.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include <weft/runtime.hpp>
+#include <weft/version.hpp>
+
+#include "tests/support/random.hpp"
+#include "tests/support/status.hpp"
+
+namespace weft::tcp {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Made = Result<std::unique_ptr<Bootstrap>>;
+
+std::string text_of(const Made& made) { return std::string(made.status().text()); }
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void start(int npes, double timeout_s = 60) {
+    options_.start_timeout = timeout_s;
+    auto server = Server::start(npes, options_);
+    ASSERT_OK(server);
+    server_ = std::move(*server);
+    id_ = *parse_id_text(server_->id_text());
+  }
+
+  Made join(int pe) { return make_tcp_bootstrap(server_->id_text(), pe, id_.npes, options_); }
+
+  // The PEs 0..n-1 come, meet and leave, as if nothing had happened.
+  void expect_good_job() {
+    std::vector<std::thread> pes;
+    for (int pe = 0; pe < id_.npes; ++pe) {
+      pes.emplace_back([this, pe] {
+        Made made = join(pe);
+        ASSERT_OK(made);
+        EXPECT_OK((*made)->barrier());
+        EXPECT_OK((*made)->leave());
+      });
+    }
+    for (auto& pe : pes) pe.join();
+  }
+
+  net::Channel call_up() {
+    auto socket = net::connect_to(id_.address, Deadline(30));
+    EXPECT_OK(socket);
+    return net::Channel(std::move(*socket), net::to_string(id_.address), 1 << 20);
+  }
+
+  Hello good_hello(int pe = 0) const {
+    Hello hello;
+    hello.version = WEFT_VERSION;
+    hello.secret = id_.secret;
+    hello.pe = pe;
+    hello.npes = id_.npes;
+    hello.member = {1, "test"};
+    return hello;
+  }
+
+  static void send(net::Channel& channel, Message message, const net::Bytes& payload) {
+    channel.queue(std::make_shared<const net::Bytes>(
+        net::encode_frame(static_cast<std::uint32_t>(message), payload)));
+    ASSERT_OK(channel.flush());
+  }
+
+  // What the server answers to this hello.
+  Status refusal_of(const Hello& hello) {
+    net::Channel channel = call_up();
+    send(channel, Message::kHello, encode(hello));
+    const auto frame = channel.receive(Deadline(30), "an answer");
+    if (!frame) return frame.status();
+    EXPECT_EQ(frame->type, static_cast<std::uint32_t>(Message::kFailed));
+    return decode_status(frame->payload);
+  }
+
+  static void expect_hung_up(net::Channel& channel) {
+    EXPECT_CODE(channel.receive(Deadline(30), "the end"), Code::kPeerLost);
+  }
+
+  Options options_;
+  std::unique_ptr<Server> server_;
+  IdText id_;
+};
+
+TEST_F(ServerTest, TheSamePesMayMeetAgainAfterTheyHaveLeft) {
+  start(3);
+  for (int job = 0; job < 20; ++job) expect_good_job();
+}
+
+TEST_F(ServerTest, ManyPesMeet) {
+  start(64);
+  expect_good_job();
+}
+
+TEST_F(ServerTest, AWrongSecretIsRefusedToThatPeAlone) {
+  start(2);
+  Hello hello = good_hello();
+  hello.secret = *random_secret();
+  const Status status = refusal_of(hello);
+  EXPECT_CODE(status, Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.text()), HasSubstr("secret of another job"));
+  expect_good_job();
+}
+
+TEST_F(ServerTest, AnotherNumberOfPesIsRefusedWithBothNumbers) {
+  start(2);
+  Hello hello = good_hello();
+  hello.npes = 5;
+  const Status status = refusal_of(hello);
+  EXPECT_CODE(status, Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.text()),
+              AllOf(HasSubstr("has 5 PEs"), HasSubstr("made for 2"), HasSubstr("WEFT_NPES=2")));
+  const Made made = make_tcp_bootstrap(server_->id_text(), 0, 5, options_);
+  EXPECT_CODE(made, Code::kInvalidArgument);
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr("5 PEs"), HasSubstr("made for 2")));
+  expect_good_job();
+}
+
+TEST_F(ServerTest, AnotherVersionIsRefusedWithBothVersions) {
+  start(2);
+  Hello version = good_hello();
+  version.version = "0.0.0-old";
+  Hello protocol = good_hello();
+  protocol.protocol = 77;
+  for (const Hello& hello : {version, protocol}) {
+    const Status status = refusal_of(hello);
+    EXPECT_CODE(status, Code::kVersionMismatch);
+    EXPECT_THAT(std::string(status.text()),
+                AllOf(HasSubstr(hello.version), HasSubstr(WEFT_VERSION),
+                      HasSubstr(std::to_string(hello.protocol)), HasSubstr("same Weft")));
+  }
+  expect_good_job();
+}
+
+TEST_F(ServerTest, ASecondProcessWithTheSamePeIsRefusedAndTheFirstGoesOn) {
+  start(2);
+  net::Channel first = call_up();
+  send(first, Message::kHello, encode(good_hello(1)));
+  ASSERT_OK(first.receive(Deadline(30), "a welcome"));
+  const Made second = join(1);
+  EXPECT_CODE(second, Code::kInvalidArgument);
+  EXPECT_THAT(text_of(second), AllOf(HasSubstr("PE 1 is taken"), HasSubstr("pid 1 on test")));
+  const Made other = join(0);
+  ASSERT_OK(other);
+  const auto done = first.receive(Deadline(30), "the start");
+  ASSERT_OK(done);
+  EXPECT_EQ(done->type, static_cast<std::uint32_t>(Message::kDone));
+}
+
+TEST_F(ServerTest, APeOutsideTheJobIsRefused) {
+  start(2);
+  EXPECT_CODE(join(2), Code::kOutOfRange);
+  EXPECT_CODE(join(-1), Code::kOutOfRange);
+  EXPECT_CODE(refusal_of(good_hello(2)), Code::kOutOfRange);
+  expect_good_job();
+}
+
+TEST_F(ServerTest, StrangersDisturbNobody) {
+  start(2);
+  std::mt19937_64 random(test_seed());
+  std::vector<net::Channel> strangers;
+  for (int i = 0; i < 40; ++i) {
+    strangers.push_back(call_up());
+    net::Bytes garbage = random_bytes(random, random() % 300);
+    if (i % 4 == 1) {
+      const auto http = std::as_bytes(std::span(std::string_view("GET / HTTP/1.1\r\n\r\n")));
+      garbage.assign(http.begin(), http.end());
+    } else if (i % 4 == 2) {  // a frame that announces more than a hello may have
+      garbage = net::encode_frame(1, net::Bytes(5000));
+    } else if (i % 4 == 3) {  // a member's message from nobody
+      garbage = net::encode_frame(static_cast<std::uint32_t>(Message::kAbort),
+                                  encode(Abort{1, "by a stranger"}));
+    }
+    (void)!::send(strangers.back().fd(), garbage.data(), garbage.size(), MSG_NOSIGNAL);
+  }
+  expect_good_job();
+  for (std::size_t i = 1; i < strangers.size(); i += 4) expect_hung_up(strangers[i]);
+  for (std::size_t i = 2; i < strangers.size(); i += 4) expect_hung_up(strangers[i]);
+  for (std::size_t i = 3; i < strangers.size(); i += 4) expect_hung_up(strangers[i]);
+  EXPECT_OK(server_->failure());
+}
+
+TEST_F(ServerTest, SilentStrangersAreLetGoAndKeepNobodyOut) {
+  start(2);
+  std::vector<net::Channel> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(call_up());
+  expect_good_job();
+  expect_hung_up(silent.front());
+}
+
+TEST_F(ServerTest, AHelloInSinglePiecesIsUnderstood) {
+  start(1);
+  net::Channel channel = call_up();
+  const net::Bytes frame =
+      net::encode_frame(static_cast<std::uint32_t>(Message::kHello), encode(good_hello()));
+  for (const std::byte b : frame) {
+    ASSERT_EQ(::send(channel.fd(), &b, 1, MSG_NOSIGNAL), 1);
+    std::this_thread::yield();
+  }
+  const auto welcome = channel.receive(Deadline(30), "a welcome");
+  ASSERT_OK(welcome);
+  EXPECT_EQ(welcome->type, static_cast<std::uint32_t>(Message::kAccepted));
+}
+
+TEST_F(ServerTest, AMemberThatSpeaksNonsenseIsLost) {
+  const std::vector<std::function<void(net::Channel&)>> nonsense = {
+      [](net::Channel& channel) { (void)!::send(channel.fd(), "garbage", 7, MSG_NOSIGNAL); },
+      [](net::Channel& channel) { send(channel, Message::kDone, {}); },
+      [](net::Channel& channel) { send(channel, Message::kCall, net::Bytes(3)); },
+      [](net::Channel& channel) { send(channel, Message::kHello, {}); },
+  };
+  for (const auto& speak : nonsense) {
+    start(2);
+    net::Channel bad = call_up();
+    send(bad, Message::kHello, encode(good_hello(1)));
+    Made good = join(0);
+    ASSERT_OK(good);
+    speak(bad);
+    const Status status = (*good)->barrier();
+    EXPECT_CODE(status, Code::kPeerLost);
+    EXPECT_THAT(std::string(status.text()), HasSubstr("PE 1 (pid 1 on test)"));
+  }
+}
+
+TEST_F(ServerTest, WhoIsMissingAtTheStartIsNamedToEverybody) {
+  start(4, 0.2);
+  std::vector<std::thread> pes;
+  for (const int pe : {0, 1}) {
+    pes.emplace_back([this, pe] {
+      const Made made = join(pe);
+      EXPECT_CODE(made, Code::kTimeout);
+      EXPECT_THAT(text_of(made), HasSubstr("PEs 2 and 3 of 4 have not come within 0.2 s"));
+    });
+  }
+  for (auto& pe : pes) pe.join();
+  const Made late = join(2);
+  EXPECT_CODE(late, Code::kTimeout);
+  EXPECT_THAT(text_of(late), HasSubstr("PEs 2 and 3 of 4 have not come"));
+}
+
+TEST_F(ServerTest, AServerThatIsGoneIsNotThereForNewcomers) {
+  start(2);
+  const std::string id = server_->id_text();
+  server_.reset();
+  const Made made = make_tcp_bootstrap(id, 0, 2, options_);
+  EXPECT_CODE(made, Code::kIo);
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id_.address)), HasSubstr("refused"),
+                                   HasSubstr("must be running")));
+}
+
+TEST_F(ServerTest, SomethingElseAtTheAddressIsToldApart) {
+  auto listener = net::listen_at("127.0.0.1", 0);
+  ASSERT_OK(listener);
+  IdText id;
+  id.address = *net::local_address(listener->get());
+  id.npes = 1;
+  std::thread other([&] {
+    ASSERT_OK(net::wait_for(listener->get(), POLLIN, Deadline(30), "a caller"));
+    auto caller = net::accept_one(listener->get());
+    ASSERT_OK(caller);
+    (void)!::send(caller->socket.get(), "SSH-2.0-OpenSSH\r\n", 17, MSG_NOSIGNAL);
+    net::Channel channel(std::move(caller->socket), caller->peer, 1 << 20);
+    channel.receive(Deadline(30), "the end").status().ignore();  // until the caller hangs up
+    channel.receive(Deadline(30), "the end").status().ignore();
+  });
+  const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
+  EXPECT_CODE(made, Code::kIo);
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr("not Weft's frames"), HasSubstr("SSH-2.0-")));
+  other.join();
+}
+
+TEST_F(ServerTest, ASilentServerEndsAtTheDeadline) {
+  auto listener = net::listen_at("127.0.0.1", 0);
+  ASSERT_OK(listener);
+  IdText id;
+  id.address = *net::local_address(listener->get());
+  id.npes = 1;
+  options_.start_timeout = 0.1;
+  const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
+  EXPECT_CODE(made, Code::kTimeout);
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id.address)), HasSubstr("welcome")));
+}
+
+TEST_F(ServerTest, ItsEndWaitsForThoseWhoStillLeave) {
+  for (int round = 0; round < 20; ++round) {
+    start(4);
+    std::atomic<int> joined{0};
+    std::vector<std::thread> pes;
+    for (int pe = 0; pe < 4; ++pe) {
+      pes.emplace_back([this, &joined, pe, id = server_->id_text()] {
+        Made made = make_tcp_bootstrap(id, pe, 4, options_);
+        ASSERT_OK(made);
+        ASSERT_OK((*made)->barrier());
+        joined.fetch_add(1);
+        EXPECT_OK((*made)->leave());
+      });
+    }
+    while (joined.load() == 0) std::this_thread::yield();
+    server_.reset();
+    for (auto& pe : pes) pe.join();
+  }
+}
+
+TEST_F(ServerTest, AUniqueIdMayGoWhileItsJobRuns) {
+  auto id = UniqueId::create(1);
+  ASSERT_OK(id);
+  Made made = make_tcp_bootstrap(id->text(), 0, 1, options_);
+  ASSERT_OK(made);
+  id = UniqueId();  // the same thread is in the job: this must not wait
+  EXPECT_OK((*made)->barrier());
+  EXPECT_OK((*made)->leave());
+}
+
+TEST_F(ServerTest, ALauncherLearnsOfAnAbortAndOfWhoBrokeTheJob) {
+  start(2);
+  std::thread aborter([this] {
+    Made made = join(1);
+    ASSERT_OK(made);
+    (*made)->abort(9, "on purpose");
+  });
+  const Made other = join(0);
+  aborter.join();
+  pollfd failed{server_->failed_fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&failed, 1, 30'000), 1);
+  EXPECT_EQ(server_->abort_code(), 9);
+  EXPECT_EQ(server_->culprit(), 1);
+  EXPECT_CODE(server_->failure(), Code::kAborted);
+}
+
+TEST_F(ServerTest, ALauncherThatSeesAPeEndTellsTheOthersAtOnce) {
+  start(2);
+  std::thread waiting([this] {
+    const Made made = join(0);
+    EXPECT_CODE(made, Code::kPeerLost);
+    EXPECT_THAT(text_of(made), HasSubstr("PE 1 is lost: it fell over"));
+  });
+  // Whether PE 0 has come already or comes later, it learns it.
+  server_->ended(1, "it fell over").ignore();
+  waiting.join();
+  EXPECT_EQ(server_->culprit(), 1);
+}
+
+TEST_F(ServerTest, ProgramsThatNeverJoinOweNothing) {
+  start(2);
+  EXPECT_OK(server_->ended(0, "it exited with code 0"));
+  EXPECT_OK(server_->ended(1, "it exited with code 0"));
+}
+
+TEST_F(ServerTest, AnAllgatherThatIsTooLargeIsRefusedBeforeItIsSent) {
+  start(1);
+  Made made = join(0);
+  ASSERT_OK(made);
+  EXPECT_CODE((*made)->allgather(Blob(kMostBlobBytes + 1)), Code::kInvalidArgument);
+  EXPECT_OK((*made)->barrier());
+  EXPECT_OK((*made)->leave());
+}
+
+}  // namespace
+}  // namespace weft::tcp

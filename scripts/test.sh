@@ -6,6 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 preset=${WEFT_PRESET:-cpu-debug}
+unset WEFT_PRESET  # it is no option of the library, which would warn about it
 scripts/install-deps.sh build test lint
 cmake --preset "$preset" > /dev/null
 cmake --build --preset "$preset"

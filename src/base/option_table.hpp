@@ -27,6 +27,9 @@ struct OptionRow {
 std::span<const OptionRow> option_table();
 const OptionRow* find_option(std::string_view env);
 
+// WEFT_TEST_*: read by tests, such as the seed of a run; nobody's misspelt option.
+inline bool is_of_tests(std::string_view env) { return env.starts_with("WEFT_TEST_"); }
+
 // The known name that is most like `env`, or null when none is.
 const OptionRow* nearest_option(std::string_view env);
 

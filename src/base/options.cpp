@@ -33,6 +33,7 @@ Result<Options> Options::from_environment() {
   Options options;
   std::string problems;
   for (const auto& [name, value] : environment_with_prefix("WEFT_")) {
+    if (is_of_tests(name)) continue;
     if (find_option(name) == nullptr) {
       warn_unknown(name);
     } else if (!value.empty()) {

@@ -68,13 +68,28 @@ Input read_file(const std::filesystem::path& path) {
   return Input(std::istreambuf_iterator<char>(file), {});
 }
 
+// splitmix64: a generator of one word, since every input begins with a fresh one.
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t index)
+      : state_(seed * 0x9e3779b97f4a7c15 + index * 0xd1342543de82ef95) {}
+  std::uint64_t operator()() {
+    std::uint64_t word = state_ += 0x9e3779b97f4a7c15;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    return word ^ (word >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 class Source {
  public:
   Source(std::vector<Input> corpus, std::uint64_t seed) : corpus_(std::move(corpus)), seed_(seed) {}
 
   Input make(std::uint64_t index) const {
-    std::seed_seq sequence{seed_, seed_ >> 32, index, index >> 32};
-    std::mt19937_64 random(sequence);
+    Random random(seed_, index);
     if (corpus_.empty() || random() % 2 == 0) return noise(random);
     Input input = corpus_[random() % corpus_.size()];
     for (auto changes = 1 + random() % 8; changes > 0; --changes) mutate(input, random);
@@ -82,14 +97,14 @@ class Source {
   }
 
  private:
-  static Input noise(std::mt19937_64& random) {
+  static Input noise(Random& random) {
     // Short ones often: they reach the edges of a format.
     Input input(random() % (std::size_t{1} << (random() % 10)));
     for (auto& byte : input) byte = static_cast<std::uint8_t>(random());
     return input;
   }
 
-  void mutate(Input& input, std::mt19937_64& random) const {
+  void mutate(Input& input, Random& random) const {
     const std::size_t at = input.empty() ? 0 : random() % input.size();
     const auto place = input.begin() + static_cast<std::ptrdiff_t>(at);
     const auto rest = static_cast<std::ptrdiff_t>(input.size() - at);
@@ -101,7 +116,9 @@ class Source {
         if (!input.empty()) *place = static_cast<std::uint8_t>(*place ^ (1U << (random() % 8)));
         break;
       case 2: input.insert(place, static_cast<std::uint8_t>(random())); break;
-      case 3: input.erase(place, place + std::min<std::ptrdiff_t>(rest, random() % 9)); break;
+      case 3:
+        input.erase(place, place + std::min(rest, static_cast<std::ptrdiff_t>(random() % 9)));
+        break;
       case 4: {  // the tail of another
         const Input& other = corpus_[random() % corpus_.size()];
         input.resize(at);
@@ -110,7 +127,8 @@ class Source {
         break;
       }
       default: {  // a piece of itself once more
-        const Input piece(place, place + std::min<std::ptrdiff_t>(rest, random() % 33));
+        const Input piece(place,
+                          place + std::min(rest, static_cast<std::ptrdiff_t>(random() % 33)));
         input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), piece.begin(), piece.end());
       }
     }

@@ -20,7 +20,7 @@
 #include <weft/reduce_op.hpp>
 #include <weft/team.hpp>
 
-namespace weft::test {
+namespace weft::script {
 
 enum class Kind {
   kSync,
@@ -356,4 +356,4 @@ bool with_op(ReduceOp op, F f) {
   return false;
 }
 
-}  // namespace weft::test
+}  // namespace weft::script

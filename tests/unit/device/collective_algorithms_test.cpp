@@ -17,15 +17,15 @@ namespace weft {
 namespace {
 
 using dev::coll::ElementFold;
-using test::Job;
-using test::Kind;
-using test::Meeting;
-using test::MemoryPort;
-using test::OneThread;
-using test::Reach;
-using test::Script;
-using test::Step;
-using test::Threads;
+using memory_job::Job;
+using memory_job::Meeting;
+using memory_job::MemoryPort;
+using memory_job::OneThread;
+using memory_job::Reach;
+using memory_job::Threads;
+using script::Kind;
+using script::Script;
+using script::Step;
 
 // One step by the bare algorithms; the scope's leader prepares and checks.
 template <class T, class Scope>
@@ -74,7 +74,7 @@ class Call {
             static_cast<std::size_t>(step_.src_stride) * sizeof(T), sizeof(T), step_.count);
       default: break;
     }
-    return test::with_op<T>(step_.op, [&](auto op) {
+    return script::with_op<T>(step_.op, [&](auto op) {
       const ElementFold<T, decltype(op)::value> fold;
       switch (step_.kind) {
         case Kind::kReduce: return dev::coll::reduce(m, dst, src, step_.count, fold);
@@ -90,7 +90,7 @@ class Call {
   const Scope& scope_;
   const Step& step_;
   const Team& team_;
-  test::StepData<T> data_;
+  script::StepData<T> data_;
 };
 
 template <class Scope>
@@ -98,7 +98,7 @@ void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint6
   MemoryPort ports[2] = {{job, pe, 0}, {job, pe, 1}};
   std::mt19937_64 random(seed);  // the same on all threads of a PE
   for (const Step& step : script.steps) {
-    const test::Members& members = script.teams[static_cast<unsigned>(step.team)];
+    const script::Members& members = script.teams[static_cast<unsigned>(step.team)];
     Team team;
     team.id = step.team;
     team.size = static_cast<int>(members.size());
@@ -108,7 +108,7 @@ void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint6
     if (random() % 4 == 0)
       for (std::uint64_t i = random() % 200; i > 0; --i) std::this_thread::yield();
     if (!team.is_member()) continue;
-    test::with_type(step.type, [&](auto zero) {
+    script::with_type(step.type, [&](auto zero) {
       Call<decltype(zero), Scope>(job, port, scope, step, team, pe).run();
     });
     if (::testing::Test::HasFailure()) return;
@@ -131,11 +131,11 @@ class CollectiveAlgorithms : public ::testing::TestWithParam<Shape> {};
 TEST_P(CollectiveAlgorithms, RandomSequencesMatchTheReference) {
   const Shape shape = GetParam();
   std::mt19937_64 random(test_seed());
-  test::ScriptShape wanted;
+  script::ScriptShape wanted;
   wanted.npes = shape.npes;
   wanted.steps = 120;
-  const Script script = test::make_script(wanted, random);
-  Job job(shape.npes, test::script_buffer_bytes(wanted), shape.reach, random());
+  const Script script = script::make_script(wanted, random);
+  Job job(shape.npes, script::script_buffer_bytes(wanted), shape.reach, random());
 
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::vector<std::thread> threads;

@@ -18,7 +18,7 @@
 
 #include <weft/dev/team_block.hpp>
 
-namespace weft::test {
+namespace weft::memory_job {
 
 // One thread, or one of the threads of a PE.
 struct OneThread {
@@ -247,4 +247,4 @@ class MemoryPort {
   std::uint64_t fences_ = 0;
 };
 
-}  // namespace weft::test
+}  // namespace weft::memory_job

@@ -3,14 +3,16 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <algorithm>
-#include <climits>
+#include <atomic>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
+#include "src/platform/cpu/futex.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WEFT_BIG_FRAMES 1
@@ -29,21 +31,37 @@ constexpr std::size_t kStackBytes = std::size_t{2} << 20;  // instrumented frame
 #else
 constexpr std::size_t kStackBytes = std::size_t{512} << 10;
 #endif
-constexpr unsigned kFirstWoken = 2;
-constexpr unsigned kWokenByEach = 2;
+
+struct Order {
+  Crew::Job* job = nullptr;  // null: leave for the bench
+  unsigned threads = 0;
+};
 
 }  // namespace
 
-// One thread; lives on that thread's stack.
-struct Worker {
-  FutexWord called{0};
-  std::shared_ptr<Crew> crew;  // written before `called`
-  Worker* next = nullptr;      // on the bench
+// One thread. It lives as long as the process, in a crew or on the bench.
+struct alignas(64) Worker {
+  FutexWord called{0};  // 1 while there is an order that the thread has not taken yet
+  Order order;          // written before `called`
+  // What it is in its crew; written before its first call there. The workers of a crew are a tree,
+  // in which each calls two others before it is busy for who knows how long: so a launch costs its
+  // caller next to nothing, and the calls run in parallel.
+  unsigned rank = 0;
+  Worker* children[2] = {};  // of the ranks 2 * rank + 1 and + 2
+  Worker* next = nullptr;    // on the bench
 
-  void join(std::shared_ptr<Crew> to) {
-    crew = std::move(to);
+  void call(Order what) {
+    order = what;
+    // release: pairs with the acquire in take_order(). The caller is the launcher, or a parent that
+    // has not begun to run its own rank: so this orders no kernel code of the same job.
     called.store(1, std::memory_order_release);
     futex_wake(called, 1);
+  }
+
+  Order take_order() {
+    while (called.load(std::memory_order_acquire) == 0) futex_wait(called, 0);
+    called.store(0, std::memory_order_relaxed);
+    return order;
   }
 
   [[noreturn]] void live();
@@ -88,28 +106,24 @@ Bench& bench() {
 
 void Worker::live() {
   for (;;) {
-    // acquire: pairs with the release in join().
-    while (called.load(std::memory_order_acquire) == 0) futex_wait(called, 0);
-    called.store(0, std::memory_order_relaxed);
-    crew->serve();
-    crew.reset();
-    bench().sit(this, this);
+    const Order mine = take_order();
+    for (unsigned i = 0; i < 2; ++i) {
+      if (2 * rank + 1 + i < mine.threads) children[i]->call(mine);
+    }
+    if (mine.job != nullptr) {
+      mine.job->run(rank);
+    } else {
+      bench().sit(this, this);
+    }
   }
 }
 
 namespace {
 
-void* worker_main(void* crew) {
-  Worker self;
-  {
-    const std::unique_ptr<std::shared_ptr<Crew>> first(static_cast<std::shared_ptr<Crew>*>(crew));
-    self.join(std::move(*first));
-  }
-  self.live();
-}
+void* worker_main(void* worker) { static_cast<Worker*>(worker)->live(); }
 
-// A detached thread that begins in `crew`. Signals are for the program's own threads.
-int start_worker(const std::shared_ptr<Crew>& crew) {
+// A detached thread without an order. Signals are for the program's own threads.
+int start_thread(Worker& worker) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -121,13 +135,9 @@ int start_worker(const std::shared_ptr<Crew>& crew) {
     ::sigdelset(&blocked, fault);
   }
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  auto argument = std::make_unique<std::shared_ptr<Crew>>(crew);
   pthread_t thread;
-  const int failure = ::pthread_create(&thread, &attributes, worker_main, argument.get());
-  if (failure == 0) {
-    argument.release();
-    ::pthread_setname_np(thread, "weft-grid");
-  }
+  const int failure = ::pthread_create(&thread, &attributes, worker_main, &worker);
+  if (failure == 0) ::pthread_setname_np(thread, "weft-grid");
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   return failure;
@@ -135,83 +145,48 @@ int start_worker(const std::shared_ptr<Crew>& crew) {
 
 }  // namespace
 
+Crew::~Crew() {
+  if (!workers_.empty()) workers_[0]->call({nullptr, static_cast<unsigned>(workers_.size())});
+}
+
 Status Crew::grow(unsigned threads) {
-  if (threads <= size_) return Status::ok();
-  const unsigned before = size_;
+  if (threads <= workers_.size()) return Status::ok();
+  workers_.reserve(threads);
   Worker* idle = bench().take_all();
-  while (idle != nullptr && size_ < threads) {
-    Worker* const worker = std::exchange(idle, idle->next);
-    worker->join(shared_from_this());
-    ++size_;
-  }
+  while (idle != nullptr && workers_.size() < threads) add(*std::exchange(idle, idle->next));
   if (idle != nullptr) {
     Worker* last = idle;
     while (last->next != nullptr) last = last->next;
     bench().sit(idle, last);
   }
-  while (size_ < threads) {
-    if (const int failure = start_worker(shared_from_this()); failure != 0) {
+  return create(threads);
+}
+
+Status Crew::create(unsigned threads) {
+  while (workers_.size() < threads) {
+    auto worker = std::make_unique<Worker>();
+    if (const int failure = start_thread(*worker); failure != 0) {
       return Status::error(
           Code::kOutOfMemory,
-          fmt::format("a grid of {} threads: the system gave this stream {} ({} more than before), "
-                      "then refused: {}; nothing was run. Launch fewer threads, or raise the limit "
-                      "on processes (ulimit -u, the container's pids limit) or on address space "
-                      "(ulimit -v)",
-                      threads, size_, size_ - before, std::strerror(failure)));
+          fmt::format("a grid of {} threads: the system gave {} and then refused: {}; nothing was "
+                      "run. Launch fewer threads, or raise the limit on processes (ulimit -u, the "
+                      "container's pids limit) or on address space (ulimit -v)",
+                      threads, workers_.size(), std::strerror(failure)));
     }
-    ++size_;
+    add(*worker.release());  // its thread's from now on
   }
   return Status::ok();
 }
 
-void Crew::start(Job& job, unsigned threads) {
-  job_ = &job;
-  // release: whoever takes a rank (acquire in take_rank) sees the job and what its launcher wrote.
-  ranks_.store(threads, std::memory_order_release);
-  ring(kFirstWoken);
+// Below its parent in the tree. A parent that runs a job meanwhile looks only at children that were
+// there when the job began.
+void Crew::add(Worker& worker) {
+  const auto rank = static_cast<unsigned>(workers_.size());
+  worker.rank = rank;
+  if (rank > 0) workers_[(rank - 1) / 2]->children[(rank - 1) % 2] = &worker;
+  workers_.push_back(&worker);
 }
 
-void Crew::dismiss() {
-  dismissed_.store(true, std::memory_order_relaxed);
-  ring(INT_MAX);
-}
-
-void Crew::ring(std::uint32_t threads) {
-  // release: pairs with serve()'s acquire, so whoever hears the bell finds what it was rung for. A
-  // thread that is awake looks again before it sleeps.
-  bell_.fetch_add(1, std::memory_order_release);
-  futex_wake(bell_, threads);
-}
-
-void Crew::serve() {
-  for (;;) {
-    const std::uint32_t heard = bell_.load(std::memory_order_acquire);
-    unsigned rank;
-    if (take_rank(rank)) {
-      // As many ranks are left as this one's number. Before it is busy for who knows how long, it
-      // wakes others for them: a tree, so the launcher does not pay for all, and threads that end
-      // early run the ranks of threads that need not wake.
-      if (rank > 0) futex_wake(bell_, std::min(rank, kWokenByEach));
-      job_->run(rank);
-    } else if (dismissed_.load(std::memory_order_relaxed)) {
-      return;
-    } else {
-      futex_wait(bell_, heard);
-    }
-  }
-}
-
-bool Crew::take_rank(unsigned& rank) {
-  std::uint32_t left = ranks_.load(std::memory_order_relaxed);
-  while (left != 0) {
-    // acquire: pairs with start(); no release, so threads of one grid do not order each other.
-    if (ranks_.compare_exchange_weak(left, left - 1, std::memory_order_acquire,
-                                     std::memory_order_relaxed)) {
-      rank = left - 1;
-      return true;
-    }
-  }
-  return false;
-}
+void Crew::start(Job& job, unsigned threads) { workers_[0]->call({&job, threads}); }
 
 }  // namespace weft::cpu

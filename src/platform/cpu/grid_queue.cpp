@@ -33,12 +33,10 @@ class DefaultStream {
 
 }  // namespace
 
-GridQueue::GridQueue()
-    : magic_(kAlive), process_(process_uuid()), crew_(std::make_shared<Crew>()) {}
+GridQueue::GridQueue() : magic_(kAlive), process_(process_uuid()) {}
 
 GridQueue::~GridQueue() {
   synchronize();
-  crew_->dismiss();
   magic_ = 0;
 }
 
@@ -66,7 +64,7 @@ Result<GridQueue*> GridQueue::from(Stream handle) {
 Status GridQueue::launch(std::unique_ptr<Grid> grid) {
   grid->set_queue(*this);
   const std::lock_guard lock(mutex_);
-  RETURN_IF_ERROR(crew_->grow(grid->threads()));
+  RETURN_IF_ERROR(crew_.grow(grid->threads()));
   ++launched_;
   if (busy_) {
     queue_.push_back(std::move(grid));
@@ -79,7 +77,7 @@ Status GridQueue::launch(std::unique_ptr<Grid> grid) {
 void GridQueue::start(std::unique_ptr<Grid> grid) {
   busy_ = true;
   running_ = std::move(grid);
-  crew_->start(*running_, running_->threads());
+  crew_.start(*running_, running_->threads());
 }
 
 void GridQueue::finished() {

@@ -413,21 +413,34 @@ TEST(CpuGridRace, DISABLED_WithinAGrid) {
   ASSERT_TRUE(synchronize(nullptr));
 }
 
-// One thread of the grid has long ended when another one uses what it wrote.
+// One thread of the grid has long ended when another one uses what it wrote: not on its OS thread.
 TEST(CpuGridRace, DISABLED_AfterTheEndOfAThread) {
-  std::uint64_t word = 0;
-  std::atomic<bool> written{false};
-  ASSERT_TRUE(run(1, 2, [&](ThreadState& self) {
-    if (self.thread == 0) {
-      word = 1;
-      written.store(true, std::memory_order_relaxed);
-    } else {
-      spin_until([&] { return written.load(std::memory_order_relaxed); });
-      for (int i = 0; i < 1000; ++i) ::sched_yield();
-      ++word;
-    }
-  }));
-  ASSERT_TRUE(synchronize(nullptr));
+  for (const unsigned writer : {0u, 1u, 6u}) {
+    std::uint64_t words[8] = {};
+    std::atomic<unsigned> written{0};
+    ASSERT_TRUE(run(1, 8, [&](ThreadState& self) {
+      if (self.thread == writer) {
+        words[writer] = 1;
+        written.store(1, std::memory_order_relaxed);
+      } else if (self.thread == (writer + 1) % 8) {
+        spin_until([&] { return written.load(std::memory_order_relaxed) == 1; });
+        for (int i = 0; i < 1000; ++i) ::sched_yield();
+        ++words[writer];
+      }
+    }));
+    ASSERT_TRUE(synchronize(nullptr));
+  }
+}
+
+// Every thread ends at once: each still ran on an OS thread of its own.
+TEST(CpuGrid, NoTwoThreadsOfAGridShareAnOsThread) {
+  for (int i = 0; i < 50; ++i) {
+    std::vector<pthread_t> ids(24);
+    ASSERT_TRUE(run(
+        4, 6, [&](ThreadState& self) { ids[self.block * 6 + self.thread] = ::pthread_self(); }));
+    ASSERT_TRUE(synchronize(nullptr));
+    EXPECT_EQ(std::set<pthread_t>(ids.begin(), ids.end()).size(), 24u);
+  }
 }
 
 // A grid that has ended and one on another stream: nobody synchronised.

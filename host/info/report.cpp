@@ -21,12 +21,27 @@ const char* sign(Mark mark) {
   }
 }
 
-// A value of several lines stays in its column.
-std::string indented(const std::string& text, std::size_t column) {
+constexpr std::size_t kWidth = 110;
+
+// A long text, or one of several lines, stays in its column: what follows the first line is
+// indented, and lines break between words.
+std::string wrapped(std::string_view text, std::size_t column) {
   std::string out;
-  for (const char c : text) {
-    out += c;
-    if (c == '\n') out.append(column, ' ');
+  std::size_t at = column;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    if (at > column && at + end > kWidth) {
+      out.back() = '\n';  // instead of the space
+      out.append(column, ' ');
+      at = column;
+    }
+    out += text.substr(0, std::min(end + 1, text.size()));
+    at += end + 1;
+    if (end < text.size() && text[end] == '\n') {
+      out.append(column, ' ');
+      at = column;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
 }
@@ -64,9 +79,9 @@ std::string as_text(std::span<const Section> sections) {
     out += fmt::format("{}{}\n", out.empty() ? "" : "\n", section.title);
     for (const Line& line : section.lines) {
       out += fmt::format("  {}{:<{}}  {}\n", sign(line.mark), line.name, width,
-                         indented(line.value, column));
+                         wrapped(line.value, column));
       if (!line.mend.empty()) {
-        out += fmt::format("{:{}}mend: {}\n", "", column, indented(line.mend, column + 6));
+        out += fmt::format("{:{}}mend: {}\n", "", column, wrapped(line.mend, column + 6));
       }
     }
   }

@@ -1,6 +1,9 @@
 #include "host/info/report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 #include "host/info/machine.hpp"
 
@@ -23,6 +26,28 @@ TEST(Report, Text) {
             "  - gpu         none\n"
             "                at all\n"
             "                mend: buy one\n");
+}
+
+TEST(Report, LongTextsBreakBetweenWordsInTheirColumn) {
+  std::string words, word = "word";
+  for (int i = 0; i < 100; ++i) words += fmt::format("{}{}{}", i == 0 ? "" : " ", word, i);
+  const std::vector<Section> sections = {{"t", {fact("name", words)}}};
+  const std::string text = as_text(sections);
+  std::istringstream lines(text);
+  std::string line, found;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    EXPECT_LE(line.size(), 110u);
+    EXPECT_EQ(line.substr(0, 10), found.empty() ? "    name  " : "          ");
+    found += (found.empty() ? "" : " ") + line.substr(10);
+  }
+  EXPECT_EQ(found, words);
+}
+
+TEST(Report, AWordThatIsTooLongStaysWhole) {
+  const std::string path(300, 'x');
+  EXPECT_EQ(as_text(std::vector<Section>{{"t", {fact("n", "a " + path + " b")}}}),
+            "t\n    n  a\n       " + path + "\n       b\n");
 }
 
 TEST(Report, Json) {

@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build test lint
-build=build/cpu-debug
-[ -f "$build/compile_commands.json" ] || cmake --preset cpu-debug > /dev/null
+build=build/cpu-release
+[ -f "$build/compile_commands.json" ] || cmake --preset cpu-release > /dev/null
 
 tests/lint/check_layers.py
 tests/lint/check_layers_test.py

@@ -5,12 +5,12 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build
-echo "== building (build/quickstart)"
-cmake -S . -B build/quickstart -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON > build-quickstart.log 2>&1 ||
-  { cat build-quickstart.log; exit 1; }
-cmake --build build/quickstart >> build-quickstart.log 2>&1 || { tail -40 build-quickstart.log; exit 1; }
-rm -f build-quickstart.log
-bin=build/quickstart/bin
+echo "== building (build/cpu-release); the first time takes some minutes"
+mkdir -p build
+log=build/quickstart.log
+cmake --preset cpu-release -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON > "$log" 2>&1 || { cat "$log"; exit 1; }
+cmake --build --preset cpu-release >> "$log" 2>&1 || { tail -40 "$log"; exit 1; }
+bin=build/cpu-release/bin
 
 echo "== four PEs: weft-run -n 4 tutorial-00-quickstart"
 "$bin/weft-run" -n 4 "$bin/tutorial-00-quickstart"
@@ -23,5 +23,5 @@ cat <<'DONE'
 What you saw: four processes built a symmetric heap without MPI, their kernels (here: host threads) sent data with a
 signal straight into each other's memory and waited for it, every byte was checked, and the table shows
 what such a put, signal and barrier cost on this machine. Next: docs/quickstart.md, or run your own program:
-  build/quickstart/bin/weft-run -n 4 ./your-program
+  build/cpu-release/bin/weft-run -n 4 ./your-program
 DONE

@@ -68,7 +68,10 @@ Result<Routes> connect(const Options& options, Bootstrap& bootstrap) {
 
 std::vector<Section> transport_sections(const Options& options, Bootstrap& bootstrap) {
   Section transports{"transports", {}};
-  Section reach{fmt::format("reach of PE {} in a job of {}", bootstrap.pe(), bootstrap.npes()), {}};
+  Section reach{"reach", {}};
+  reach.lines.push_back(fact("job",
+                             fmt::format("this is PE {} of {}", bootstrap.pe(), bootstrap.npes()),
+                             {{"pe", bootstrap.pe()}, {"npes", bootstrap.npes()}}));
   const Result<Routes> routes = connect(options, bootstrap);
   for (const TransportRow& row : transport_registry()) {
     if (!routes.is_ok()) {
@@ -89,7 +92,7 @@ std::vector<Section> transport_sections(const Options& options, Bootstrap& boots
                                      "networks of NICs: not in this version; PEs of other "
                                      "hosts are out of reach"));
   if (routes.is_ok()) {
-    reach.lines = reach_lines(*routes);
+    for (Line& line : reach_lines(*routes)) reach.lines.push_back(std::move(line));
   } else {
     reach.lines.push_back(missing("none", std::string(routes.status().text())));
   }

@@ -63,7 +63,7 @@ TEST(Transports, AJobOfOneReachesItself) {
   const std::vector<Section> sections = transport_sections(Options{}, *bootstrap);
   ASSERT_EQ(sections.size(), 2u);
   EXPECT_EQ(line_of(sections[0], "p2p").mark, Mark::kYes);
-  EXPECT_EQ(sections[1].title, "reach of PE 0 in a job of 1");
+  EXPECT_EQ(line_of(sections[1], "job").value, "this is PE 0 of 1");
   EXPECT_THAT(line_of(sections[1], "PE 0").value, HasSubstr("loopback"));
 }
 
@@ -79,7 +79,7 @@ TEST(Transports, PesReachedAlikeShareALine) {
   }
   for (std::thread& pe : pes) pe.join();
   ASSERT_EQ(of_two.size(), 2u);
-  EXPECT_EQ(of_two[1].title, "reach of PE 2 in a job of 5");
+  EXPECT_EQ(line_of(of_two[1], "job").data, nlohmann::json({{"pe", 2}, {"npes", 5}}));
   EXPECT_THAT(line_of(of_two[1], "PE 2").value, HasSubstr("loopback"));
   EXPECT_THAT(line_of(of_two[1], "PEs 0-1,3-4").value, HasSubstr("p2p"));
 }

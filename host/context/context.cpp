@@ -10,11 +10,12 @@
 
 namespace weft {
 
-Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), way_(&impl_->way) {}
 Context::Context(Context&&) noexcept = default;
 
 Context& Context::operator=(Context&& other) noexcept {
   std::swap(impl_, other.impl_);
+  std::swap(way_, other.way_);
   return *this;
 }
 
@@ -22,58 +23,73 @@ int Context::pe() const { return impl_->pe; }
 int Context::npes() const { return impl_->npes; }
 Runtime& Context::runtime() const { return *impl_->job->runtime; }
 
-Status Context::put_bytes(void* dst, const void* src, std::size_t bytes, int pe, Notify notify,
-                          Done done) {
-  Impl& c = *impl_;
-  std::byte* const heap = c.direct(pe);
-  const std::uint64_t at = c.heap->try_offset(dst, bytes);
-  const bool good = heap != nullptr && at != Heap::kNoOffset && src != nullptr;
+Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int pe,
+                              const Notify& notify, Done done) {
+  std::byte* const heap = way_->heap_of(pe);
+  const std::size_t at = way_->offset(dst, bytes);
+  const bool good = at != detail::DirectWay::kNowhere && src != nullptr;
   if (notify.op == NotifyOp::kNone) [[likely]] {
-    if (!good) [[unlikely]]
-      return report(c.put(dst, src, bytes, pe, notify, done));
+    if (heap == nullptr || !good) [[unlikely]]
+      return impl_->report_put(dst, src, bytes, pe, notify, done);
     put_to(heap + at, src, bytes);
-    return Status::ok();
+    return nullptr;
   }
-  const std::uint64_t signal = c.heap->try_offset(notify.signal, sizeof(std::uint64_t));
-  const bool signal_good = signal != Heap::kNoOffset && signal % sizeof(std::uint64_t) == 0;
+  const std::size_t signal = way_->offset(notify.signal, sizeof(std::uint64_t));
+  const bool signal_good =
+      signal != detail::DirectWay::kNowhere && signal % sizeof(std::uint64_t) == 0;
   if (heap == nullptr || !signal_good || (!good && bytes != 0)) [[unlikely]]
-    return report(c.put(dst, src, bytes, pe, notify, done));
+    return impl_->report_put(dst, src, bytes, pe, notify, done);
   if (bytes != 0) put_to(heap + at, src, bytes);
   // Release, after the data: pairs with the acquire of a wait on the signal.
   notify_at(reinterpret_cast<std::uint64_t*>(heap + signal), notify.op, notify.value);
-  return Status::ok();
+  return nullptr;
 }
 
-Status Context::get_bytes(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
-  Impl& c = *impl_;
-  const std::byte* const heap = c.direct(pe);
-  const std::uint64_t at = c.heap->try_offset(src, bytes);
-  if (heap == nullptr || at == Heap::kNoOffset || dst == nullptr) [[unlikely]]
-    return report(c.get(dst, src, bytes, pe, done));
+Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
+  const std::byte* const heap = way_->heap_of(pe);
+  const std::size_t at = way_->offset(src, bytes);
+  if (heap == nullptr || at == detail::DirectWay::kNowhere || dst == nullptr) [[unlikely]]
+    return impl_->report_get(dst, src, bytes, pe, done);
   get_from(dst, heap + at, bytes);
-  return Status::ok();
+  return nullptr;
 }
 
-Status Context::amo_bytes(Amo amo, void* dst, std::size_t width, std::uint64_t value,
-                          std::uint64_t compare, void* result, int pe, Done done) {
-  Impl& c = *impl_;
-  std::byte* const heap = c.direct(pe);
-  const std::uint64_t at = c.heap->try_offset(dst, width);
+Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
+                              std::uint64_t compare, void* result, int pe, Done done) {
+  std::byte* const heap = way_->heap_of(pe);
+  const std::size_t at = way_->offset(dst, width);
   const bool word = (width == 8 || width == 4) && (at & (width - 1)) == 0;
   const bool no_place = is_fetching(amo) && result == nullptr;
-  if (heap == nullptr || at == Heap::kNoOffset || !word || no_place) [[unlikely]]
-    return report(c.amo(op_kind(amo), dst, width, value, compare, result, pe, done));
-  if (amo == Amo::kAdd && width == 8) [[likely]] {
-    __atomic_fetch_add(reinterpret_cast<std::uint64_t*>(heap + at), value, __ATOMIC_ACQ_REL);
-    return Status::ok();
-  }
+  if (heap == nullptr || at == detail::DirectWay::kNowhere || !word || no_place) [[unlikely]]
+    return impl_->report_amo(amo, dst, width, value, compare, result, pe, done);
   const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
   if (is_fetching(amo)) store_result(result, old, width);
-  return Status::ok();
+  return nullptr;
 }
 
-// --- ordering
-// -------------------------------------------------------------------------------------
+// --- out of line ---------------------------------------------------------------------------------
+
+Context::Raw Context::Impl::to_raw(Status status) {
+  Status reported = report(std::move(status));
+  return std::exchange(reported.rep_, nullptr);
+}
+
+Context::Raw Context::Impl::report_put(void* dst, const void* src, std::size_t bytes, int target,
+                                       const Notify& notify, Done done) {
+  return to_raw(put(dst, src, bytes, target, notify, done));
+}
+
+Context::Raw Context::Impl::report_get(void* dst, const void* src, std::size_t bytes, int target,
+                                       Done done) {
+  return to_raw(get(dst, src, bytes, target, done));
+}
+
+Context::Raw Context::Impl::report_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
+                                       std::uint64_t compare, void* result, int target, Done done) {
+  return to_raw(this->amo(op_kind(amo), dst, width, value, compare, result, target, done));
+}
+
+// --- ordering ------------------------------------------------------------------------------------
 
 // On mapped memory: later stores after earlier ones. The next notify or word is a release store by
 // itself; this orders the rest. ThreadSanitizer does not follow it and need not: only a release

@@ -1,4 +1,5 @@
 // A context's life, its fence and quiet beyond mapped memory, and its strided transfers.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,15 +14,19 @@ namespace weft {
 Context::Impl::Impl(std::shared_ptr<Job> owner, int own_lane, bool wants_checks)
     : job(std::move(owner)),
       heap(job->heap.get()),
-      direct_peer(job->routes.peer.data()),
-      direct_npes(wants_checks ? 0 : static_cast<unsigned>(job->npes)),
       pe(job->pe),
       npes(job->npes),
       lane(own_lane),
       checks(wants_checks),
       queue(job->routes, host_lane(own_lane)) {
+  way.heap = reinterpret_cast<std::uintptr_t>(heap->range().base);
+  way.peer = job->routes.peer.data();
+  if (!checks) way.npes = static_cast<unsigned>(npes);
+  refresh();
   job->enter(this, lane, &queue);
 }
+
+void Context::Impl::refresh() { way.bytes = heap->committed(); }
 
 Context::Impl::~Impl() = default;
 
@@ -41,6 +46,7 @@ void Context::Impl::destroy(std::unique_ptr<Impl> impl) {
 }
 
 Status Context::Impl::usable() {
+  refresh();
   if (failed.is_ok() && job->has_ended()) fail(job->health());
   return failed;
 }
@@ -48,12 +54,11 @@ Status Context::Impl::usable() {
 void Context::Impl::fail(const Status& why) {
   if (!failed.is_ok()) return;
   failed = why;
-  direct_npes = 0;
+  way.npes = 0;
   posted = unfenced = true;  // so that fence and quiet come to their slow paths
 }
 
-// --- fence and quiet
-// ------------------------------------------------------------------------------
+// --- fence and quiet -----------------------------------------------------------------------------
 
 Status Context::Impl::fence(std::uint32_t target) {
   RETURN_IF_ERROR(usable());
@@ -95,8 +100,7 @@ Status Context::Impl::quiet(int target) {
   return std::exchange(first_error, Status::ok());
 }
 
-// --- strided
-// --------------------------------------------------------------------------------------
+// --- strided -------------------------------------------------------------------------------------
 
 // Checks the whole range once; then elements go one by one.
 Status Context::put_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
@@ -152,8 +156,7 @@ Status Context::get_strided(void* dst, const void* src, std::ptrdiff_t dst_strid
   return status.is_ok() ? status : report(c.remember(std::move(status)));
 }
 
-// --- device
-// ---------------------------------------------------------------------------------------
+// --- device --------------------------------------------------------------------------------------
 
 Result<DeviceContext> Context::device() {
   Impl& c = *impl_;

@@ -14,29 +14,37 @@
 
 namespace weft {
 
-// The hot path is: direct(pe) is not null, the range is good, store. All that needs more care makes
-// direct() null, so that one test sends a call to the slow path: a peer that is not mapped,
-// WEFT_CHECK=1, a context that has failed.
+// The hot path is: the DirectWay shows an address, store. All that needs more care makes the
+// DirectWay empty, so that the same tests send a call to the slow path.
 struct Context::Impl {
   Impl(std::shared_ptr<Job> job, int lane, bool checks);
   ~Impl();
 
   // Where `pe`'s heap can be touched without further ado; null: take the slow path.
-  std::byte* direct(int pe) const {
-    return static_cast<unsigned>(pe) < direct_npes ? direct_peer[pe] : nullptr;
-  }
+  std::byte* direct(int target) const { return way.heap_of(target); }
 
   // Slow paths: every check, then the direct way or an Op.
   Status put(void* dst, const void* src, std::size_t bytes, int pe, Notify notify, Done done);
   Status get(void* dst, const void* src, std::size_t bytes, int pe, Done done);
   Status amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value, std::uint64_t compare,
              void* result, int pe, Done done);
+  // The same, reported: where the hot path jumps when it cannot go on.
+  static Raw to_raw(Status status);
+  [[gnu::noinline, gnu::cold]] Raw report_put(void* dst, const void* src, std::size_t bytes, int pe,
+                                              const Notify& notify, Done done);
+  [[gnu::noinline, gnu::cold]] Raw report_get(void* dst, const void* src, std::size_t bytes, int pe,
+                                              Done done);
+  [[gnu::noinline, gnu::cold]] Raw report_amo(Amo amo, void* dst, std::size_t width,
+                                              std::uint64_t value, std::uint64_t compare,
+                                              void* result, int pe, Done done);
   Status fence(std::uint32_t pe);
   static constexpr int kAnyPe = -1;
   Status quiet(int pe);  // kAnyPe: of all
 
   // Ok while calls of this context can still succeed.
   Status usable();
+  // The heap may have grown since the direct way learnt its size.
+  void refresh();
   // From here on every call returns `why`.
   void fail(const Status& why);
   std::byte* mapped(int pe) const { return job->routes.peer[static_cast<std::size_t>(pe)]; }
@@ -58,10 +66,9 @@ struct Context::Impl {
   Status remember(Status failure);
   void note_writer(std::byte* heap, std::uint64_t offset);
 
+  detail::DirectWay way;
   const std::shared_ptr<Job> job;
   const Heap* const heap;
-  std::byte* const* const direct_peer;  // the routes' table
-  unsigned direct_npes;                 // 0: nothing is direct
   const int pe, npes, lane;
   const bool checks;             // WEFT_CHECK=1; the runtime's own context does without
   bool posted = false;           // an Op, since the last quiet

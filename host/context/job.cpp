@@ -44,8 +44,7 @@ void Job::close() {
   bootstrap.reset();
 }
 
-// --- the device side
-// ------------------------------------------------------------------------------
+// --- the device side -----------------------------------------------------------------------------
 
 Status Job::make_proxy() {
   if (proxy_ != nullptr) return Status::ok();
@@ -112,8 +111,7 @@ void Job::stop_proxy() {
   if (proxy_ != nullptr) proxy_->stop();
 }
 
-// --- lanes
-// ----------------------------------------------------------------------------------------
+// --- lanes ---------------------------------------------------------------------------------------
 
 Result<int> Job::take_lane() {
   const std::lock_guard lock(mutex_);

@@ -25,8 +25,7 @@ std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p)
 
 }  // namespace
 
-// --- put
-// ------------------------------------------------------------------------------------------
+// --- put -----------------------------------------------------------------------------------------
 
 Status Context::Impl::check_put(void* dst, const void* src, std::size_t bytes, int target,
                                 const Notify& notify, Op* op) {
@@ -76,8 +75,7 @@ void Context::Impl::note_writer(std::byte* peer, std::uint64_t offset) {
   dev::journal_note(peer, job->journal_offset, offset, pe);
 }
 
-// --- get
-// ------------------------------------------------------------------------------------------
+// --- get -----------------------------------------------------------------------------------------
 
 Status Context::Impl::check_get(void* dst, const void* src, std::size_t bytes, int target, Op* op) {
   const char* routine = op->flags != 0 ? "get_nbi" : "get";
@@ -115,8 +113,7 @@ Status Context::Impl::get(void* dst, const void* src, std::size_t bytes, int tar
   return done == Done::kLater ? Status::ok() : complete(ticket, "get", target);
 }
 
-// --- atomics
-// --------------------------------------------------------------------------------------
+// --- atomics -------------------------------------------------------------------------------------
 
 Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void* result, int target,
                                 Op* op) {
@@ -163,8 +160,7 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
   return Status::ok();
 }
 
-// --- posting
-// --------------------------------------------------------------------------------------
+// --- posting -------------------------------------------------------------------------------------
 
 Status Context::Impl::post(const Op& op, LaneQueue::Ticket* ticket) {
   Status status;

@@ -204,8 +204,7 @@ Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
 
 Status Runtime::Impl::usable() { return job->health(); }
 
-// --- the end
-// --------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 Runtime::Impl::~Impl() { finish(); }
 

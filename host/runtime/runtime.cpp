@@ -28,8 +28,7 @@ Result<Runtime> Runtime::create(const UniqueId& id, int pe, int npes, const Opti
   return Impl::create(make_tcp_bootstrap(id.text(), pe, npes, options), options);
 }
 
-// --- a handle that moves
-// --------------------------------------------------------------------------
+// --- a handle that moves -------------------------------------------------------------------------
 
 Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->job->runtime = this;
@@ -48,8 +47,7 @@ Runtime& Runtime::operator=(Runtime&& other) noexcept {
 
 Runtime::~Runtime() = default;
 
-// --- facts
-// ----------------------------------------------------------------------------------------
+// --- facts ---------------------------------------------------------------------------------------
 
 int Runtime::pe() const { return impl_->job->pe; }
 int Runtime::npes() const { return impl_->job->npes; }

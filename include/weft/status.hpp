@@ -67,6 +67,7 @@ class [[nodiscard]] WEFT_API Status {
 
  private:
   friend Status report(Status status);  // inside the library: logs a failure once
+  friend class Context;                 // returns one in a register
   struct Rep;
   explicit Status(Rep* rep) noexcept : rep_(rep) {}
   void release() noexcept;

@@ -22,6 +22,7 @@ namespace {
 
 // How long the last output may take to be read when all is over.
 constexpr double kDrain_s = 30;
+constexpr double kPatience_s = 0.3;
 
 }  // namespace
 
@@ -116,6 +117,7 @@ int Supervisor::run() {
     for (std::size_t i = 0; i < watched.size(); ++i) {
       if (polled[i].revents != 0) watched[i].act();
     }
+    settle();
     on_deadlines();
   }
   for (Pe& pe : pes_) {
@@ -151,10 +153,12 @@ std::vector<Supervisor::Watch> Supervisor::watches() {
 }
 
 int Supervisor::poll_timeout() const {
-  const int timeout = timeout_.remaining_ms();
-  const int grace = grace_.remaining_ms();
-  if (timeout < 0 || grace < 0) return std::max(timeout, grace);
-  return std::min(timeout, grace);
+  int first = -1;
+  for (const Deadline& deadline : {timeout_, grace_, patience_}) {
+    const int left = deadline.remaining_ms();
+    if (left >= 0 && (first < 0 || left < first)) first = left;
+  }
+  return first;
 }
 
 void Supervisor::write_output() {
@@ -245,22 +249,29 @@ void Supervisor::on_job_failure() {
 }
 
 void Supervisor::on_children() {
-  std::vector<const Pe*> failed;
   for (Pe& pe : pes_) {
     if (!pe.running || !has_ended(pe.child.pid, pe.ending)) continue;
     bury(pe);
-    if (pe.failed()) failed.push_back(&pe);
+    if (pe.failed()) failed_.push_back(&pe);
   }
   if (server_.abort_code() && !job_failed_) on_job_failure();
-  if (failed.empty()) return;
-  if (interrupted_ != 0) status_ = kExitSignal + interrupted_;
-  if (ending_) return;
-  // Of several that ended at the same time, first the one that the others lost, then those that
-  // were killed; an exit code may be only the echo of it.
+  if (!failed_.empty() && interrupted_ != 0) status_ = kExitSignal + interrupted_;
+}
+
+// Says which PE failed first, and ends the others. A dying process loses its connection a moment
+// before it is a dead child, and in that moment others may fail for it: then its end is awaited.
+void Supervisor::settle() {
+  if (failed_.empty() || ending_) return;
+  const int culprit = server_.culprit().value_or(-1);
+  if (culprit >= 0 && pes_[static_cast<std::size_t>(culprit)].running && !patience_.expired()) {
+    if (patience_.is_never()) patience_ = Deadline(kPatience_s);
+    return;
+  }
+  // Then those that were killed; an exit code may be only the echo of another PE's end.
   const auto weight = [&](const Pe* pe) {
-    return server_.culprit() == pe->number ? 0 : pe->ending.signal != 0 ? 1 : 2;
+    return pe->number == culprit ? 0 : pe->ending.signal != 0 ? 1 : 2;
   };
-  const Pe& first = **std::ranges::min_element(failed, {}, weight);
+  const Pe& first = **std::ranges::min_element(failed_, {}, weight);
   status_ = std::max(first.ending.status(), 1);
   report_failure(first);
   end_all(SIGTERM);
@@ -305,6 +316,7 @@ void Supervisor::report_failure(const Pe& pe) {
 
 void Supervisor::end_all(int signal) {
   ending_ = true;
+  patience_ = Deadline::never();
   signal_all(signal);
   signal_all(SIGCONT);  // who is stopped must wake to end
   // 0 s of grace is none; a Deadline of 0 would be endless.

@@ -63,6 +63,7 @@ class Supervisor {
   void on_signal(int signal);
   void on_children();
   void on_job_failure();
+  void settle();
   void on_deadlines();
   void write_output();
   // Until there is no more for now. False: the stream has ended.
@@ -87,8 +88,10 @@ class Supervisor {
   int interrupted_ = 0;        // the signal by which the user ends the job
   bool ending_ = false;        // everybody has been told to end
   bool job_failed_ = false;
+  std::vector<const Pe*> failed_;  // in the order of their ends
   Deadline timeout_ = Deadline::never();
   Deadline grace_ = Deadline::never();
+  Deadline patience_ = Deadline::never();  // with a PE that is lost but not dead yet
 };
 
 }  // namespace weft::run

@@ -30,7 +30,7 @@ std::array<UniqueFd, 2> make_pipe() {
 Launched::Launched(std::vector<std::string> arguments) {
   mark_ = "LAUNCH_TEST_MARK=" + std::to_string(std::random_device()()) + "." +
           std::to_string(::getpid());
-  const bool shell = arguments.front() == "sh";
+  const bool shell = !arguments.empty() && arguments.front() == "sh";
   if (shell) {
     arguments.front() = "/bin/sh";
   } else {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "host/collective/host_fold.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -75,13 +76,21 @@ Status check_apart(const Context::Impl& c, const char* routine, const void* dst,
 
 namespace {
 
+// "reduce(int32 sum, dst at heap offset 0x40, src at 0x80, blocks of 8 bytes)"
 std::string describe(const CollectiveCall& call) {
-  return fmt::format(
-      "{}(dst at offset {:#x}, src at {:#x}, {} bytes a block, strides {} and {}, {})",
-      to_string(call.routine), call.dst, call.src, call.bytes, call.strides[0], call.strides[1],
-      call.routine == Routine::kBroadcast
-          ? fmt::format("root {}", call.detail)
-          : fmt::format("element {} operator {}", call.detail >> 8, call.detail & 0xff));
+  if (call.routine <= Routine::kBarrier) return fmt::format("{}()", to_string(call.routine));
+  std::string detail;
+  if (call.routine == Routine::kBroadcast) detail = fmt::format("root {}, ", call.detail);
+  if (call.routine >= Routine::kReduce)
+    detail = fmt::format("{} {}, ", to_string(static_cast<Element>(call.detail >> 8)),
+                         to_string(static_cast<ReduceOp>(call.detail & 0xff)));
+  std::string sizes;
+  if (call.routine != Routine::kBroadcast) sizes += fmt::format(", src at {:#x}", call.src);
+  if (call.routine != Routine::kCollect) sizes += fmt::format(", blocks of {} bytes", call.bytes);
+  if (call.routine == Routine::kAlltoalls)
+    sizes += fmt::format(", strides {} and {}", call.strides[0], call.strides[1]);
+  return fmt::format("{}({}dst at heap offset {:#x}{})", to_string(call.routine), detail, call.dst,
+                     sizes);
 }
 
 }  // namespace

@@ -132,14 +132,22 @@ WEFT_HOST_DEVICE std::size_t bytes_times(std::size_t bytes, int times) {
   return n != 0 && bytes > kTooManyBytes / n ? kTooManyBytes : bytes * n;
 }
 
-// `dst_times` and `src_times` blocks of `count` elements; with WEFT_CHECK=1, that they are there.
+// Always checked, unlike the arguments of a put: next to a collective it costs nothing.
+template <class T>
+WEFT_DEVICE bool is_there(const Context& ctx, const char* where, const T* elements,
+                          std::size_t bytes) {
+  const DeviceContext& h = ctx.handle();
+  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, h.pe, elements, bytes);
+  return verify(h, where, elements, bytes, alignof(T), h.pe);
+}
+
+// `dst_times` and `src_times` blocks of `count` elements are in my heap.
 template <class T>
 WEFT_DEVICE bool are_there(const Context& ctx, const char* where, const T* dst, int dst_times,
                            const T* src, int src_times, std::size_t count) {
-  const DeviceContext& h = ctx.handle();
   const std::size_t bytes = bytes_of<T>(count);
-  return allowed(h, where, dst, bytes_times(bytes, dst_times), alignof(T), h.pe) &&
-         allowed(h, where, src, bytes_times(bytes, src_times), alignof(T), h.pe);
+  return is_there(ctx, where, dst, bytes_times(bytes, dst_times)) &&
+         is_there(ctx, where, src, bytes_times(bytes, src_times));
 }
 
 template <class T>
@@ -214,8 +222,8 @@ WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T*
   static_assert(is_rma_type<T>, "alltoalls moves trivially copyable types");
   // The last block ends with its last element, not with a whole stride.
   const std::size_t all = coll::bytes_times(count, team.size);
-  if (!allowed(ctx.handle(), "alltoalls", dst, span_of<T>(all, dst_stride), alignof(T), ctx.pe()) ||
-      !allowed(ctx.handle(), "alltoalls", src, span_of<T>(all, src_stride), alignof(T), ctx.pe()))
+  if (!coll::is_there(ctx, "alltoalls", dst, span_of<T>(all, dst_stride)) ||
+      !coll::is_there(ctx, "alltoalls", src, span_of<T>(all, src_stride)))
     return false;
   return coll::run(ctx, scope, team, "alltoalls", [&](auto& m) {
     return coll::alltoalls(m, coll::bytes_at(dst), coll::bytes_at(src),

@@ -44,7 +44,10 @@ namespace launching {
 using Error = cudaError_t;
 using NativeStream = cudaStream_t;
 inline const char* text(Error error) { return cudaGetErrorString(error); }
-inline Error last_error() { return cudaGetLastError(); }
+inline Error start(const void* entry, dim3 blocks, dim3 threads, void** arguments,
+                   std::size_t shared_bytes, NativeStream stream) {
+  return cudaLaunchKernel(entry, blocks, threads, arguments, shared_bytes, stream);
+}
 inline Error wait(NativeStream stream) { return cudaStreamSynchronize(stream); }
 inline Error create(NativeStream* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
@@ -62,7 +65,10 @@ inline constexpr Error kDone = cudaSuccess;
 using Error = hipError_t;
 using NativeStream = hipStream_t;
 inline const char* text(Error error) { return hipGetErrorString(error); }
-inline Error last_error() { return hipGetLastError(); }
+inline Error start(const void* entry, dim3 blocks, dim3 threads, void** arguments,
+                   std::size_t shared_bytes, NativeStream stream) {
+  return hipLaunchKernel(entry, blocks, threads, arguments, shared_bytes, stream);
+}
 inline Error wait(NativeStream stream) { return hipStreamSynchronize(stream); }
 inline Error create(NativeStream* stream) {
   return hipStreamCreateWithFlags(stream, hipStreamNonBlocking);
@@ -101,9 +107,10 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
   const auto entry = &launching::enter<Kernel>;
   launching::Error error = launching::allow_shared(entry, grid.shared_bytes);
   if (error == launching::kDone) {
-    entry<<<dim3(grid.blocks), dim3(grid.threads), grid.shared_bytes,
-            static_cast<launching::NativeStream>(stream)> > >(kernel);
-    error = launching::last_error();
+    void* arguments[] = {&kernel};
+    error = launching::start(reinterpret_cast<const void*>(entry), dim3(grid.blocks),
+                             dim3(grid.threads), arguments, grid.shared_bytes,
+                             static_cast<launching::NativeStream>(stream));
   }
   return launching::status_of(error, launching::describe(grid));
 }

@@ -46,7 +46,7 @@ struct alignas(64) Op {
   std::uint64_t bytes = 0;
   std::uint64_t remote = 0;
   std::uint64_t local = 0;
-  std::uint64_t value = 0;    // operand of an atomic, or of the notify of a put
+  std::uint64_t value = 0;  // operand of an atomic, or of the notify of a put
   std::uint64_t compare = 0;
   std::uint64_t signal = 0;
   std::uint64_t result = 0;

@@ -250,6 +250,7 @@ WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
   if (heap == nullptr) {
     rma::put_value_by_ring(h_, remote, value, pe);
   } else if constexpr (rma::is_word<T>) {
+    note_writer(h_, heap, remote);  // somebody may wait for it
     platform::store<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<T*>(heap + remote), value);
   } else {
     memcpy(heap + remote, &value, sizeof(T));

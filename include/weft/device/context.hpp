@@ -28,10 +28,6 @@
 #include <weft/target.hpp>
 #include <weft/types.hpp>
 
-namespace weft {
-struct Op;
-}
-
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 

@@ -85,17 +85,17 @@ struct Register<1> {
 template <>
 struct Register<2> {
   using type = std::uint16_t;
-  using plain = std::uint16_t;
+  using plain = type;
 };
 template <>
 struct Register<4> {
   using type = std::uint32_t;
-  using plain = std::uint32_t;
+  using plain = type;
 };
 template <>
 struct Register<8> {
   using type = std::uint64_t;
-  using plain = std::uint64_t;
+  using plain = type;
 };
 
 template <class T>
@@ -132,18 +132,18 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
   } else {                                           \
     WEFT_PTX_FOR_SCOPE(form, "acq_rel", __VA_ARGS__) \
   }
+// clang-format off
 #define WEFT_PTX_LOAD(how, type, code) \
   asm volatile("ld." how "." type " %0, [%1];" : "=" code(word) : "l"(from) : "memory")
 #define WEFT_PTX_STORE(how, type, code) \
   asm volatile("st." how "." type " [%0], %1;" : : "l"(to), code(word) : "memory")
-#define WEFT_PTX_RMW(how, op, code)                                                                \
-  asm volatile("atom." how "." op " %0, [%1], %2;" : "=" code(old) : "l"(to), code(word) : "memor" \
-                                                                                           "y")
-#define WEFT_PTX_CAS(how, op, code)                    \
+#define WEFT_PTX_RMW(how, op, code) \
+  asm volatile("atom." how "." op " %0, [%1], %2;" \
+               : "=" code(old) : "l"(to), code(word) : "memory")
+#define WEFT_PTX_CAS(how, op, code) \
   asm volatile("atom." how "." op " %0, [%1], %2, %3;" \
-               : "=" code(old)                         \
-               : "l"(to), code(expected), code(word)   \
-               : "memory")
+               : "=" code(old) : "l"(to), code(expected), code(word) : "memory")
+// clang-format on
 
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T load(const T* from) {

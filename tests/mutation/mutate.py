@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Removes one ordering of the device API at a time and demands that the litmus programs notice.
+
+A site is a release, acquire or acq_rel (made relaxed), a barrier of a scope, a fence or a wait
+(removed). Sites are found in the text of device/weft/dev, so new code is covered without being
+listed. For each one a copy of the headers with that site changed is compiled with litmus.cpp under
+ThreadSanitizer and run; a mutant that passes is a hole in the tests, or an ordering that nobody
+needs.
+
+A line that ends in "// mutation: equivalent, WHY" is left out; the reason is printed.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "device" / "weft" / "dev"
+# Other targets' platforms cannot run here; the contract is documentation.
+SKIPPED = {"platform/cuda.hpp", "platform/hip.hpp", "platform/contract.hpp", "platform/order.hpp", "launch.hpp"}
+EXCUSE = re.compile(r"//\s*mutation: equivalent, (.+)$")
+
+
+class Site:
+    def __init__(self, path, begin, end, instead, what, text):
+        self.path, self.begin, self.end, self.instead, self.what = path, begin, end, instead, what
+        self.line = text.count("\n", 0, begin) + 1
+        self.excerpt = " ".join(text[begin:end].split())
+        line_end = text.find("\n", begin)
+        excuse = EXCUSE.search(text[text.rfind("\n", 0, begin) + 1:line_end])
+        self.excuse = excuse.group(1) if excuse else None
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.what}: {self.excerpt[:90]}"
+
+
+def closing(text, start):
+    """Index just past the bracket that closes the one at `start`."""
+    depth = 0
+    for i in range(start, len(text)):
+        if text[i] in "([{":
+            depth += 1
+        elif text[i] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return i + 1
+    raise ValueError("unbalanced brackets")
+
+
+def without_comments(text):
+    """The same length, comments blanked, so that positions stay."""
+    return re.sub(r"//[^\n]*", lambda m: " " * len(m.group()), text)
+
+
+def orders(text):
+    # Uses, not the tables that say what an order is on this platform (`== Order::k...`).
+    for m in re.finditer(r"(?<!== )Order::k(Release|Acquire|AcqRel)\b", text):
+        yield m.start(), m.end(), "Order::kRelaxed", "order"
+    for m in re.finditer(r"__ATOMIC_(RELEASE|ACQUIRE|ACQ_REL)\b", text):
+        yield m.start(), m.end(), "__ATOMIC_RELAXED", "order"
+
+
+def is_statement(text, begin, end):
+    return text[end:end + 1] == ";" and re.search(r"[;{})]\s*(else\s*)?$", text[:begin])
+
+
+def is_declaration(text, begin):
+    return re.search(r"\b(void|bool|size_t|T)\s*$", text[:begin])
+
+
+def calls(text, names):
+    """Calls of functions whose names match, with what they are called on."""
+    for m in re.finditer(r"(?<![\w:.>])(?:\w+(?:\(\))?(?:::|\.|->))*(?:" + names + r")\(", text):
+        if not is_declaration(text, m.start()) and "Context::" not in m.group():
+            yield m.start(), m.end() - 1, closing(text, m.end() - 1)
+
+
+def without(text, begin, end):
+    return "(void)0" if is_statement(text, begin, end) else "true"
+
+
+def meetings(text):
+    """sync() goes; broadcast(x), all(x) and agree(x) become x, each thread's own."""
+    for begin, _, end in calls(text, "sync|sync_warp|sync_block|meet"):
+        yield begin, end, without(text, begin, end), "barrier"
+    for begin, bracket, end in calls(text, "broadcast|all|agree"):
+        on_scope = re.match(r"scope|agree", text[begin:])
+        if on_scope:
+            yield begin, end, text[bracket:end], "barrier"
+
+
+def fences(text):
+    for begin, _, end in calls(text, r"fence<[^;>]*>|fence_ring|fence"):
+        yield begin, end, without(text, begin, end), "fence"
+    for m in re.finditer(r"self\(\)\.fenced = true", text):
+        yield m.start(), m.end(), "(void)0", "fence"
+
+
+def waits(text):
+    """A poll looks once and calls it done; a spin does not spin; a wait is not made."""
+    for m in re.finditer(r"\bpoll\(deadline, ", text):
+        end = closing(text, m.start() + len("poll"))
+        yield m.start(), end, f"((void)({text[m.end():end - 1]})(), true)", "wait"
+    for m in re.finditer(r"\bwhile \(", text):
+        end = closing(text, m.end() - 1)
+        if "relax()" in text[end:end + 20] or "condition()" in text[m.start():end]:
+            yield m.start(), m.start() + len("while"), "if", "wait"
+    for begin, _, end in calls(text, r"wait|wait_\w+|drain|quiet|quiet_ring|arrived|all_arrived"):
+        yield begin, end, without(text, begin, end), "wait"
+    # Attempts that give up when something is not there yet.
+    for m in re.finditer(r"\bif \(", text):
+        end = closing(text, m.end() - 1)
+        if re.match(r"\s*return false;", text[end:]) and re.search(r"\b(consumed|cell_is_free|is_complete)\(",
+                                                                   text[m.start():end]):
+            yield m.start() + len("if "), end, "(false)", "wait"
+
+
+def program_for(path):
+    """Collectives have a program of their own, so that neither takes long to compile."""
+    return "litmus_collectives.cpp" if path.startswith(("collective", "team_")) else "litmus.cpp"
+
+
+def sites():
+    found = []
+    for path in sorted(HEADERS.rglob("*.hpp")):
+        name = path.relative_to(HEADERS).as_posix()
+        if name in SKIPPED:
+            continue
+        text = path.read_text(encoding="utf-8")
+        code = without_comments(text)
+        spans = set()
+        for finder in (orders, meetings, fences, waits):
+            for begin, end, instead, what in finder(code):
+                if (begin, end) not in spans:
+                    spans.add((begin, end))
+                    found.append(Site(name, begin, end, instead, what, text))
+    return sorted(found, key=lambda s: (s.path, s.begin))
+
+
+class Runner:
+    def __init__(self, args, folder):
+        self.args, self.folder = args, pathlib.Path(folder)
+
+    def build(self, headers, source, program):
+        line = [self.args.compiler, "-std=c++17", "-O1", "-g1", "-w", "-fsanitize=thread", f"-I{headers}",
+                f"-I{ROOT}", f"-I{ROOT}/include", f"-I{ROOT}/device", str(ROOT / "tests" / "mutation" / source), "-o", str(program)]
+        return subprocess.run(line, capture_output=True, text=True)
+
+    def run(self, program, seed):
+        env = dict(os.environ, TSAN_OPTIONS="halt_on_error=1 exitcode=66 report_bugs=1")
+        try:
+            done = subprocess.run([str(program), str(seed)], capture_output=True, text=True, env=env, timeout=120)
+        except subprocess.TimeoutExpired:
+            return "hung"
+        if done.returncode == 0:
+            return None
+        if done.returncode == 66:
+            return "race"
+        text = done.stderr.strip().splitlines()
+        return text[-1] if done.returncode == 1 and text else f"ended with {done.returncode}"
+
+    def try_seeds(self, program, seeds):
+        for seed in range(1, seeds + 1):
+            how = self.run(program, seed)
+            if how:
+                return how
+        return None
+
+    def unmutated(self, source):
+        program = self.folder / "unmutated"
+        built = self.build(ROOT / "device", source, program)
+        if built.returncode != 0:
+            return f"does not compile\n{built.stderr[:3000]}"
+        return self.try_seeds(program, self.args.seeds)
+
+    def mutant(self, number, site):
+        """How the litmus programs noticed; None if they did not."""
+        tree = self.folder / str(number)
+        shutil.copytree(HEADERS, tree / "weft" / "dev")
+        path = tree / "weft" / "dev" / site.path
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text[:site.begin] + site.instead + text[site.end:], encoding="utf-8")
+        program = tree / "litmus"
+        built = self.build(tree, program_for(site.path), program)
+        how = self.try_seeds(program, self.args.seeds) if built.returncode == 0 else "does not compile"
+        if not self.args.keep:
+            shutil.rmtree(tree)
+        return how, built.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="print the sites and stop")
+    parser.add_argument("--only", type=int, action="append", metavar="N", help="only this site of the list")
+    parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seeds", type=int, default=5, help="runs before a mutant counts as unnoticed")
+    parser.add_argument("--keep", metavar="FOLDER", help="work there and leave the mutants")
+    args = parser.parse_args()
+
+    todo = list(enumerate(sites()))
+    if args.list:
+        for number, site in todo:
+            print(f"{number:4} {site}" + (f"  [left out: {site.excuse}]" if site.excuse else ""))
+        return 0
+    if args.only:
+        todo = [pair for pair in todo if pair[0] in args.only]
+
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        runner = Runner(args, args.keep or scratch)
+        for source in sorted({program_for(site.path) for _, site in todo}):
+            how = runner.unmutated(source)
+            if how:
+                print(f"{source}: the unmutated device API fails: {how}")
+                return 1
+        left_out = [pair for pair in todo if pair[1].excuse]
+        for number, site in left_out:
+            print(f"{number:4} {site}\n     left out: {site.excuse}")
+        todo = [pair for pair in todo if not pair[1].excuse]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for (number, site), (how, errors) in zip(todo, pool.map(lambda pair: runner.mutant(*pair), todo)):
+                if how == "does not compile":
+                    failures += 1
+                    print(f"{number:4} {site}\n     the mutant does not compile:\n{errors[:1500]}", flush=True)
+                elif how is None:
+                    failures += 1
+                    print(f"{number:4} {site}\n     NOT NOTICED", flush=True)
+                else:
+                    print(f"{number:4} {site}\n     noticed: {how}", flush=True)
+    print(f"{len(todo) - failures} of {len(todo)} mutants noticed, {len(left_out)} left out")
+    return 1 if failures or not todo else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -101,7 +101,7 @@ double grown_by(std::uint64_t before) {
 // A gibibyte that nobody touches.
 Result<Claim> measure_untouched(Job& job) {
   Claim claim;
-  claim.what = "1 GiB of heap, not yet touched";
+  claim.what = std::string("1 GiB of heap, not yet touched");
   claim.limit = 1;
   claim.unit = "MiB";
   const std::uint64_t before = resident_bytes();

@@ -39,8 +39,8 @@ struct Claim {
   double ratio = 0;             // measured to floor; 0: there is no twin
   double value = 0;             // what is compared with the limit, lower is better
   double limit = 0;
-  std::string unit;   // of value and limit: "ns", "x", ...
-  std::string wrong;  // not empty: data was wrong
+  std::string_view unit;  // of value and limit: "ns", "x", ...
+  std::string wrong;      // not empty: data was wrong
   std::string note;
   bool held() const { return wrong.empty() && value <= limit; }
 };

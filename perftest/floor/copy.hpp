@@ -14,4 +14,8 @@ Ns copy(void* dst, const void* src, std::size_t bytes, Count iters);
 Ns copy_strided(void* dst, const void* src, std::size_t element, std::size_t stride,
                 std::size_t count, Count iters);
 
+// The same once, untimed.
+void move_strided(void* dst, const void* src, std::size_t element, std::size_t stride,
+                  std::size_t count);
+
 }  // namespace weft::perf::floor

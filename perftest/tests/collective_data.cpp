@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "perftest/floor/copy.hpp"
+
 namespace weft::perf {
 
 CollectiveData::CollectiveData(Job& job, const Point& point, Collective kind)
@@ -28,29 +30,22 @@ std::size_t CollectiveData::dst_bytes() const {
   return point_.bytes * stride_ * (one_block ? 1 : static_cast<std::size_t>(job_.npes()));
 }
 
-std::vector<CollectiveData::Piece> CollectiveData::pieces(int from, int to) const {
+CollectiveData::Piece CollectiveData::piece(int from, int to) const {
   const std::size_t block = point_.bytes * stride_;
   const auto source = static_cast<std::size_t>(from);
   const auto target = static_cast<std::size_t>(to);
   switch (kind_) {
-    case Collective::kBroadcast:
-      if (from != kRoot) return {};
-      return {{0, 0, block}};
-    case Collective::kFcollect: return {{0, source * block, block}};
-    case Collective::kAlltoall: return {{target * block, source * block, block}};
+    case Collective::kBroadcast: return {0, 0, from == kRoot ? block : 0};
+    case Collective::kFcollect: return {0, source * block, block};
+    case Collective::kAlltoall: return {target * block, source * block, block};
+    case Collective::kAlltoalls: break;
     case Collective::kCollect: {
       std::size_t before = 0;
       for (int rank = 0; rank < from; ++rank) before += count_of(rank);
-      return {{0, before * element_, count_of(from) * element_}};
+      return {0, before * element_, count_of(from) * element_};
     }
-    case Collective::kAlltoalls: break;
   }
-  std::vector<Piece> strided;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const std::size_t at = i * stride_ * element_;
-    strided.push_back({target * block + at, source * block + at, element_});
-  }
-  return strided;
+  return {target * block, source * block, element_, count_, stride_ * element_};
 }
 
 Status CollectiveData::allocate() {
@@ -63,7 +58,7 @@ Status CollectiveData::map_peers() {
   ASSIGN_OR_RETURN(flags_, floor::FlagBarrier::create(job_));
   for (int pe = 0; pe < job_.npes(); ++pe) {
     mapped_.push_back(static_cast<std::byte*>(job_.ctx().ptr(dst_, pe)));
-    outgoing_.push_back(pieces(job_.pe(), pe));
+    outgoing_.push_back(piece(job_.pe(), pe));
     if (mapped_.back() == nullptr)
       return Status::error(Code::kUnsupported, "a peer's memory is not mapped: no --floor here");
   }
@@ -80,9 +75,10 @@ Status CollectiveData::prepare() {
   std::vector<std::byte> theirs(src_bytes());
   for (int from = 0; from < job_.npes(); ++from) {
     fill(theirs.data(), theirs.size(), key_of(from));
-    for (const Piece& piece : pieces(from, job_.pe())) {
-      std::memcpy(&wanted_[piece.dst], &theirs[piece.src], piece.bytes);
-      complement(dst_ + piece.dst, &theirs[piece.src], piece.bytes);
+    const Piece p = piece(from, job_.pe());
+    for (std::size_t at = 0, i = 0; i < p.count && p.bytes != 0; ++i, at += p.apart) {
+      std::memcpy(&wanted_[p.dst + at], &theirs[p.src + at], p.bytes);
+      complement(dst_ + p.dst + at, &theirs[p.src + at], p.bytes);
     }
   }
   return Status::ok();
@@ -90,9 +86,14 @@ Status CollectiveData::prepare() {
 
 Result<Ns> CollectiveData::run_floor(Count iters) {
   return time_plain(iters, [&](Count) {
-    for (std::size_t pe = 0; pe < mapped_.size(); ++pe)
-      for (const Piece& piece : outgoing_[pe])
-        std::memcpy(mapped_[pe] + piece.dst, src_ + piece.src, piece.bytes);
+    for (std::size_t pe = 0; pe < mapped_.size(); ++pe) {
+      const Piece& p = outgoing_[pe];
+      if (p.count == 1) {
+        std::memcpy(mapped_[pe] + p.dst, src_ + p.src, p.bytes);
+      } else {
+        floor::move_strided(mapped_[pe] + p.dst, src_ + p.src, p.bytes, stride_, p.count);
+      }
+    }
     flags_.wait();
   });
 }

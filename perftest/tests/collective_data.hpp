@@ -35,19 +35,19 @@ class CollectiveData : public Test {
   std::byte* dst_ = nullptr;
 
  private:
-  // One run of bytes that `from` sends to `to`.
+  // What `from` sends to `to`: `count` runs of `bytes`, `apart` bytes from one to the next.
   struct Piece {
-    std::size_t src, dst, bytes;
+    std::size_t src, dst, bytes, count = 1, apart = 0;
   };
-  std::vector<Piece> pieces(int from, int to) const;
+  Piece piece(int from, int to) const;
   std::size_t src_bytes() const;
   std::size_t dst_bytes() const;
   Status map_peers();
 
   std::vector<std::byte> wanted_;
   floor::FlagBarrier flags_;
-  std::vector<std::byte*> mapped_;            // dst_ of every PE
-  std::vector<std::vector<Piece>> outgoing_;  // to every PE
+  std::vector<std::byte*> mapped_;  // dst_ of every PE
+  std::vector<Piece> outgoing_;     // to every PE
 };
 
 inline constexpr std::string_view kCollectiveTwin =

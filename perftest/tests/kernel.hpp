@@ -18,18 +18,15 @@ struct Unit {
 };
 
 WEFT_DEVICE Unit my_unit(const dev::Thread&) {
-  namespace p = dev::platform;
-  const auto block = static_cast<std::size_t>(p::block_size());
-  return {p::block_rank() * block + p::thread_rank(), p::grid_size() * block};
+  const std::size_t block = dev::block_size();
+  return {dev::block_rank() * block + dev::thread_rank(), dev::grid_size() * block};
 }
 WEFT_DEVICE Unit my_unit(const dev::Warp&) {
-  namespace p = dev::platform;
-  const std::size_t warps = (p::block_size() + p::kWarpSize - 1) / p::kWarpSize;
-  return {p::block_rank() * warps + p::thread_rank() / p::kWarpSize, p::grid_size() * warps};
+  const std::size_t warps = (dev::block_size() + dev::warp_size() - 1) / dev::warp_size();
+  return {dev::block_rank() * warps + dev::thread_rank() / dev::warp_size(),
+          dev::grid_size() * warps};
 }
-WEFT_DEVICE Unit my_unit(const dev::Block&) {
-  return {dev::platform::block_rank(), dev::platform::grid_size()};
-}
+WEFT_DEVICE Unit my_unit(const dev::Block&) { return {dev::block_rank(), dev::grid_size()}; }
 
 // The share of `count` elements that a unit moves.
 struct Share {
@@ -65,8 +62,8 @@ struct TimedKernel {
     block.sync();
     if (block.rank() == 0) {
       const Ns end = dev::platform::clock_ns();
-      clock[2 * dev::platform::block_rank()] = begin;
-      clock[2 * dev::platform::block_rank() + 1] = end;
+      clock[2 * dev::block_rank()] = begin;
+      clock[2 * dev::block_rank() + 1] = end;
     }
   }
 };

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Runs every row of weft-perf once, tiny, on threads, with its hand-written twin: all data must be
+right, and what --json and --csv say must be complete. No time is judged."""
+import csv
+import io
+import json
+import subprocess
+import sys
+
+FIELDS = ["test", "api", "kind", "bytes", "count", "type", "op", "atomic", "scope", "iters", "batch",
+          "samples", "min_ns", "p50_ns", "p99_ns", "bandwidth_gb_s", "rate_mops", "floor_p50_ns",
+          "ratio", "error"]
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def listed(program):
+    """(test, api) of every row that `list` names."""
+    rows = set()
+    for line in run(program, "list").splitlines():
+        words = line.split()
+        if not line.startswith(" ") and len(words) > 2 and words[1] in ("host", "device"):
+            rows.add((words[0], words[1]))
+    return rows
+
+
+def check_result(result):
+    assert list(result) == FIELDS, list(result)
+    assert result["error"] is None, result["error"]
+    assert result["iters"] >= 1 and result["samples"] >= 1, result
+    assert 0 < result["min_ns"] <= result["p50_ns"] <= result["p99_ns"], result
+    assert (result["bandwidth_gb_s"] is not None) == (result["kind"] == "bandwidth"), result
+    assert (result["rate_mops"] is not None) == (result["kind"] != "latency"), result
+
+
+def main():
+    program, npes = sys.argv[1:3]
+    tiny = ["--pes", npes, "-n", "6", "-b", "8", "-e", "520", "-f", "8.1", "-t", "5", "-c", "2"]
+    document = json.loads(run(program, "all", *tiny, "--floor", "--scope", "all", "--json"))
+    print("seed", document["run"]["seed"])
+    assert document["run"]["pes"] == int(npes) and document["run"]["mode"] == "threads"
+    for result in document["results"]:
+        check_result(result)
+    ran = {(result["test"], result["api"]) for result in document["results"]}
+    assert ran == listed(program), ran ^ listed(program)
+    twins = {key for key, test in document["tests"].items() if test["floor"]}
+    for result in document["results"]:
+        twin = f"{result['test']}/{result['api']}" in twins
+        assert (result["floor_p50_ns"] is not None) == twin, result
+
+    # Both directions, other types, every operator; as CSV.
+    text = run(program, "all", "--api", "host", *tiny, "--bidir", "-d", "int", "-o", "all", "--csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows and list(rows[0]) == FIELDS, rows[:1]
+    assert all(row["error"] == "" for row in rows), rows
+    for extra in (["-d", "float", "-o", "all", "-a", "all"], ["-d", "longdouble"], ["-d", "schar", "-o", "all"]):
+        document = json.loads(run(program, "all", *tiny, *extra, "--json"))
+        for result in document["results"]:
+            check_result(result)
+    print(len(ran), "rows")
+
+
+if __name__ == "__main__":
+    main()

@@ -49,7 +49,7 @@ Status DeviceRing::allocate(Platform& platform) {
 
 bool DeviceRing::step(std::uint64_t now_ns, Status& failure) {
   bool moved = take(now_ns, failure);
-  if (!in_flight_.empty()) {
+  if (!in_flight_.empty() || next_) {
     // Somebody waits: what a transport holds back must go.
     if (dev::ring::wanted(view_) > completed_) queue_.flush();
     queue_.progress();

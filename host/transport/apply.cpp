@@ -109,6 +109,10 @@ std::string describe(const Op& op) {
   if (is_amo(op.kind))
     return fmt::format("{} of {} bytes on {} at heap offset {:#x}", to_string(op.kind), op.width,
                        pe, op.remote);
+  if (op.kind == OpKind::kPut && op.bytes == 0 && op.notify != NotifyOp::kNone)
+    return op.notify == NotifyOp::kSet
+               ? fmt::format("signal to {}, set heap offset {:#x} to {}", pe, op.signal, op.value)
+               : fmt::format("signal to {}, add {} at heap offset {:#x}", pe, op.value, op.signal);
   std::string text = fmt::format("{} of {} bytes {} {} at heap offset {:#x}", to_string(op.kind),
                                  op.bytes, op.kind == OpKind::kGet ? "from" : "to", pe, op.remote);
   if (op.notify == NotifyOp::kSet)

@@ -64,7 +64,8 @@ Op amo(OpKind kind, int pe, std::uint64_t remote, std::uint8_t width, std::uint6
   op.value = value;
   return op;
 }
-Op with_notify(Op op, NotifyOp notify, std::uint64_t signal, std::uint64_t value) {
+Op with_notify(const Op& plain, NotifyOp notify, std::uint64_t signal, std::uint64_t value) {
+  Op op = plain;
   op.notify = notify;
   op.signal = signal;
   op.value = value;

@@ -29,7 +29,7 @@ class Input {
   T take() {
     T value{};
     const std::size_t bytes = left_ < sizeof(T) ? left_ : sizeof(T);
-    std::memcpy(static_cast<void*>(&value), data_, bytes);
+    if (bytes != 0) std::memcpy(static_cast<void*>(&value), data_, bytes);
     data_ += bytes;
     left_ -= bytes;
     return value;

@@ -183,15 +183,17 @@ TEST_F(ApplyTest, WhoSeesTheNotifySeesTheData) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The same through a put of one aligned word, of each width, as the flag.
+// The same through a put of one aligned word, of each width, as the flag. The data is written and
+// read as words: ThreadSanitizer loses sight of neighbouring bytes.
 TEST_F(ApplyTest, AnAlignedWordPutIsAFlag) {
+  auto* data = reinterpret_cast<std::uint64_t*>(heap + 128);
   auto* reply = reinterpret_cast<std::uint64_t*>(heap + 64);
   *reply = 0;
   std::memset(heap, 0, 8);
   constexpr std::uint8_t kRounds = 250;
   std::thread writer([&] {
     for (std::uint8_t round = 1; round <= kRounds; ++round) {
-      std::memset(heap + 128, round, 40);
+      for (int i = 0; i < 5; ++i) data[i] = round;
       const std::uint64_t flag = round;
       Op op;
       op.kind = OpKind::kPut;
@@ -212,8 +214,7 @@ TEST_F(ApplyTest, AnAlignedWordPutIsAFlag) {
       apply_op(op, heap);
       std::this_thread::yield();
     }
-    for (int i = 0; i < 40; ++i)
-      if (heap[128 + i] != std::byte{round}) ++wrong;
+    for (int i = 0; i < 5; ++i) wrong += data[i] != round;
     __atomic_store_n(reply, round, __ATOMIC_RELEASE);
   }
   writer.join();
@@ -353,6 +354,8 @@ TEST(DescribeOp, SaysWhatItDoes) {
   op.signal = 0x80;
   op.value = 3;
   EXPECT_EQ(describe(op), "put of 64 bytes to PE 1 at heap offset 0x40, then add 3 to 0x80");
+  op.bytes = 0;
+  EXPECT_EQ(describe(op), "signal to PE 1, add 3 at heap offset 0x80");
   op = Op{};
   op.kind = OpKind::kFence;
   op.pe = kAllPes;

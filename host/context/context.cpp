@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "host/context/check.hpp"
 #include "host/context/impl.hpp"
 #include "host/transport/apply.hpp"
 #include "src/base/status.hpp"
@@ -112,7 +113,8 @@ Status Context::fence(int pe) {
   Impl& c = *impl_;
   if (c.direct(pe) != nullptr) [[likely]]
     return Status::ok();
-  return report(c.fence(static_cast<std::uint32_t>(pe)));
+  Status valid = check_pe("fence", pe, c.npes);
+  return report(valid.is_ok() ? c.fence(static_cast<std::uint32_t>(pe)) : std::move(valid));
 }
 
 // Stores of mine are visible to all before any later load of mine: a full fence, made of a
@@ -132,7 +134,8 @@ Status Context::quiet(int pe) {
   complete_stores(c.fence_word);
   if (c.direct(pe) != nullptr && !c.job->has_ended()) [[likely]]
     return Status::ok();
-  return report(c.quiet(pe));
+  Status valid = check_pe("quiet", pe, c.npes);
+  return report(valid.is_ok() ? c.quiet(pe) : std::move(valid));
 }
 
 void* Context::ptr(const void* symmetric, int pe) const {

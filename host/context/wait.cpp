@@ -128,6 +128,7 @@ const char* name_of(Form form) {
 Status check_args(const Context::Impl& c, const char* routine, const WaitArgs& args) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(args.count, std::size_t{args.width}, &bytes)) bytes = kTooManyBytes;
+  if (bytes == 0) return Status::ok();
   RETURN_IF_ERROR(check_symmetric(*c.heap, routine, "words", args.words, bytes, c.checks).status());
   RETURN_IF_ERROR(check_aligned(routine, "words", args.words, args.width));
   RETURN_IF_ERROR(check_not_null(routine, "values", args.values, bytes));

@@ -1,10 +1,19 @@
 // Collectives over a team, called by one host thread of every member, in the same order on all.
 //
-// `dst` and `src` are symmetric unless said otherwise. On return my `dst` is complete and my `src`
-// may be reused; other members may still be inside. `count` is in elements of T, per PE where the
-// result has one block per PE. dst == src is allowed for reductions and scans; any other overlap
+// `dst` and `src` are symmetric. A member's dst is not written before it has made the call. On
+// return my dst is complete and my src may be reused; other members may still be inside. `count` is
+// in elements of T, per PE where the result has one block per PE. Only sync and barrier promise
+// that all members have come.
+//
+// dst == src is allowed for reductions and scans, and on the root of a broadcast; any other overlap
 // is an error (WEFT_CHECK=1 reports it). Sums and products are formed in rank order, so the result
-// is the same on every PE and in every run. A PE that is not a member gets kInvalidArgument.
+// is the same on every PE and in every run; integers wrap around.
+//
+// A count of zero moves nothing, but is a call like any other: all members make it (null pointers
+// are fine then). Arguments that are wrong in the same way on all members are refused on all, and
+// the team goes on. When a wait fails (deadline, lost peer) the members are out of step: the team
+// is given up, and later collectives on it fail at once. WEFT_CHECK=1 also compares the calls of
+// all members. A PE that is not a member gets kInvalidArgument.
 // Source: OpenSHMEM 1.5, 9.9; scans: OpenSHMEM 1.6.
 #pragma once
 
@@ -107,7 +116,8 @@ Status reducescatter(Context& ctx, const Team& team, T* dst, const T* src, std::
                      ReduceOp op) {
   return reducescatter_elements(ctx, team, dst, src, count, element_of<T>(), op);
 }
-// Inclusive: ranks 0..mine; exclusive: ranks 0..mine-1, and zero on rank 0 (the operator's identity).
+// Inclusive: ranks 0..mine. Exclusive: ranks 0..mine-1, and on rank 0 the operator's identity (0 for
+// sum, 1 for prod, the largest value for min, the lowest for max, all bits for and).
 template <class T>
 Status scan_inclusive(Context& ctx, const Team& team, T* dst, const T* src, std::size_t count,
                       ReduceOp op = ReduceOp::kSum) {

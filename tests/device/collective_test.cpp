@@ -207,7 +207,8 @@ TEST_P(DeviceCollectives, BlocksUseTeamsOfTheirOwn) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives, ::testing::ValuesIn(pe_groups({1, 2, 3, 5, 8})),
+INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives,
+                         ::testing::ValuesIn(script::collective_groups({1, 2, 3, 5, 8})),
                          pe_group_name);
 
 // --- refusals and failures

@@ -181,7 +181,8 @@ TEST_P(Collectives, TeamsAreMadeAgainWithTheSameId) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, Collectives,
-                         ::testing::ValuesIn(pe_groups({1, 2, 3, 4, 5, 7, 8, 16})), pe_group_name);
+                         ::testing::ValuesIn(script::collective_groups({1, 2, 3, 4, 5, 7, 8, 16})),
+                         pe_group_name);
 
 // --- scale --------------------------------------------------------------------------------------
 

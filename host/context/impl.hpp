@@ -65,6 +65,7 @@ struct Context::Impl {
   // Keeps the first failure of an operation for quiet().
   Status remember(Status failure);
   void note_writer(std::byte* heap, std::uint64_t offset);
+  Status post_note(std::uint32_t target, std::uint64_t offset);
 
   detail::DirectWay way;
   const std::shared_ptr<Job> job;

@@ -64,7 +64,10 @@ Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int tar
   RETURN_IF_ERROR(check_put(dst, src, bytes, target, notify, &op));
   if (bytes == 0 && notify.op == NotifyOp::kNone) return Status::ok();
   std::byte* const peer = mapped(target);
-  if (peer == nullptr) return post_pieces(op, nullptr);
+  if (peer == nullptr) {
+    if (checks && notify.op != NotifyOp::kNone) RETURN_IF_ERROR(post_note(op.pe, op.signal));
+    return post_pieces(op, nullptr);
+  }
   // Who reads the journal because of the signal has seen this note: it comes before.
   if (checks && notify.op != NotifyOp::kNone) note_writer(peer, op.signal);
   apply_op(op, peer);
@@ -73,6 +76,17 @@ Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int tar
 
 void Context::Impl::note_writer(std::byte* peer, std::uint64_t offset) {
   dev::journal_note(peer, job->journal_offset, offset, pe);
+}
+
+// The same through a transport. An atomic, since nobody needs to complete those for them to arrive.
+Status Context::Impl::post_note(std::uint32_t target, std::uint64_t offset) {
+  Op op;
+  op.kind = OpKind::kAmoSet;
+  op.pe = target;
+  op.width = sizeof(std::uint64_t);
+  op.remote = job->journal_offset + dev::journal_slot(offset) * sizeof(std::uint64_t);
+  op.value = dev::journal_entry(offset, pe);
+  return post(op, nullptr);
 }
 
 // --- get -----------------------------------------------------------------------------------------
@@ -152,6 +166,7 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
   // write to a stack that is gone.
   const bool blocks = fetches && done == Done::kLocal;
   if (fetches) op.result = address(blocks ? fetched.get() : result);
+  if (checks && kind != OpKind::kAmoFetch) RETURN_IF_ERROR(post_note(op.pe, op.remote));
   LaneQueue::Ticket ticket;
   RETURN_IF_ERROR(post(op, &ticket));
   if (!blocks) return Status::ok();

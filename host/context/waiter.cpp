@@ -35,7 +35,7 @@ std::string Waiter::report(const WaitFacts& facts) const {
   } else {
     const std::uint64_t offset = job_.heap->try_offset(facts.word, 1);
     const std::string writer = job_.last_writer(offset);
-    text += fmt::format(": the word at heap offset {:#x} is {}, wanted {} {}", offset, facts.seen,
+    text += fmt::format(": the word at heap offset {:#x} is {}, wanted {}{}", offset, facts.seen,
                         facts.wanted,
                         !writer.empty()            ? fmt::format("; {} last wrote it", writer)
                         : job_.journal_offset != 0 ? "; nobody is known to have written it"

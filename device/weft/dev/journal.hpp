@@ -20,15 +20,17 @@ WEFT_HOST_DEVICE std::uint64_t journal_key(std::uint64_t offset) { return (offse
 WEFT_HOST_DEVICE std::size_t journal_slot(std::uint64_t offset) {
   return static_cast<std::size_t>((journal_key(offset) * 0x9e3779b97f4a7c15u) >> 54);
 }
+WEFT_HOST_DEVICE std::uint64_t journal_entry(std::uint64_t offset, int pe) {
+  return journal_key(offset) << 20 | (static_cast<std::uint64_t>(pe) & 0xfffffu);
+}
 static_assert(kJournalSlots == std::size_t{1} << (64 - 54), "journal_slot gives the top bits");
 
 // `heap` is where the word's owner's heap is mapped here.
 WEFT_DEVICE void journal_note(std::byte* heap, std::uint64_t journal_offset, std::uint64_t offset,
                               int pe) {
   auto* table = reinterpret_cast<std::uint64_t*>(heap + journal_offset);
-  platform::store<Order::kRelaxed, Reach::kSystem>(
-      table + journal_slot(offset),
-      journal_key(offset) << 20 | (static_cast<std::uint64_t>(pe) & 0xfffffu));
+  platform::store<Order::kRelaxed, Reach::kSystem>(table + journal_slot(offset),
+                                                   journal_entry(offset, pe));
 }
 
 // The PE that last wrote the word at `offset` of this heap; -1: not known.

@@ -98,8 +98,8 @@ Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t h
       return error(Code::kInvalidArgument, fmt::format("a word at {} is not aligned to its size{}",
                                                        place(r), about_peer(r)));
     case FaultCode::kNotMember:
-      return error(Code::kInvalidArgument,
-                   fmt::format("PE {} is not a member of team {}", r.pe, static_cast<std::int32_t>(r.wanted)));
+      return error(Code::kInvalidArgument, fmt::format("PE {} is not a member of team {}", r.pe,
+                                                       static_cast<std::int32_t>(r.wanted)));
     case FaultCode::kBadRoot:
       return error(Code::kInvalidArgument,
                    fmt::format("root {} is not a rank of the team, which has ranks 0 to {}",

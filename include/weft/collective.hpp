@@ -31,21 +31,38 @@ namespace weft {
 
 // Element type of a reduction as a value; one row per arithmetic representation.
 enum class Element : std::uint8_t {
-  kInt8, kInt16, kInt32, kInt64, kUint8, kUint16, kUint32, kUint64, kFloat, kDouble, kLongDouble,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kFloat,
+  kDouble,
+  kLongDouble,
 };
 
 template <class T>
 constexpr Element element_of() {
   static_assert(is_reduce_type<T>, "reductions take integers and floats");
-  if constexpr (std::is_same_v<T, float>) return Element::kFloat;
-  else if constexpr (std::is_same_v<T, double>) return Element::kDouble;
-  else if constexpr (std::is_same_v<T, long double>) return Element::kLongDouble;
+  if constexpr (std::is_same_v<T, float>)
+    return Element::kFloat;
+  else if constexpr (std::is_same_v<T, double>)
+    return Element::kDouble;
+  else if constexpr (std::is_same_v<T, long double>)
+    return Element::kLongDouble;
   else if constexpr (std::is_signed_v<T>)
-    return sizeof(T) == 1 ? Element::kInt8 : sizeof(T) == 2 ? Element::kInt16
-           : sizeof(T) == 4 ? Element::kInt32 : Element::kInt64;
+    return sizeof(T) == 1   ? Element::kInt8
+           : sizeof(T) == 2 ? Element::kInt16
+           : sizeof(T) == 4 ? Element::kInt32
+                            : Element::kInt64;
   else
-    return sizeof(T) == 1 ? Element::kUint8 : sizeof(T) == 2 ? Element::kUint16
-           : sizeof(T) == 4 ? Element::kUint32 : Element::kUint64;
+    return sizeof(T) == 1   ? Element::kUint8
+           : sizeof(T) == 2 ? Element::kUint16
+           : sizeof(T) == 4 ? Element::kUint32
+                            : Element::kUint64;
 }
 
 // sync: every member has arrived. barrier: and all puts of `ctx` before it are complete everywhere.
@@ -116,8 +133,8 @@ Status reducescatter(Context& ctx, const Team& team, T* dst, const T* src, std::
                      ReduceOp op) {
   return reducescatter_elements(ctx, team, dst, src, count, element_of<T>(), op);
 }
-// Inclusive: ranks 0..mine. Exclusive: ranks 0..mine-1, and on rank 0 the operator's identity (0 for
-// sum, 1 for prod, the largest value for min, the lowest for max, all bits for and).
+// Inclusive: ranks 0..mine. Exclusive: ranks 0..mine-1, and on rank 0 the operator's identity (0
+// for sum, 1 for prod, the largest value for min, the lowest for max, all bits for and).
 template <class T>
 Status scan_inclusive(Context& ctx, const Team& team, T* dst, const T* src, std::size_t count,
                       ReduceOp op = ReduceOp::kSum) {

@@ -33,14 +33,25 @@ enum class Done : std::uint8_t {
 
 // Atomic operations on one 4- or 8-byte word.
 enum class Amo : std::uint8_t {
-  kSet, kAdd, kAnd, kOr, kXor,                       // no result
-  kFetch, kSwap, kCompareSwap, kFetchAdd, kFetchAnd, kFetchOr, kFetchXor,
+  kSet,
+  kAdd,
+  kAnd,
+  kOr,
+  kXor,  // no result
+  kFetch,
+  kSwap,
+  kCompareSwap,
+  kFetchAdd,
+  kFetchAnd,
+  kFetchOr,
+  kFetchXor,
 };
 
 namespace detail {
 
-// Where mapped memory lies: all that a context's shortest calls read. Filled by libweft; what is not
-// plain to see here (a peer that is not mapped, WEFT_CHECK=1, a wrong argument) takes the long way.
+// Where mapped memory lies: all that a context's shortest calls read. Filled by libweft; what is
+// not plain to see here (a peer that is not mapped, WEFT_CHECK=1, a wrong argument) takes the long
+// way.
 struct DirectWay {
   std::uintptr_t heap = 0;  // my heap's first byte
   std::size_t bytes = 0;    // that I know to be there
@@ -49,9 +60,7 @@ struct DirectWay {
 
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 
-  std::byte* heap_of(int pe) const {
-    return static_cast<unsigned>(pe) < npes ? peer[pe] : nullptr;
-  }
+  std::byte* heap_of(int pe) const { return static_cast<unsigned>(pe) < npes ? peer[pe] : nullptr; }
   std::size_t offset(const void* symmetric, std::size_t size) const {
     const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) - heap;
     return at <= bytes && size <= bytes - at ? at : kNowhere;

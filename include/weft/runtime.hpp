@@ -83,7 +83,9 @@ class WEFT_API Runtime {
   // Collective over `parent`; non-members get a Team with rank -1. stride may be negative.
   Result<Team> split_strided(const Team& parent, int start, int stride, int size);
   // x varies fastest: rank = y * xrange + x. The last row may be short.
-  struct Split2d { Team x, y; };
+  struct Split2d {
+    Team x, y;
+  };
   Result<Split2d> split_2d(const Team& parent, int xrange);
   // `ranks` of the parent, in the order that the new team's ranks shall have; same list on all.
   Result<Team> team_from_list(const Team& parent, const std::vector<int>& ranks);

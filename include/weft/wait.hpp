@@ -27,12 +27,12 @@ struct WaitArgs {
   enum class Type : std::uint8_t { kSigned, kUnsigned, kFloat };
   enum class Form : std::uint8_t { kAll, kAny, kSome };
   const void* words = nullptr;
-  const void* values = nullptr;   // `count` of them if `vector`, else one
+  const void* values = nullptr;  // `count` of them if `vector`, else one
   std::size_t count = 1;
   const int* status = nullptr;
-  std::size_t* indices = nullptr; // kSome: the words that satisfied; kAny: indices[0]
-  void* seen = nullptr;           // may be null; gets the value, `width` bytes, of the last word
-                                  // that satisfied
+  std::size_t* indices = nullptr;  // kSome: the words that satisfied; kAny: indices[0]
+  void* seen = nullptr;            // may be null; gets the value, `width` bytes, of the last word
+                                   // that satisfied
   Type type = Type::kUnsigned;
   Form form = Form::kAll;
   std::uint8_t width = 8;
@@ -67,22 +67,27 @@ WaitArgs wait_args(const T* words, std::size_t count, const int* status, Cmp cmp
 
 template <class T>
 Status wait_until(Context& ctx, const T* word, Cmp cmp, T value) {
-  auto n = wait_words(ctx, detail::wait_args(word, 1, nullptr, cmp, &value, false,
-                                             WaitArgs::Form::kAll, nullptr), true);
+  auto n = wait_words(
+      ctx, detail::wait_args(word, 1, nullptr, cmp, &value, false, WaitArgs::Form::kAll, nullptr),
+      true);
   return n.is_ok() ? Status::ok() : n.status();
 }
 template <class T>
 Status wait_until_all(Context& ctx, const T* words, std::size_t count, const int* status, Cmp cmp,
                       T value) {
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                             WaitArgs::Form::kAll, nullptr), true);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kAll, nullptr),
+      true);
   return n.is_ok() ? Status::ok() : n.status();
 }
 template <class T>
 Status wait_until_all_vector(Context& ctx, const T* words, std::size_t count, const int* status,
                              Cmp cmp, const T* values) {
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                             WaitArgs::Form::kAll, nullptr), true);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kAll, nullptr),
+      true);
   return n.is_ok() ? Status::ok() : n.status();
 }
 // The index of a word that satisfies; kNoIndex if none takes part.
@@ -90,8 +95,10 @@ template <class T>
 Result<std::size_t> wait_until_any(Context& ctx, const T* words, std::size_t count,
                                    const int* status, Cmp cmp, T value) {
   std::size_t index = kNoIndex;
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                             WaitArgs::Form::kAny, &index), true);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kAny, &index),
+      true);
   if (!n) return n.status();
   return index;
 }
@@ -99,8 +106,9 @@ template <class T>
 Result<std::size_t> wait_until_any_vector(Context& ctx, const T* words, std::size_t count,
                                           const int* status, Cmp cmp, const T* values) {
   std::size_t index = kNoIndex;
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                             WaitArgs::Form::kAny, &index), true);
+  auto n = wait_words(
+      ctx, detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kAny, &index),
+      true);
   if (!n) return n.status();
   return index;
 }
@@ -108,21 +116,26 @@ Result<std::size_t> wait_until_any_vector(Context& ctx, const T* words, std::siz
 template <class T>
 Result<std::size_t> wait_until_some(Context& ctx, const T* words, std::size_t count,
                                     std::size_t* indices, const int* status, Cmp cmp, T value) {
-  return wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                           WaitArgs::Form::kSome, indices), true);
+  return wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kSome, indices),
+      true);
 }
 template <class T>
 Result<std::size_t> wait_until_some_vector(Context& ctx, const T* words, std::size_t count,
                                            std::size_t* indices, const int* status, Cmp cmp,
                                            const T* values) {
-  return wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                           WaitArgs::Form::kSome, indices), true);
+  return wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kSome, indices),
+      true);
 }
 
 template <class T>
 Result<bool> test(Context& ctx, const T* word, Cmp cmp, T value) {
-  auto n = wait_words(ctx, detail::wait_args(word, 1, nullptr, cmp, &value, false,
-                                             WaitArgs::Form::kAll, nullptr), false);
+  auto n = wait_words(
+      ctx, detail::wait_args(word, 1, nullptr, cmp, &value, false, WaitArgs::Form::kAll, nullptr),
+      false);
   if (!n) return n.status();
   return *n == 1;
 }
@@ -130,16 +143,20 @@ Result<bool> test(Context& ctx, const T* word, Cmp cmp, T value) {
 template <class T>
 Result<bool> test_all(Context& ctx, const T* words, std::size_t count, const int* status, Cmp cmp,
                       T value) {
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                             WaitArgs::Form::kAll, nullptr), false);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kAll, nullptr),
+      false);
   if (!n) return n.status();
   return *n == count;
 }
 template <class T>
 Result<bool> test_all_vector(Context& ctx, const T* words, std::size_t count, const int* status,
                              Cmp cmp, const T* values) {
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                             WaitArgs::Form::kAll, nullptr), false);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kAll, nullptr),
+      false);
   if (!n) return n.status();
   return *n == count;
 }
@@ -147,8 +164,10 @@ template <class T>
 Result<std::size_t> test_any(Context& ctx, const T* words, std::size_t count, const int* status,
                              Cmp cmp, T value) {
   std::size_t index = kNoIndex;
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                             WaitArgs::Form::kAny, &index), false);
+  auto n = wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kAny, &index),
+      false);
   if (!n) return n.status();
   return index;
 }
@@ -156,31 +175,36 @@ template <class T>
 Result<std::size_t> test_any_vector(Context& ctx, const T* words, std::size_t count,
                                     const int* status, Cmp cmp, const T* values) {
   std::size_t index = kNoIndex;
-  auto n = wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                             WaitArgs::Form::kAny, &index), false);
+  auto n = wait_words(
+      ctx, detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kAny, &index),
+      false);
   if (!n) return n.status();
   return index;
 }
 template <class T>
-Result<std::size_t> test_some(Context& ctx, const T* words, std::size_t count,
-                              std::size_t* indices, const int* status, Cmp cmp, T value) {
-  return wait_words(ctx, detail::wait_args(words, count, status, cmp, &value, false,
-                                           WaitArgs::Form::kSome, indices), false);
+Result<std::size_t> test_some(Context& ctx, const T* words, std::size_t count, std::size_t* indices,
+                              const int* status, Cmp cmp, T value) {
+  return wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, &value, false, WaitArgs::Form::kSome, indices),
+      false);
 }
 template <class T>
 Result<std::size_t> test_some_vector(Context& ctx, const T* words, std::size_t count,
                                      std::size_t* indices, const int* status, Cmp cmp,
                                      const T* values) {
-  return wait_words(ctx, detail::wait_args(words, count, status, cmp, values, true,
-                                           WaitArgs::Form::kSome, indices), false);
+  return wait_words(
+      ctx,
+      detail::wait_args(words, count, status, cmp, values, true, WaitArgs::Form::kSome, indices),
+      false);
 }
 
 // The value of the signal word that made the condition true.
 inline Result<std::uint64_t> signal_wait_until(Context& ctx, const std::uint64_t* signal, Cmp cmp,
                                                std::uint64_t value) {
   std::uint64_t seen = 0;
-  WaitArgs args = detail::wait_args(signal, 1, nullptr, cmp, &value, false, WaitArgs::Form::kAll,
-                                    nullptr);
+  WaitArgs args =
+      detail::wait_args(signal, 1, nullptr, cmp, &value, false, WaitArgs::Form::kAll, nullptr);
   args.seen = &seen;
   auto n = wait_words(ctx, args, true);
   if (!n) return n.status();

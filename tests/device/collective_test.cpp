@@ -211,8 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives,
                          ::testing::ValuesIn(script::collective_groups({1, 2, 3, 5, 8})),
                          pe_group_name);
 
-// --- refusals and failures
-// ------------------------------------------------------------------------
+// --- refusals and failures -----------------------------------------------------------------------
 
 template <class Call>
 struct OneCall {

@@ -164,8 +164,7 @@ TEST(Killed, LeavesNothingInSharedMemory) {
   EXPECT_EQ(count(), before);
 }
 
-// --- waits that end at their deadline
-// -------------------------------------------------------------
+// --- waits that end at their deadline ------------------------------------------------------------
 
 class DeadlineTest : public ::testing::TestWithParam<PeGroup> {};
 
@@ -259,8 +258,7 @@ std::vector<PeGroup> with_check() {
 INSTANTIATE_TEST_SUITE_P(Pes, DeadlineTest, ::testing::ValuesIn(pe_groups({1, 3})), pe_group_name);
 INSTANTIATE_TEST_SUITE_P(Checked, DeadlineTest, ::testing::ValuesIn(with_check()), pe_group_name);
 
-// --- operations that fail
-// -------------------------------------------------------------------------
+// --- operations that fail ------------------------------------------------------------------------
 
 // Nothing gets through: a barrier ends with its report.
 TEST(LostOperations, ABarrierEndsAtTheDeadline) {

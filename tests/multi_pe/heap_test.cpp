@@ -207,8 +207,7 @@ std::vector<PeGroup> small_groups() { return pe_groups({1, 3}, small_chunks()); 
 
 INSTANTIATE_TEST_SUITE_P(Pes, HeapTest, ::testing::ValuesIn(small_groups()), pe_group_name);
 
-// --- wrong arguments of transfers
-// -----------------------------------------------------------------
+// --- wrong arguments of transfers ----------------------------------------------------------------
 
 class ArgumentTest : public ::testing::TestWithParam<PeGroup> {};
 
@@ -275,8 +274,7 @@ TEST_P(ArgumentTest, AlwaysChecked) {
 
 INSTANTIATE_TEST_SUITE_P(Pes, ArgumentTest, ::testing::ValuesIn(pe_groups({1, 2})), pe_group_name);
 
-// --- WEFT_CHECK=1
-// ---------------------------------------------------------------------------------
+// --- WEFT_CHECK=1 --------------------------------------------------------------------------------
 
 class CheckTest : public ::testing::TestWithParam<PeGroup> {};
 

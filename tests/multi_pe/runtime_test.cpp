@@ -192,8 +192,7 @@ TEST_P(RuntimeTest, AbortReachesEverybody) {
 
 INSTANTIATE_TEST_SUITE_P(Pes, RuntimeTest, ::testing::ValuesIn(pe_groups({1, 3})), pe_group_name);
 
-// --- run_local
-// ------------------------------------------------------------------------------------
+// --- run_local -----------------------------------------------------------------------------------
 
 TEST(RunLocal, TheFirstFailureIsTheResult) {
   std::atomic<int> aborted{0};
@@ -258,8 +257,7 @@ TEST(RunLocal, MemoryOutlivesAPeThatFails) {
   }
 }
 
-// --- contexts and their runtime
-// -------------------------------------------------------------------
+// --- contexts and their runtime ------------------------------------------------------------------
 
 TEST(Runtime, ContextThatOutlivesIt) {
   Options options;
@@ -285,8 +283,7 @@ TEST(Runtime, ContextThatOutlivesIt) {
   EXPECT_EQ(left->ptr(word, 0), nullptr);
 }
 
-// --- what PEs must have alike
-// ---------------------------------------------------------------------
+// --- what PEs must have alike --------------------------------------------------------------------
 
 TEST(Mismatch, IsNamedOnEveryPe) {
   struct Case {

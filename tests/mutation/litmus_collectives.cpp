@@ -1,0 +1,225 @@
+// Litmus programs of the collectives in kernels: small and large messages, mapped heaps and late
+// ones, scopes of several threads. Exit status 0: every promise was kept.
+#include <cstdlib>
+
+#include <weft/dev/collective.hpp>
+
+#include "tests/mutation/litmus.hpp"
+
+namespace weft::litmus {
+namespace {
+
+constexpr int kPes = 3;
+constexpr std::size_t kSmall = 5;     // elements: fits in a slot
+constexpr std::size_t kLarge = 1111;  // does not, and leaves an uneven share
+constexpr int kCalls = 6;             // more than there are generations of slots
+
+// A job with team blocks, and the buffers of one collective: they are used again call after call,
+// which only the promises of the calls before allow.
+class Collective {
+ public:
+  explicit Collective(JobOptions options) : job(with_room(options)) {
+    const TeamBlocks shape = team_blocks(kPes, 1, 0);
+    const std::uint64_t offset = job.allocate<std::byte>(shape.stride);
+    for (int pe = 0; pe < kPes; ++pe) job.state(pe).teams = team_blocks(kPes, 1, offset);
+    src_ = job.allocate<Word>(kPes * kLarge * 2);
+    dst_ = job.allocate<Word>(kPes * kLarge * 2);
+  }
+  Team team(int pe) const {
+    Team team;
+    team.id = 0;
+    team.size = kPes;
+    team.rank = pe;
+    return team;
+  }
+  Word* src(int pe) { return job.at<Word>(pe, src_); }
+  Word* dst(int pe) { return job.at<Word>(pe, dst_); }
+
+  DeviceJob job;
+
+ private:
+  static JobOptions with_room(JobOptions options) {
+    options.npes = kPes;
+    return options;
+  }
+  std::uint64_t src_ = 0, dst_ = 0;
+};
+
+// What rank `rank` gives as element i of call `call`.
+Word given(int call, int rank, std::size_t i) {
+  return static_cast<Word>(call + 1) * 1'000'000 + static_cast<Word>(rank + 1) * 10'000 + i;
+}
+
+// Everything that one thread of the scope has in hand.
+template <class Scope>
+struct Call {
+  const Context& ctx;
+  Scope scope;
+  Team team;
+  int call;
+  std::size_t count;
+  Word* src;
+  Word* dst;
+
+  // The threads write the source for each other.
+  void give(std::size_t elements) const {
+    for (auto i = static_cast<std::size_t>((scope.rank() + 1) % scope.size()); i < elements;
+         i += static_cast<std::size_t>(scope.size()))
+      src[i] = given(call, team.rank, i);
+  }
+  Word sum(int ranks, std::size_t i) const {
+    Word total = 0;
+    for (int rank = 0; rank < ranks; ++rank) total += given(call, rank, i);
+    return total;
+  }
+  // Every thread reads all of the result, then makes it useless for the next call.
+  template <class Wanted>
+  void expect(std::size_t elements, Wanted wanted) const {
+    for (std::size_t i = 0; i < elements; ++i) LITMUS(dst[i] == wanted(i));
+    scope.sync();
+    for (auto i = static_cast<std::size_t>(scope.rank()); i < elements;
+         i += static_cast<std::size_t>(scope.size()))
+      dst[i] = ~Word{0};
+  }
+};
+
+using Kind = int;
+constexpr Kind kKinds = 9;
+
+template <class Scope>
+void make_call(Kind kind, const Call<Scope>& c) {
+  const int n = c.team.size;
+  const int me = c.team.rank;
+  const std::size_t count = c.count;
+  const auto many = count * static_cast<std::size_t>(n);
+  auto part = [&](std::size_t i) { return static_cast<int>(i / count); };
+  switch (kind) {
+    case 0: {
+      const int root = c.call % n;
+      if (me == root) c.give(count);
+      LITMUS(dev::broadcast(c.ctx, c.scope, c.team, c.dst, c.src, count, root));
+      return c.expect(count, [&](std::size_t i) { return given(c.call, root, i); });
+    }
+    case 1:
+      c.give(count);
+      LITMUS(dev::fcollect(c.ctx, c.scope, c.team, c.dst, c.src, count));
+      return c.expect(many, [&](std::size_t i) { return given(c.call, part(i), i % count); });
+    case 2: {  // rank r gives count - r elements
+      c.give(count);
+      LITMUS(
+          dev::collect(c.ctx, c.scope, c.team, c.dst, c.src, count - static_cast<std::size_t>(me)));
+      return c.expect(many - 3, [&](std::size_t i) {
+        int rank = 0;
+        std::size_t at = i;
+        while (at >= count - static_cast<std::size_t>(rank))
+          at -= count - static_cast<std::size_t>(rank++);
+        return given(c.call, rank, at);
+      });
+    }
+    case 3:
+      c.give(many);
+      LITMUS(dev::alltoall(c.ctx, c.scope, c.team, c.dst, c.src, count));
+      return c.expect(many, [&](std::size_t i) {
+        return given(c.call, part(i), static_cast<std::size_t>(me) * count + i % count);
+      });
+    case 4:
+      c.give(many);
+      LITMUS(dev::alltoalls(c.ctx, c.scope, c.team, c.dst, c.src, 1, 1, count));
+      return c.expect(many, [&](std::size_t i) {
+        return given(c.call, part(i), static_cast<std::size_t>(me) * count + i % count);
+      });
+    case 5:
+      c.give(count);
+      LITMUS((dev::reduce<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, count)));
+      return c.expect(count, [&](std::size_t i) { return c.sum(n, i); });
+    case 6:
+      c.give(many);
+      LITMUS((dev::reducescatter<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, count)));
+      return c.expect(
+          count, [&](std::size_t i) { return c.sum(n, static_cast<std::size_t>(me) * count + i); });
+    case 7:
+      c.give(count);
+      LITMUS((dev::scan_inclusive<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, count)));
+      return c.expect(count, [&](std::size_t i) { return c.sum(me + 1, i); });
+    case 8:
+      c.give(count);
+      LITMUS((dev::scan_exclusive<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, count)));
+      return c.expect(count, [&](std::size_t i) { return c.sum(me, i); });
+    default: fail("make_call", "no such collective");
+  }
+}
+
+// A kind is called over and over with the same buffers and nothing in between: a member's dst is
+// not written before it has made the call, and its src is its own again after it.
+template <class Scope>
+void collective(const JobOptions& options, Kind kind, std::size_t count, unsigned threads) {
+  Collective shared(options);
+  run_grids(kPes, 1, threads, [&](int pe) {
+    const Context ctx(shared.job.handle(pe));
+    for (int call = 0; call < kCalls; ++call) {
+      forget_fences();
+      const Call<Scope> c{ctx, {}, shared.team(pe), call, count, shared.src(pe), shared.dst(pe)};
+      make_call(kind, c);
+    }
+  });
+}
+
+// sync: what any thread of any member wrote before it, every thread of every member may read after.
+// barrier: that, and all puts before it have arrived.
+template <class Scope>
+void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads) {
+  Collective shared(options);
+  run_grids(kPes, 1, threads, [&](int pe) {
+    const Context ctx(shared.job.handle(pe));
+    const Scope scope;
+    const Team team = shared.team(pe);
+    const int next = (pe + 1) % kPes;
+    for (int call = 0; call < 2 * kCalls; ++call) {
+      forget_fences();
+      // A place of its own for each call: nothing but the meeting keeps readers and writers apart.
+      Word* mine = shared.src(pe) + static_cast<std::size_t>(call) * kThreads;
+      Word* theirs = shared.dst(with_puts ? pe : next) + static_cast<std::size_t>(call) * kThreads;
+      const auto me = static_cast<std::size_t>(scope.rank());
+      mine[me] = given(call, pe, me);
+      if (with_puts) {
+        ctx.put_nbi(dev::Thread{}, theirs + me, mine + me, 1, next);
+        LITMUS(dev::barrier(ctx, scope, team));
+      } else {
+        theirs[me] = mine[me];  // a plain store to the neighbour's memory
+        LITMUS(dev::sync(ctx, scope, team));
+      }
+      const int before = (pe + kPes - 1) % kPes;
+      const Word* here = shared.dst(pe) + static_cast<std::size_t>(call) * kThreads;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(scope.size()); ++i)
+        LITMUS(here[i] == given(call, before, i));
+    }
+  });
+}
+
+template <class Scope>
+void run_scope(const JobOptions& options, unsigned threads) {
+  for (Kind kind = 0; kind < kKinds; ++kind) {
+    collective<Scope>(options, kind, kSmall, threads);
+    collective<Scope>(options, kind, kLarge, threads);
+  }
+}
+
+}  // namespace
+}  // namespace weft::litmus
+
+int main(int argc, char** argv) {
+  using namespace weft::litmus;
+  alarm(100);  // ends what hangs
+  weft::test::JobOptions mapped;
+  mapped.seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1;
+  mapped.deadline_ns = 30'000'000'000;
+  weft::test::JobOptions by_ring = mapped;
+  by_ring.mapped = false;
+
+  meetings_of_pes<Block>(mapped, false, 3);
+  meetings_of_pes<Block>(mapped, true, 3);
+  meetings_of_pes<Block>(by_ring, true, 3);
+  run_scope<Block>(mapped, 3);
+  run_scope<Block>(by_ring, 3);
+  return 0;
+}

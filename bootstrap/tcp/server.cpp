@@ -165,7 +165,7 @@ void Server::run() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 
-  std::vector<pollfd> polled;
+  std::vector<pollfd>& polled = polled_;
   std::unique_lock lock(mutex_);
   while (!may_end(Clock::now())) {
     const Time now = Clock::now();
@@ -183,9 +183,10 @@ void Server::run() {
     std::uint64_t count = 0;
     (void)!::read(wake_.get(), &count, sizeof count);
     const Time after_poll = Clock::now();
-    auto entry = polled.begin() + 2;
-    for (Connection& connection : connections_) {
-      if ((entry++)->revents != 0) serve(connection, after_poll);
+    // Whom ended() let in meanwhile stands behind those that were polled; the next round is theirs.
+    auto connection = connections_.begin();
+    for (std::size_t i = 2; i < polled.size(); ++i, ++connection) {
+      if (polled[i].revents != 0) serve(*connection, after_poll);
     }
     if (polled[1].revents != 0) accept_all(after_poll);
     expire(after_poll);

@@ -5,6 +5,8 @@
 // last one is gone. A failed job stays failed.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <list>
 #include <memory>
@@ -87,6 +89,7 @@ class Server {
   UniqueFd wake_;
   UniqueFd failed_;
   Time accept_again_ = Time::min();
+  std::vector<pollfd> polled_;  // the loop's; here, not on its stack, which a fork does not have
 
   mutable std::mutex mutex_;  // guards what follows; the loop gives it up only while it polls
   std::unique_ptr<Meeting> meeting_;

@@ -376,7 +376,7 @@ TEST(LaunchUse, HelpAndVersionAreNoMistakes) {
   EXPECT_THAT(version.out(), HasSubstr("weft-run "));
 }
 
-TEST(LaunchUse, AProcessLimitIsAMessageAndLeavesNobody) {
+TEST(LaunchUse, TooFewFilesAreAMessageAndLeaveNobody) {
   Launched job({"sh", "-c", "ulimit -n 40; exec $RUN -n 60 $PROGRAM sleep"});
   EXPECT_NE(job.wait(), 0);
   EXPECT_THAT(job.err(), AllOf(HasSubstr("weft-run: "), HasSubstr("open files")));

@@ -173,15 +173,31 @@ INSTANTIATE_TEST_SUITE_P(At, KilledTest,
 TEST(ForkedPes, EndWellWithCopiesOfTheId) {
   auto id = UniqueId::create(3);
   ASSERT_OK(id);
+  // The serving thread should be at rest while this process forks: the allocators of sanitizers,
+  // unlike the C library's, are no good in a fork if another thread was in them.
+  {
+    auto socket = net::connect_to(parse_id_text(id->text())->address, Deadline(30));
+    ASSERT_OK(socket);
+    net::Channel stranger(std::move(*socket), "server", 100);
+    ASSERT_EQ(::send(stranger.fd(), "?", 1, MSG_NOSIGNAL), 1);
+    EXPECT_CODE(stranger.receive(Deadline(30), "the end"), Code::kPeerLost);
+  }
+  std::array<int, 2> gate{};  // opens when its writing end is closed
+  ASSERT_EQ(::pipe(gate.data()), 0);
   std::vector<pid_t> pids;
   for (const int pe : {1, 2}) {
     pids.push_back(::fork());
     if (pids.back() != 0) continue;
+    ::close(gate[1]);
+    char none = 0;
+    (void)!::read(gate[0], &none, 1);
     auto made = make_tcp_bootstrap(id->text(), pe, 3, {});
     const bool good = made && (*made)->barrier() && (*made)->leave();
     id = UniqueId();
     std::exit(good ? 0 : 1);  // with the destructors of static objects
   }
+  ::close(gate[0]);
+  ::close(gate[1]);
   auto made = make_tcp_bootstrap(id->text(), 0, 3, {});
   ASSERT_OK(made);
   EXPECT_OK((*made)->barrier());

@@ -103,6 +103,16 @@ TEST_F(ServerTest, ManyPesMeet) {
   expect_good_job();
 }
 
+TEST_F(ServerTest, PesMeetOverIpv6) {
+  options_.bind_address = "::1";
+  if (auto listener = net::listen_at("::1", 0); !listener) {
+    GTEST_SKIP() << "no IPv6 here: " << listener.status().text();
+  }
+  start(3);
+  EXPECT_THAT(server_->id_text(), HasSubstr("weft1:[::1]:"));
+  expect_good_job();
+}
+
 TEST_F(ServerTest, AWrongSecretIsRefusedToThatPeAlone) {
   start(2);
   Hello hello = good_hello();
@@ -348,6 +358,24 @@ TEST_F(ServerTest, ALauncherThatSeesAPeEndTellsTheOthersAtOnce) {
   // Whether PE 0 has come already or comes later, it learns it.
   server_->ended(1, "it fell over").ignore();
   waiting.join();
+  EXPECT_EQ(server_->culprit(), 1);
+}
+
+// ended() lets newcomers in on the launcher's thread, beside the serving one.
+TEST_F(ServerTest, ALauncherMayLookInWhilePesAndStrangersCome) {
+  start(2);
+  std::atomic<bool> stop{false};
+  std::thread caller([&] {
+    while (!stop.load()) call_up();  // and hangs up again
+  });
+  std::thread joiner([&] {
+    const Made made = join(0);
+    EXPECT_CODE(made, Code::kPeerLost);
+  });
+  for (int i = 0; i < 2000; ++i) server_->ended(1, "it fell over").ignore();
+  joiner.join();
+  stop.store(true);
+  caller.join();
   EXPECT_EQ(server_->culprit(), 1);
 }
 

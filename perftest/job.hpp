@@ -30,8 +30,8 @@ class Job {
   // Collective.
   static Result<std::unique_ptr<Job>> create(Runtime& runtime, const Options& options);
 
-  Runtime& runtime() { return runtime_; }
-  Context& ctx() { return runtime_.context(); }
+  Runtime& runtime() const { return runtime_; }
+  Context& ctx() const { return runtime_.context(); }
   const Options& options() const { return options_; }
   int pe() const { return runtime_.pe(); }
   int npes() const { return runtime_.npes(); }

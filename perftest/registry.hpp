@@ -36,6 +36,7 @@ struct Row {
   std::uint64_t min = 8, max = 4u << 20;     // sizes, where -b and -e are not given
   std::string_view type = "uint64";          // element type, where -d is not given
   bool (*takes)(const TypeInfo&) = nullptr;  // types that the row can do; null: all
+  bool pinned = true;  // host API: each PE's thread stays on a core of its own, if there are enough
   Make make = nullptr;
 };
 

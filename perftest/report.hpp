@@ -17,6 +17,7 @@ struct RunInfo {
   int pes = 0, cores = 0;
   unsigned blocks = 1, threads = 1;
   bool bidir = false;
+  bool pinned = false;  // host tests: each PE on a core of its own
   std::uint64_t seed = 0;
   std::vector<std::string> warnings;
 };

@@ -59,10 +59,11 @@ Json fields(const Claim& claim) {
 }
 
 Json fields(const RunInfo& info) {
-  return {{"weft", info.version}, {"pes", info.pes},           {"mode", info.mode},
-          {"build", info.build},  {"compiler", info.compiler}, {"cpu", info.cpu},
-          {"cores", info.cores},  {"blocks", info.blocks},     {"threads", info.threads},
-          {"bidir", info.bidir},  {"seed", info.seed},         {"warnings", info.warnings}};
+  return {{"weft", info.version},     {"pes", info.pes},           {"mode", info.mode},
+          {"build", info.build},      {"compiler", info.compiler}, {"cpu", info.cpu},
+          {"cores", info.cores},      {"blocks", info.blocks},     {"threads", info.threads},
+          {"bidir", info.bidir},      {"pinned", info.pinned},     {"seed", info.seed},
+          {"warnings", info.warnings}};
 }
 
 // RFC 4180: quoted where needed, quotes doubled.

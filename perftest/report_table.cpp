@@ -13,6 +13,11 @@ struct Column {
   std::string (*text)(const Line&);
 };
 
+template <class Number>
+std::string plural(Number count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string variant(const Line& line) {
   std::string text;
   const unsigned uses = line.row->uses;
@@ -28,12 +33,13 @@ class Table : public Reporter {
   Table(const Options& options, std::ostream& out) : options_(options), out_(out) {}
 
   void begin(const RunInfo& info) override {
-    out_ << fmt::format(
-        "# weft-perf {} | {} PE{} as {} | {} build, {} | {}, {} cores | kernels: {} block{} of {} "
-        "thread{}{} | seed {}\n",
-        info.version, info.pes, info.pes == 1 ? "" : "s", info.mode, info.build, info.compiler,
-        info.cpu, info.cores, info.blocks, info.blocks == 1 ? "" : "s", info.threads,
-        info.threads == 1 ? "" : "s", info.bidir ? " | both directions" : "", info.seed);
+    out_ << fmt::format("# weft-perf {} | {} as {}{} | {} build, {} | {}, {}\n", info.version,
+                        plural(info.pes, "PE"), info.mode,
+                        info.pinned ? ", each on a core of its own" : "", info.build, info.compiler,
+                        info.cpu, plural(info.cores, "core"));
+    out_ << fmt::format("# kernels: {} of {}{} | seed {}\n", plural(info.blocks, "block"),
+                        plural(info.threads, "thread"), info.bidir ? " | both directions" : "",
+                        info.seed);
     for (const std::string& warning : info.warnings) out_ << "# warning: " << warning << '\n';
     out_.flush();
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "perftest/pin.hpp"
 #include "perftest/progress.hpp"
 #include "perftest/size.hpp"
 
@@ -25,6 +26,7 @@ Result<Line> run_line(Job& job, const Row& row, const Point& point, bool floor, 
   ASSIGN_OR_RETURN(const std::unique_ptr<Test> test, row.make(job, point));
   const Plan plan{floor && !row.floor.empty(), seconds,
                   row.api == Api::kDevice ? kKernelBatchNs : kBatchNs};
+  const Pin pin(job, row.api == Api::kHost && row.pinned);
   ASSIGN_OR_RETURN(Measurement measured, measure(job, *test, plan));
   RETURN_IF_ERROR(job.release());
   return Line{&row, point, test->work(), std::move(measured)};

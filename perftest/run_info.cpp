@@ -9,6 +9,8 @@
 
 #include <weft/version.hpp>
 
+#include "perftest/pin.hpp"
+
 #ifndef WEFT_PERF_BUILD_TYPE
 #define WEFT_PERF_BUILD_TYPE "unknown"
 #endif
@@ -79,6 +81,7 @@ RunInfo describe_run(const Job& job) {
   info.blocks = options.blocks;
   info.threads = options.threads;
   info.bidir = options.bidir;
+  info.pinned = own_core(job) >= 0;
   info.seed = job.seed();
   info.warnings = warnings(job, info.cores);
   return info;

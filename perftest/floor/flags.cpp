@@ -8,19 +8,20 @@ namespace weft::perf::floor {
 
 void give_way() { sched_yield(); }
 
+void PingPong::send(std::uint64_t value) const {
+  if (bytes == 8) {
+    *static_cast<std::uint64_t*>(dst) = *static_cast<const std::uint64_t*>(src);
+  } else if (bytes != 0) {
+    std::memcpy(dst, src, bytes);
+  }
+  raise(theirs, value);
+}
+
 Ns PingPong::run(std::uint64_t value, Count iters) const {
-  const auto send = [this](std::uint64_t seq) {
-    if (bytes == 8) {
-      *static_cast<std::uint64_t*>(dst) = *static_cast<const std::uint64_t*>(src);
-    } else if (bytes != 0) {
-      std::memcpy(dst, src, bytes);
-    }
-    raise(theirs, seq);
-  };
-  return time_plain(iters, [&](Count i) {
-    if (first) send(value + i);
-    wait_for(mine, value + i);
-    if (!first) send(value + i);
+  return time_plain(iters, [self = *this, value](Count i) {
+    if (self.first) self.send(value + i);
+    wait_for(self.mine, value + i);
+    if (!self.first) self.send(value + i);
   });
 }
 

@@ -37,6 +37,7 @@ struct PingPong {
   const std::uint64_t* mine;
   bool first;
   Ns run(std::uint64_t value, Count iters) const;
+  void send(std::uint64_t value) const;
 };
 
 // Dissemination barrier: in round r tell the PE 2^r further, wait for the one 2^r before. Two PEs:

@@ -55,15 +55,17 @@ class AtomicTest : public AtomicWords {
     return work_on(iters, [&](auto atomic, auto* dst, const auto& model, auto* old) {
       Context& ctx = job_.ctx();
       const int peer = job_.peer();
-      const Count done = done_;
-      const auto one = [&](Count i) {
+      const Count done = done_, last = iters - 1;
+      const auto one = [=, &ctx](Count i) {
+        auto result = model.first();
         Status status = call<atomic()>(ctx, dst, model.template operand_of<atomic()>(done + i),
-                                       model.compare_of(done + i), *old, peer);
+                                       model.compare_of(done + i), result, peer);
+        if (i == last) *old = result;
         if constexpr (kEach)
           if (status) return ctx.quiet();
         return status;
       };
-      return time_loop(iters, one, [&] { return ctx.quiet(); });
+      return time_loop(iters, one, [&ctx] { return ctx.quiet(); });
     });
   }
 };

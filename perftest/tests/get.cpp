@@ -26,11 +26,11 @@ class Get : public GetTest {
     const auto* const src = reinterpret_cast<const T*>(src_);
     const std::size_t count = point_.count();
     if constexpr (kMode == Mode::kEach) {
-      return time_loop(iters, [&](Count) { return ctx.get(dst, src, count, peer); });
+      return time_loop(iters, [=, &ctx](Count) { return ctx.get(dst, src, count, peer); });
     } else {
       return time_loop(
-          iters, [&](Count) { return ctx.get_nbi(dst, src, count, peer); },
-          [&] { return ctx.quiet(); });
+          iters, [=, &ctx](Count) { return ctx.get_nbi(dst, src, count, peer); },
+          [&ctx] { return ctx.quiet(); });
     }
   }
 };

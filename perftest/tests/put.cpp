@@ -25,18 +25,18 @@ class Put : public PutTest {
     auto* const dst = reinterpret_cast<T*>(dst_);
     const auto* const src = reinterpret_cast<const T*>(src_);
     const std::size_t count = point_.count();
-    const auto quiet = [&] { return ctx.quiet(); };
+    const auto quiet = [&ctx] { return ctx.quiet(); };
     if constexpr (kMode == Mode::kEach) {
-      return time_loop(iters, [&](Count) {
+      return time_loop(iters, [=, &ctx](Count) {
         RETURN_IF_ERROR(ctx.put(dst, src, count, peer));
         return ctx.quiet();
       });
     } else if constexpr (kMode == Mode::kStream) {
       return time_loop(
-          iters, [&](Count) { return ctx.put(dst, src, count, peer); }, quiet);
+          iters, [=, &ctx](Count) { return ctx.put(dst, src, count, peer); }, quiet);
     } else {
       return time_loop(
-          iters, [&](Count) { return ctx.put_nbi(dst, src, count, peer); }, quiet);
+          iters, [=, &ctx](Count) { return ctx.put_nbi(dst, src, count, peer); }, quiet);
     }
   }
 };

@@ -25,14 +25,14 @@ class P : public ScalarPut {
     const std::size_t count = point_.count();
     return time_loop(
         iters,
-        [&](Count) {
+        [=, &ctx](Count) {
           for (std::size_t i = 0; i < count; ++i) {
             RETURN_IF_ERROR(ctx.p(dst + i, src[i], peer));
             if constexpr (kEach) RETURN_IF_ERROR(ctx.quiet());
           }
           return Status::ok();
         },
-        [&] { return ctx.quiet(); });
+        [&ctx] { return ctx.quiet(); });
   }
 };
 
@@ -53,7 +53,7 @@ class G : public ScalarGet {
     auto* const dst = reinterpret_cast<T*>(dst_);
     const auto* const src = reinterpret_cast<const T*>(src_);
     const std::size_t count = point_.count();
-    return time_loop(iters, [&](Count) {
+    return time_loop(iters, [=, &ctx](Count) {
       for (std::size_t i = 0; i < count; ++i) {
         ASSIGN_OR_RETURN(dst[i], ctx.g(src + i, peer));
       }

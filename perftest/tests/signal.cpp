@@ -14,18 +14,20 @@ class PingPong : public PingPongTest {
     Context& ctx = job_.ctx();
     const int peer = job_.peer();
     const bool leads = job_.leads();
-    const auto send = [&](std::uint64_t value) {
-      if constexpr (kWithData) {
-        return ctx.put_signal(dst_, src_, point_.bytes, set(signal_, value), peer);
-      } else {
-        return ctx.signal(set(signal_, value), peer);
-      }
-    };
+    const std::size_t bytes = point_.bytes;
     const std::uint64_t first = begin(iters);
-    return time_loop(iters, [&](Count i) {
-      if (leads) RETURN_IF_ERROR(send(first + i));
+    return time_loop(iters, [=, this, &ctx](Count i) {
+      const Notify notify = set(signal_, first + i);
+      const auto send = [&] {
+        if constexpr (kWithData) {
+          return ctx.put_signal(dst_, src_, bytes, notify, peer);
+        } else {
+          return ctx.signal(notify, peer);
+        }
+      };
+      if (leads) RETURN_IF_ERROR(send());
       RETURN_IF_ERROR(wait_until(ctx, signal_, Cmp::kGe, first + i));
-      return leads ? Status::ok() : send(first + i);
+      return leads ? Status::ok() : send();
     });
   }
 };

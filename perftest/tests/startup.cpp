@@ -37,6 +37,7 @@ std::vector<Row> startup_rows() {
        .formula = "time = from the first process's creation to the last Runtime::create's return",
        .floor = "as many processes that only say that they run",
        .min_pes = 1,
+       .pinned = false,
        .make = make<Startup>},
   };
 }

@@ -88,11 +88,11 @@ class Move : public Strided {
     const std::size_t count = point_.count();
     return time_loop(
         iters,
-        [&](Count) {
+        [=, &ctx](Count) {
           return kPut ? ctx.iput(dst, src, stride, stride, count, peer)
                       : ctx.iget(dst, src, stride, stride, count, peer);
         },
-        [&] { return ctx.quiet(); });
+        [&ctx] { return ctx.quiet(); });
   }
 };
 

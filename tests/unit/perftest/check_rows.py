@@ -40,8 +40,9 @@ def check_result(result):
 
 def main():
     program, npes = sys.argv[1:3]
-    tiny = ["--pes", npes, "-n", "6", "-b", "8", "-e", "520", "-f", "8.1", "-t", "5", "-c", "2"]
-    document = json.loads(run(program, "all", *tiny, "--floor", "--scope", "all", "--json"))
+    few = ["--pes", npes, "-n", "3"]
+    sizes = ["-b", "8", "-e", "520", "-f", "65"]
+    document = json.loads(run(program, "all", *few, *sizes, "--floor", "-t", "3", "--json"))
     print("seed", document["run"]["seed"])
     assert document["run"]["pes"] == int(npes) and document["run"]["mode"] == "threads"
     for result in document["results"]:
@@ -53,13 +54,20 @@ def main():
         twin = f"{result['test']}/{result['api']}" in twins
         assert (result["floor_p50_ns"] is not None) == twin, result
 
-    # Both directions, other types, every operator; as CSV.
-    text = run(program, "all", "--api", "host", *tiny, "--bidir", "-d", "int", "-o", "all", "--csv")
+    # Both directions, another type, every operator; as CSV.
+    text = run(program, "all", "--api", "host", *few, *sizes, "--bidir", "-d", "int", "-o", "all", "--csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert rows and list(rows[0]) == FIELDS, rows[:1]
     assert all(row["error"] == "" for row in rows), rows
-    for extra in (["-d", "float", "-o", "all", "-a", "all"], ["-d", "longdouble"], ["-d", "schar", "-o", "all"]):
-        document = json.loads(run(program, "all", *tiny, *extra, "--json"))
+
+    # Other types; and every scope of a grid whose blocks are no multiple of a warp.
+    for extra in (["-d", "float", "-o", "all", *sizes],
+                  ["-d", "longdouble", "--api", "host", *sizes],
+                  ["-d", "schar", "-o", "all", "--api", "host", "-b", "1", "-e", "77", "-f", "77"],
+                  ["-d", "double", "--api", "device", "-s", "all", "-c", "2", "-t", "5", "-b", "520",
+                   "-e", "520"]):
+        document = json.loads(run(program, "all", *few, *extra, "--json"))
+        assert document["results"], extra
         for result in document["results"]:
             check_result(result)
     print(len(ran), "rows")

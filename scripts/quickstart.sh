@@ -15,8 +15,8 @@ bin=build/cpu-release/bin
 echo "== four PEs: weft-run -n 4 tutorial-00-quickstart"
 "$bin/weft-run" -n 4 "$bin/tutorial-00-quickstart"
 
-echo "== two PEs: weft-run -n 2 weft-perf quick"
-"$bin/weft-run" -n 2 "$bin/weft-perf" quick
+echo "== two PEs: weft-run -n 2 weft-perf claims"
+"$bin/weft-run" -n 2 "$bin/weft-perf" claims
 
 cat <<'DONE'
 

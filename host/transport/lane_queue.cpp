@@ -19,28 +19,60 @@ Status LaneQueue::post(const Op& op, Ticket* ticket) {
     return Status::error(
         Code::kOutOfRange,
         fmt::format("PE {} does not exist: this job has PEs 0 to {}", op.pe, routes_.npes() - 1));
-  const std::uint32_t t = routes_.via[op.pe];
-  RETURN_IF_ERROR(routes_.transports[t]->post(lane_, op));
-  const std::uint64_t count = posted_[t].load(std::memory_order_relaxed) + 1;
-  posted_[t].store(count, std::memory_order_relaxed);
-  if (ticket != nullptr) *ticket = {t, count};
+  const std::uint32_t transport = routes_.via[op.pe];
+  const bool moves = op.kind == OpKind::kPut || op.kind == OpKind::kGet;
+  if (!moves || op.bytes <= routes_.transports[transport]->caps().max_bytes)
+    return post_one(transport, op, ticket);
+  Status status = post_pieces(transport, op, ticket);
+  if (!status.is(Code::kBusy)) {
+    sent_ = 0;
+    pieces_fenced_ = false;
+  }
+  return status;
+}
+
+Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket) {
+  RETURN_IF_ERROR(routes_.transports[transport]->post(lane_, op));
+  const std::uint64_t count = posted_[transport].load(std::memory_order_relaxed) + 1;
+  posted_[transport].store(count, std::memory_order_relaxed);
+  if (ticket != nullptr) *ticket = {transport, count};
   return Status::ok();
 }
 
 Status LaneQueue::post_fence_to_all(const Op& op, Ticket* ticket) {
+  Status status;
   for (; fenced_ < posted_.size(); ++fenced_) {
-    Status status = routes_.transports[fenced_]->post(lane_, op);
+    status = post_one(fenced_, op, ticket);
     if (status.is(Code::kBusy)) return status;
-    if (!status.is_ok()) {
-      fenced_ = 0;
-      return status;
-    }
-    const std::uint64_t count = posted_[fenced_].load(std::memory_order_relaxed) + 1;
-    posted_[fenced_].store(count, std::memory_order_relaxed);
-    if (ticket != nullptr) *ticket = {static_cast<std::uint32_t>(fenced_), count};
+    if (!status.is_ok()) break;
   }
   fenced_ = 0;
-  return Status::ok();
+  return status;
+}
+
+Status LaneQueue::post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket) {
+  const Caps& caps = routes_.transports[transport]->caps();
+  if (sent_ == 0) RETURN_IF_ERROR(routes_.transports[transport]->check(op));
+  Op piece = op;
+  piece.notify = NotifyOp::kNone;
+  piece.bytes = caps.max_bytes;
+  for (; op.bytes - sent_ > caps.max_bytes; sent_ += caps.max_bytes) {
+    piece.remote = op.remote + sent_;
+    piece.local = op.local + sent_;
+    RETURN_IF_ERROR(post_one(transport, piece, nullptr));
+  }
+  if (op.notify != NotifyOp::kNone && !caps.in_order && !pieces_fenced_) {
+    Op fence;
+    fence.kind = OpKind::kFence;
+    fence.pe = op.pe;
+    RETURN_IF_ERROR(post_one(transport, fence, nullptr));
+    pieces_fenced_ = true;
+  }
+  piece.notify = op.notify;
+  piece.remote = op.remote + sent_;
+  piece.local = op.local + sent_;
+  piece.bytes = op.bytes - sent_;
+  return post_one(transport, piece, ticket);
 }
 
 void LaneQueue::progress() {

@@ -26,8 +26,9 @@ class LaneQueue {
 
   LaneQueue(const Routes& routes, Lane lane);
 
-  // kBusy: nothing was taken; progress() and again. Any other error: refused for good, not taken.
-  // A kFence to kAllPes goes to every transport.
+  // kBusy: not taken yet; progress() and again with the same op. Any other error: refused for good.
+  // A kFence to kAllPes goes to every transport; what is larger than a transport takes at once goes
+  // in pieces, the notify with the last.
   Status post(const Op& op, Ticket* ticket = nullptr);
   // Moves what is outstanding. A failure is kept for take_error().
   void progress();
@@ -48,12 +49,17 @@ class LaneQueue {
  private:
   bool done_up_to(std::size_t transport) const;
   void keep(Status status);
+  Status post_one(std::uint32_t transport, const Op& op, Ticket* ticket);
   Status post_fence_to_all(const Op& op, Ticket* ticket);
+  Status post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket);
 
   const Routes& routes_;
   Lane lane_;
   std::vector<std::atomic<std::uint64_t>> posted_;  // per transport; written by the owner
-  std::size_t fenced_ = 0;  // transports that a fence to all, interrupted by kBusy, has reached
+  // Where an op of several posts is when kBusy interrupts it.
+  std::uint32_t fenced_ = 0;    // transports that a fence to all has reached
+  std::uint64_t sent_ = 0;      // bytes of an op in pieces
+  bool pieces_fenced_ = false;  // and its last piece is ordered behind them
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   Status error_;  // guarded by mutex_

@@ -13,22 +13,23 @@ MappedTransport::MappedTransport(const TransportEnv& env, const Caps& caps)
 void MappedTransport::map(int pe, std::byte* heap, std::uint64_t bytes) {
   Window& window = windows_[static_cast<std::size_t>(pe)];
   window.heap.store(heap, std::memory_order_relaxed);
-  window.bytes.store(bytes, std::memory_order_release);  // pairs with the acquire in post
+  window.bytes.store(bytes, std::memory_order_release);  // pairs with the acquire in check
 }
 
 std::byte* MappedTransport::base_of(int pe) const {
   return windows_[static_cast<std::size_t>(pe)].heap.load(std::memory_order_relaxed);
 }
 
+Status MappedTransport::check(const Op& op) const {
+  // acquire: pairs with the release in map; post then finds the address, too.
+  const std::uint64_t bytes =
+      op.pe < windows_.size() ? windows_[op.pe].bytes.load(std::memory_order_acquire) : 0;
+  return check_op(op, env_.npes, bytes);
+}
+
 Status MappedTransport::post(Lane lane, const Op& op) {
-  std::uint64_t bytes = 0;
-  const Window* window = nullptr;
-  if (op.pe < windows_.size()) {
-    window = &windows_[op.pe];
-    bytes = window->bytes.load(std::memory_order_acquire);  // pairs with the release in map
-  }
-  RETURN_IF_ERROR(check_op(op, env_.npes, bytes));
-  if (op.kind != OpKind::kFence) apply_op(op, window->heap.load(std::memory_order_relaxed));
+  RETURN_IF_ERROR(check(op));
+  if (op.kind != OpKind::kFence) apply_op(op, windows_[op.pe].heap.load(std::memory_order_relaxed));
   // Release: who sees the count sees what the op wrote here. Pairs with the acquire in completed.
   completed_[static_cast<std::size_t>(lane)].value.fetch_add(1, std::memory_order_release);
   return Status::ok();

@@ -15,6 +15,7 @@ namespace weft {
 class MappedTransport : public Transport {
  public:
   const Caps& caps() const override { return caps_; }
+  Status check(const Op& op) const override;
   Status post(Lane lane, const Op& op) override;
   Status progress(Lane) override { return Status::ok(); }
   std::uint64_t completed(Lane lane) const override;

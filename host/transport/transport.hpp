@@ -35,7 +35,7 @@ struct Caps {
   bool maps = false;            // attach() may give an address for direct load and store
   bool in_order = true;         // ops of a lane to one PE are delivered in the order posted
   bool needs_progress = false;  // nothing moves unless progress() is called
-  std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; a larger one is cut by the context
+  std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; LaneQueue cuts a larger one
   Link link = Link::kSelf;
   float gbps = 0, usec = 0;  // rough, for topology's choice among several
 };
@@ -63,6 +63,9 @@ class Transport {
   // Forgets a chunk that was attached but then refused by another PE.
   virtual void detach(int pe, std::uint64_t offset) = 0;
 
+  // What is wrong with an op, whatever its size: a piece of a bad op may look right. post() makes
+  // the same check.
+  virtual Status check(const Op& op) const = 0;
   // post never blocks: kBusy means progress(), then again; any other error means that the op was
   // refused for good. Only ops that were taken (ok) count as posted. post and progress of one lane
   // may come from two threads (its owner and the proxy); the transport serialises them.

@@ -224,7 +224,7 @@ TEST_P(TransportTest, EveryAtomicOfBothWidthsDoesWhatItSays) {
 
 TEST_P(TransportTest, AtomicsOfAllPesLoseNothing) {
   run([](TransportPe& me) {
-    constexpr int kAdds = 300;
+    constexpr int kAdds = 200;
     std::memset(me.heap(), 0, 64);
     me.barrier();
     std::vector<std::uint64_t> olds(kAdds, ~std::uint64_t{0});
@@ -259,7 +259,7 @@ TEST_P(TransportTest, WhoSeesTheNotifySeesTheData) {
     const int left = (me.pe() + me.npes() - 1) % me.npes();
     std::memset(me.heap() + kSignals, 0, 64);
     me.barrier();
-    for (std::uint64_t round = 1; round <= 60; ++round) {
+    for (std::uint64_t round = 1; round <= 30; ++round) {
       const std::size_t bytes = kSizes[(test_seed() + 5 * round) % std::size(kSizes)];
       const std::vector<std::byte> source = patterns(round, me.pe(), right, bytes);
       const bool set = round % 2 == 0;
@@ -284,7 +284,7 @@ void fenced_rounds(TransportPe& me, bool to_all) {
   const int left = (me.pe() + me.npes() - 1) % me.npes();
   std::memset(me.heap() + kSignals, 0, 64);
   me.barrier();
-  for (std::uint64_t round = 1; round <= 60; ++round) {
+  for (std::uint64_t round = 1; round <= 30; ++round) {
     constexpr int kPuts = 5;
     for (int i = 0; i < kPuts; ++i) {
       const auto source =
@@ -480,7 +480,7 @@ std::vector<TransportJob> jobs(bool only_late) {
       {"_late", "late=1"},
       {"_delay", "delay=0.3"},
       {"_duplicate", "duplicate=0.5"},
-      {"_all", "late=1,delay=0.2,duplicate=0.3,busy=0.2"},
+      {"_all", "late=1,delay=0.2,duplicate=0.3,busy=0.2,max_bytes=1000"},
   };
   std::vector<TransportJob> all;
   for (const auto& fault : faults) {

@@ -20,7 +20,7 @@ namespace weft {
 class RecordingTransport final : public Transport {
  public:
   std::string_view name() const override { return "recording"; }
-  const Caps& caps() const override { return caps_; }
+  const Caps& caps() const override { return capabilities; }
   Result<Blob> address() override { return Blob(); }
   Status connect(std::span<const Blob>) override { return Status::ok(); }
   bool reaches(int) const override { return true; }
@@ -31,6 +31,9 @@ class RecordingTransport final : public Transport {
   }
   void detach(int, std::uint64_t) override {}
 
+  Status check(const Op& op) const override {
+    return op.value == kBadValue ? Status::error(Code::kInvalidArgument, "bad") : Status::ok();
+  }
   Status post(Lane lane, const Op& op) override {
     if (busy_posts > 0) {
       --busy_posts;
@@ -58,6 +61,8 @@ class RecordingTransport final : public Transport {
 
   void complete(Lane lane, std::uint64_t count) { completed_[lane] += count; }
 
+  static constexpr std::uint64_t kBadValue = 0xbadbad;  // of an op that check() refuses
+
   std::vector<std::pair<Lane, Op>> ops;
   std::byte* heap = nullptr;  // set: ops are executed there, whatever their PE
   int busy_posts = 0;         // so many posts are refused first
@@ -65,9 +70,9 @@ class RecordingTransport final : public Transport {
   std::function<Status(const Op&)> refuse;
   Status progress_error;
   int progress_calls = 0, flushes = 0;
+  Caps capabilities{.needs_progress = true};
 
  private:
-  Caps caps_{.needs_progress = true};
   std::map<Lane, std::uint64_t> posted_, completed_;
 };
 

@@ -1,8 +1,10 @@
 #include "host/transport/fault/fault.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "host/transport/apply.hpp"
 #include "host/transport/fault/lane.hpp"
@@ -12,10 +14,11 @@ namespace weft {
 
 namespace {
 
-Caps fault_caps(Caps caps) {
+Caps fault_caps(Caps caps, const FaultSpec& spec) {
   caps.maps = false;
   caps.in_order = false;
   caps.needs_progress = true;
+  if (spec.max_bytes != 0) caps.max_bytes = std::min(caps.max_bytes, spec.max_bytes);
   return caps;
 }
 
@@ -24,8 +27,7 @@ class FaultTransport final : public Transport {
   FaultTransport(std::unique_ptr<Transport> inner, const FaultSpec& spec, const TransportEnv& env)
       : inner_(std::move(inner)),
         name_("fault:" + std::string(inner_->name())),
-        caps_(fault_caps(inner_->caps())),
-        npes_(env.npes) {
+        caps_(fault_caps(inner_->caps(), spec)) {
     for (std::size_t i = 0; i < kTransportLanes; ++i)
       lanes_.push_back(std::make_unique<FaultLane>(*inner_, Lane(i), spec, env.pe));
   }
@@ -42,17 +44,17 @@ class FaultTransport final : public Transport {
                          const Blob& exposed) override {
     ASSIGN_OR_RETURN([[maybe_unused]] const Mapping hidden,
                      inner_->attach(pe, offset, bytes, exposed));
-    heap_bytes_.store(offset + bytes, std::memory_order_relaxed);
     return Mapping{};
   }
-  void detach(int pe, std::uint64_t offset) override {
-    heap_bytes_.store(offset, std::memory_order_relaxed);
-    inner_->detach(pe, offset);
-  }
+  void detach(int pe, std::uint64_t offset) override { inner_->detach(pe, offset); }
 
+  Status check(const Op& op) const override { return inner_->check(op); }
   // A bad op is refused here, as without the injector, and not when it is let go.
   Status post(Lane lane, const Op& op) override {
-    RETURN_IF_ERROR(check_op(op, npes_, heap_bytes_.load(std::memory_order_relaxed)));
+    RETURN_IF_ERROR(check(op));
+    if (op.bytes > caps_.max_bytes && !is_amo(op.kind))
+      return Status::error(Code::kInternal, fmt::format("{}: was to be cut into pieces of {} bytes",
+                                                        describe(op), caps_.max_bytes));
     return at(lane).post(op);
   }
   Status progress(Lane lane) override { return at(lane).progress(); }
@@ -65,8 +67,6 @@ class FaultTransport final : public Transport {
   std::unique_ptr<Transport> inner_;
   std::string name_;
   Caps caps_;
-  int npes_;
-  std::atomic<std::uint64_t> heap_bytes_{0};  // the same on every PE
   std::vector<std::unique_ptr<FaultLane>> lanes_;
 };
 

@@ -11,6 +11,7 @@
 //   drop=p        the op is lost and never completes; every later wait of the lane ends at its
 //                 deadline with a report, since ops complete in order
 //   busy=p        post() answers kBusy, and the caller must come again
+//   max_bytes=n   an op carries at most n bytes: larger ones must be cut
 //   fail_after=n  post() fails with kIo once a lane has taken n ops
 //   kill_pe=k     ops to PE k fail with kPeerLost once kill_after of a lane have gone there; ops
 //                 that are still held are lost, and progress() says so

@@ -19,6 +19,8 @@ namespace weft {
   FAULT_KEY(delay, double, 0, 0, 1, "probability that an op waits for some progress calls")      \
   FAULT_KEY(duplicate, double, 0, 0, 1, "probability that the bytes of a put or get move twice") \
   FAULT_KEY(busy, double, 0, 0, 0.99, "probability that post() answers kBusy")                   \
+  FAULT_KEY(max_bytes, std::uint64_t, 0, 0, 18446744073709551615.0,                              \
+            "most bytes of one op, so that larger ones are cut; 0: no limit")                    \
   FAULT_KEY(fail_after, std::uint64_t, 0, 0, 18446744073709551615.0,                             \
             "posts fail with kIo after so many; 0: never")                                       \
   FAULT_KEY(kill_pe, int, -1, -1, 1048575, "ops to this PE fail with kPeerLost; -1: nobody")     \

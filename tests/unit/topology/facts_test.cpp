@@ -35,7 +35,7 @@ TEST(WhyNotMapped, ThreadsOfOneProcessAndProcessesOfOneHostAre) {
 
 TEST(WhyNotMapped, AnotherHostIsNotEvenUnderTheSameName) {
   const std::string why =
-      why_not_mapped(recorded("node7", kBootA, 1), recorded("node7", kBootB, 1));
+      why_not_mapped(recorded("node7", kBootA, 1), recorded("node7", kBootB, 2));
   EXPECT_THAT(why, HasSubstr("another host"));
   EXPECT_THAT(why, HasSubstr(kBootA));
   EXPECT_THAT(why, HasSubstr(kBootB));
@@ -44,8 +44,8 @@ TEST(WhyNotMapped, AnotherHostIsNotEvenUnderTheSameName) {
 TEST(WhyNotMapped, UnknownBootsAreNotTakenForTheSame) {
   const std::string why = why_not_mapped(recorded("a", "", 1), recorded("b", "", 2));
   EXPECT_THAT(why, HasSubstr("boot_id"));
-  // Not even with the same random bits: nothing is known.
-  EXPECT_FALSE(same_process(recorded("a", "", 1), recorded("a", "", 1)));
+  // Threads of one process know each other without it.
+  EXPECT_EQ(why_not_mapped(recorded("a", "", 1), recorded("a", "", 1)), "");
 }
 
 TEST(WhyNotMapped, NamesTheNetworkNamespaceAndTheUser) {

@@ -150,7 +150,7 @@ TEST_F(ApplyTest, NotifySetsOrAddsAndZeroBytesIsAPlainSignal) {
 // Without the release on the notify, ThreadSanitizer reports the reader; without the order, so does
 // a machine with weakly ordered stores.
 TEST_F(ApplyTest, WhoSeesTheNotifySeesTheData) {
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 200;
   auto* signal = reinterpret_cast<std::uint64_t*>(heap);
   auto* reply = reinterpret_cast<std::uint64_t*>(heap + 64);
   *signal = *reply = 0;
@@ -190,7 +190,7 @@ TEST_F(ApplyTest, AnAlignedWordPutIsAFlag) {
   auto* reply = reinterpret_cast<std::uint64_t*>(heap + 64);
   *reply = 0;
   std::memset(heap, 0, 8);
-  constexpr std::uint8_t kRounds = 250;
+  constexpr std::uint8_t kRounds = 100;
   std::thread writer([&] {
     for (std::uint8_t round = 1; round <= kRounds; ++round) {
       for (int i = 0; i < 5; ++i) data[i] = round;

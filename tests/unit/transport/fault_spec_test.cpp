@@ -22,7 +22,7 @@ TEST(FaultSpec, NothingIsNoFault) {
 TEST(FaultSpec, ReadsEveryKey) {
   const auto spec = parse_fault_spec(
       "seed=18446744073709551615, late=1,drop=0.25,delay=1,duplicate=0.5,busy=0.125,"
-      "fail_after=7,kill_pe=3,kill_after=9");
+      "max_bytes=100,fail_after=7,kill_pe=3,kill_after=9");
   ASSERT_TRUE(spec.is_ok()) << spec.status().to_string();
   EXPECT_EQ(spec->seed, ~std::uint64_t{0});
   EXPECT_TRUE(spec->late);
@@ -30,6 +30,7 @@ TEST(FaultSpec, ReadsEveryKey) {
   EXPECT_EQ(spec->delay, 1);
   EXPECT_EQ(spec->duplicate, 0.5);
   EXPECT_EQ(spec->busy, 0.125);
+  EXPECT_EQ(spec->max_bytes, 100u);
   EXPECT_EQ(spec->fail_after, 7u);
   EXPECT_EQ(spec->kill_pe, 3);
   EXPECT_EQ(spec->kill_after, 9u);
@@ -41,8 +42,8 @@ TEST(FaultSpec, AnUnknownKeyIsNamedWithTheKnownOnes) {
   const std::string text(spec.status().text());
   EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(text, HasSubstr("'duplicat'"));
-  for (const char* key : {"seed", "late", "drop", "delay", "duplicate", "busy", "fail_after",
-                          "kill_pe", "kill_after"})
+  for (const char* key : {"seed", "late", "drop", "delay", "duplicate", "busy", "max_bytes",
+                          "fail_after", "kill_pe", "kill_after"})
     EXPECT_THAT(text, HasSubstr(key));
 }
 

@@ -1,5 +1,9 @@
 #include "host/transport/lane_queue.hpp"
 
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/recording_transport.hpp"
@@ -90,6 +94,105 @@ TEST_F(LaneQueueTest, AFenceToAllReachesEveryTransportOnce) {
   EXPECT_TRUE(queue.post(fence).is_ok());  // and another one starts over
   EXPECT_EQ(transport[0]->ops.size(), 2u);
   EXPECT_EQ(transport[1]->ops.size(), 2u);
+}
+
+// A transport that takes 10 bytes at a time: 24 bytes go as 10, 10 and 4, the notify with the last.
+class PiecesTest : public LaneQueueTest {
+ protected:
+  PiecesTest() {
+    transport[0]->capabilities.max_bytes = 10;
+    op = put_to_pe(1);
+    op.bytes = 24;
+    op.remote = 100;
+    op.local = 1000;
+    op.notify = NotifyOp::kAdd;
+  }
+  // Of what was posted: offset in the op, bytes, notify.
+  using Piece = std::tuple<std::uint64_t, std::uint64_t, NotifyOp>;
+  std::vector<Piece> pieces() const {
+    std::vector<Piece> all;
+    for (const auto& [at, posted] : transport[0]->ops) {
+      if (posted.kind == OpKind::kFence) continue;
+      EXPECT_EQ(posted.remote - 100, posted.local - 1000);
+      all.emplace_back(posted.remote - 100, posted.bytes, posted.notify);
+    }
+    return all;
+  }
+  const std::vector<Piece> wanted = {
+      {0, 10, NotifyOp::kNone}, {10, 10, NotifyOp::kNone}, {20, 4, NotifyOp::kAdd}};
+  Op op;
+};
+
+TEST_F(PiecesTest, TheNotifyGoesWithTheLast) {
+  LaneQueue queue(routes, lane);
+  LaneQueue::Ticket ticket;
+  ASSERT_TRUE(queue.post(op, &ticket).is_ok());
+  EXPECT_EQ(pieces(), wanted);
+  EXPECT_EQ(queue.outstanding(), 3u);
+  transport[0]->complete(lane, 2);
+  EXPECT_FALSE(queue.done(ticket));
+  transport[0]->complete(lane, 1);
+  EXPECT_TRUE(queue.done(ticket));
+}
+
+TEST_F(PiecesTest, AnUnorderedTransportIsFencedBeforeTheNotify) {
+  transport[0]->capabilities.in_order = false;
+  LaneQueue queue(routes, lane);
+  ASSERT_TRUE(queue.post(op).is_ok());
+  EXPECT_EQ(pieces(), wanted);
+  ASSERT_EQ(transport[0]->ops.size(), 4u);
+  EXPECT_EQ(transport[0]->ops[2].second.kind, OpKind::kFence);
+  op.notify = NotifyOp::kNone;  // nothing to order
+  ASSERT_TRUE(queue.post(op).is_ok());
+  EXPECT_EQ(transport[0]->ops.size(), 7u);
+}
+
+TEST_F(PiecesTest, BusyAtEveryPlaceRepeatsAndLosesNothing) {
+  transport[0]->capabilities.in_order = false;
+  for (std::size_t place = 0; place <= 4; ++place) {
+    transport[0]->ops.clear();
+    LaneQueue queue(routes, lane);
+    transport[0]->refuse = [&](const Op&) {
+      return transport[0]->ops.size() == place ? Status::busy() : Status::ok();
+    };
+    EXPECT_EQ(queue.post(op).is(Code::kBusy), place < 4);
+    transport[0]->refuse = {};
+    if (place < 4) {
+      ASSERT_TRUE(queue.post(op).is_ok());
+    }
+    EXPECT_EQ(pieces(), wanted) << "busy at " << place;
+    EXPECT_EQ(transport[0]->ops.size(), 4u);
+    transport[0]->complete(lane, 4);
+  }
+}
+
+TEST_F(PiecesTest, AFailureInTheMiddleLeavesNothingBehindForTheNextOp) {
+  LaneQueue queue(routes, lane);
+  transport[0]->refuse = [&](const Op& each) {
+    return each.remote == 110 ? Status::error(Code::kIo, "no") : Status::ok();
+  };
+  EXPECT_TRUE(queue.post(op).is(Code::kIo));
+  transport[0]->refuse = {};
+  transport[0]->ops.clear();
+  ASSERT_TRUE(queue.post(op).is_ok());
+  EXPECT_EQ(pieces(), wanted);
+}
+
+TEST_F(PiecesTest, ABadOpIsRefusedBeforeItIsCut) {
+  LaneQueue queue(routes, lane);
+  op.value = RecordingTransport::kBadValue;
+  EXPECT_TRUE(queue.post(op).is(Code::kInvalidArgument));
+  EXPECT_TRUE(transport[0]->ops.empty());
+}
+
+TEST_F(PiecesTest, WhatFitsAndWhatIsNoTransferIsNotCut) {
+  LaneQueue queue(routes, lane);
+  op.bytes = 10;
+  ASSERT_TRUE(queue.post(op).is_ok());
+  op.kind = OpKind::kAmoAdd;
+  op.bytes = 99;  // means nothing there
+  ASSERT_TRUE(queue.post(op).is_ok());
+  EXPECT_EQ(transport[0]->ops.size(), 2u);
 }
 
 TEST_F(LaneQueueTest, KeepsTheFirstFailureUntilItIsTaken) {

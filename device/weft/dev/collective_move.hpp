@@ -206,9 +206,7 @@ WEFT_DEVICE bool alltoalls(Member& m, std::byte* dst, const std::byte* src, std:
                  [&](std::size_t at, std::size_t packed, std::size_t length) {
                    port.copy(Thread{}, m.work(0) + packed, src_block(to) + at, length);
                  });
-      m.scope().sync();
       m.send(caller, to, m.payload(m.rank()), m.work(0), now);
-      m.scope().sync();
     });
     if (!m.all_arrived(0, n)) return false;
     m.end_all();

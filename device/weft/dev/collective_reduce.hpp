@@ -133,14 +133,12 @@ class Sources {
   WEFT_DEVICE void pull(std::size_t offset, std::size_t bytes) {
     offset_ = offset;
     if (all_direct_) return;
-    m_.scope().sync();  // everybody is done with the block before
     for (int rank = 0; rank < n_; ++rank) {
       const int pe = m_.pe(rank);
       if (m_.port().direct(src_, pe) == nullptr)
         m_.port().get_nbi(m_.scope(), m_.payload(rank), src_ + offset, bytes, pe);
     }
     m_.port().quiet(m_.scope());
-    m_.scope().sync();
   }
   WEFT_DEVICE const std::byte* operator()(int rank) const {
     const std::byte* direct = m_.port().direct(src_, m_.pe(rank));
@@ -180,7 +178,6 @@ WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, s
   if (!m.sync() || !m.begin()) return false;
   if (mine.bytes > 0) {
     pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
-    m.scope().sync();
     m.for_peers(0, n, kTooManyBytes, [&](auto caller, int to) {
       m.send(caller, to, dst + mine.offset, dst + mine.offset, mine.bytes);
     });
@@ -205,10 +202,13 @@ WEFT_DEVICE bool reducescatter_pushed(Member& m, std::byte* dst, const std::byte
   const std::size_t bytes = count * fold.element;
   const std::size_t piece = m.payload_bytes() / fold.element * fold.element;
   auto block = [&](int rank) { return src + static_cast<std::size_t>(rank) * bytes; };
+  // To begin an exchange says that I have finished the one before, all my threads: several pieces
+  // are sent by the scope as one, never by a thread while another is still folding.
+  const bool together = bytes > piece;
   for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
     const std::size_t now = bytes - at < piece ? bytes - at : piece;
     if (!m.begin()) return false;
-    m.for_peers(0, n, now, [&](auto caller, int to) {
+    m.for_peers(0, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
       m.send(caller, to, m.payload(m.rank()), block(to) + at, now);
     });
     if (!m.all_arrived(0, n)) return false;
@@ -219,7 +219,6 @@ WEFT_DEVICE bool reducescatter_pushed(Member& m, std::byte* dst, const std::byte
           return rank == m.rank() ? block(rank) + at : m.payload(rank);
         },
         n, now / fold.element);
-    m.scope().sync();
   }
   return true;
 }
@@ -301,7 +300,6 @@ WEFT_DEVICE bool scan_large(Member& m, std::byte* dst, const std::byte* src, std
   }
   if (mine.bytes > 0) {
     port.fence(scope);  // the blocks that make up a share arrive before the news of it
-    scope.sync();
     m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); });
   }
   return m.all_arrived(0, n, [&](int from) { return share_of(bytes, n, from).bytes > 0; });

@@ -17,6 +17,10 @@
 //   void copy(scope, void* dst, const void* src, std::size_t bytes)    no sync of the scope inside
 //   bool fits(const void* mine, std::size_t bytes)                     all of it lies in the heap
 //
+// In put, get_nbi, fence and quiet the scope's threads act as one, as in dev::Context: the call
+// sees what each did before it, and what it promises on return holds for each. So the algorithms
+// need no barrier around them.
+//
 // Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
 // an exchange a member sends another at most one message: some bytes, then arrival word
 // slot(seq, my rank) := seq. Who is sent one waits for it before the exchange ends. A word or slot

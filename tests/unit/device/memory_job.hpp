@@ -170,21 +170,20 @@ class MemoryPort {
   template <class Scope>
   void put(const Scope& scope, void* dst, const void* src, std::size_t bytes, int pe,
            Notify notify) {
+    scope.sync();
     if (job_.direct(pe_, pe)) {
       copy(scope, at(static_cast<std::byte*>(dst), pe), src, bytes);
       scope.sync();
       if (scope.rank() == 0 && notify.signal != nullptr) signal(notify.signal, notify.value, pe);
-    } else {
-      scope.sync();
-      if (scope.rank() == 0) {
-        const auto* from = static_cast<const std::byte*>(src);
-        post(pe, at(static_cast<std::byte*>(dst), pe), {from, from + bytes}, notify);
-      }
+    } else if (scope.rank() == 0) {
+      const auto* from = static_cast<const std::byte*>(src);
+      post(pe, at(static_cast<std::byte*>(dst), pe), {from, from + bytes}, notify);
     }
     scope.sync();
   }
   template <class Scope>
   void get_nbi(const Scope& scope, void* dst, const void* src, std::size_t bytes, int pe) {
+    scope.sync();
     copy(scope, dst, at(static_cast<const std::byte*>(src), pe), bytes);
   }
   void signal(std::uint64_t* word, std::uint64_t value, int pe) {
@@ -207,6 +206,7 @@ class MemoryPort {
   void fence(const Scope& scope) {
     scope.sync();
     ++fences_;  // every thread keeps count, so it does not matter which one posts
+    scope.sync();
   }
   template <class Scope>
   void quiet(const Scope& scope) {

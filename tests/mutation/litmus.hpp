@@ -2,6 +2,7 @@
 // the device API; ThreadSanitizer, the late proxy and the checks say when the promise is broken.
 #pragma once
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -33,6 +34,15 @@ inline void fail(const char* program, const char* what) {
   std::fprintf(stderr, "litmus %s: %s\n", program, what);
   _exit(1);
 }
+// Ends a program that hangs: what spins burns processor time, whereas a busy machine only makes
+// everything late.
+inline void limit_processor_time(int seconds) {
+  itimerval limit = {};
+  limit.it_value.tv_sec = seconds;
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+inline constexpr std::uint64_t kNoSoonerThan = 1'000'000'000'000;  // ns, of waits: as good as never
+
 #define LITMUS(condition)                         \
   do {                                            \
     if (!(condition)) fail(__func__, #condition); \

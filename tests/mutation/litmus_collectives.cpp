@@ -10,9 +10,10 @@ namespace weft::litmus {
 namespace {
 
 constexpr int kPes = 3;
-constexpr std::size_t kSmall = 5;     // elements: fits in a slot
-constexpr std::size_t kLarge = 1111;  // does not, and leaves an uneven share
-constexpr int kCalls = 6;             // more than there are generations of slots
+// Elements: a message that one thread sends; one in a slot that all threads copy; one that goes
+// straight to dst, in uneven shares.
+constexpr std::size_t kTiny = 5, kSmall = 50, kLarge = 1111;
+constexpr int kCalls = 6;  // more than there are generations of slots
 
 // A job with team blocks, and the buffers of one collective: they are used again call after call,
 // which only the promises of the calls before allow.
@@ -199,8 +200,8 @@ void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads
 template <class Scope>
 void run_scope(const JobOptions& options, unsigned threads) {
   for (Kind kind = 0; kind < kKinds; ++kind) {
-    collective<Scope>(options, kind, kSmall, threads);
-    collective<Scope>(options, kind, kLarge, threads);
+    for (std::size_t count : {kTiny, kSmall, kLarge})
+      collective<Scope>(options, kind, count, threads);
   }
 }
 
@@ -209,10 +210,10 @@ void run_scope(const JobOptions& options, unsigned threads) {
 
 int main(int argc, char** argv) {
   using namespace weft::litmus;
-  alarm(100);  // ends what hangs
+  limit_processor_time(30);
   weft::test::JobOptions mapped;
   mapped.seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1;
-  mapped.deadline_ns = 30'000'000'000;
+  mapped.deadline_ns = kNoSoonerThan;
   weft::test::JobOptions by_ring = mapped;
   by_ring.mapped = false;
 

@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -154,13 +155,15 @@ class Runner:
     def run(self, program, seed):
         env = dict(os.environ, TSAN_OPTIONS="halt_on_error=1 exitcode=66 report_bugs=1")
         try:
-            done = subprocess.run([str(program), str(seed)], capture_output=True, text=True, env=env, timeout=120)
+            done = subprocess.run([str(program), str(seed)], capture_output=True, text=True, env=env, timeout=3600)
         except subprocess.TimeoutExpired:
             return "hung"
         if done.returncode == 0:
             return None
         if done.returncode == 66:
             return "race"
+        if done.returncode == -signal.SIGPROF:
+            return "hangs"
         text = done.stderr.strip().splitlines()
         return text[-1] if done.returncode == 1 and text else f"ended with {done.returncode}"
 

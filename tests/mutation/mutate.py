@@ -96,7 +96,7 @@ def meetings(text):
 
 
 def fences(text):
-    for begin, _, end in calls(text, r"fence<[^;>]*>|fence_ring|fence"):
+    for begin, _, end in calls(text, r"fence<[^;>]*>|fence_ring|full_fence|fence|__sync_synchronize"):
         yield begin, end, without(text, begin, end), "fence"
     for m in re.finditer(r"self\(\)\.fenced = true", text):
         yield m.start(), m.end(), "(void)0", "fence"

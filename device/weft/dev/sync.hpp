@@ -2,7 +2,8 @@
 //
 // Direct stores are ordered by the platform's fence, one per thread: a thread's later stores are
 // ordered only by a fence of its own. Records of the ring are ordered by a kFence record, and
-// completed by waiting for the last one.
+// completed by waiting for the last one. After quiet, what I put is visible to whoever looks before
+// I look at anything of theirs, so its fence is a full one.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ WEFT_DEVICE void Context::fence(Scope scope) const {
 template <class Scope>
 WEFT_DEVICE void Context::quiet(Scope scope) const {
   scope.sync();
-  platform::fence<Reach::kSystem>();
+  platform::full_fence();
   if (scope.rank() == 0) ordering::quiet_ring(h_);
   scope.sync();
 }
@@ -61,7 +62,7 @@ WEFT_DEVICE void Context::fence_pe(int pe) const {
 WEFT_DEVICE void Context::quiet_pe(int pe) const {
   if (!allowed(h_, "quiet_pe", h_.heap, 0, 1, pe)) return;
   if (h_.peer[pe] != nullptr) {
-    platform::fence<Reach::kSystem>();
+    platform::full_fence();
   } else {
     ordering::quiet_ring(h_);
   }

@@ -24,6 +24,8 @@
 //   void fence<Reach>()               stores of mine that come later are ordered after everything
 //                                     that comes before (also what others did that I synchronised
 //                                     with); loads of mine that come later, after earlier loads
+//   void full_fence()                 fence<kSystem>, and loads of mine that come later also after
+//                                     the stores before it are visible to everybody
 //   bool kCopiesShares                threads share a copy by contiguous parts rather than by
 //                                     every n-th unit
 //
@@ -76,7 +78,7 @@ constexpr bool has_memory() {
          same<Word, decltype(fetch_and<kOrder, kReach>(P{}, Word{}))> &&
          same<Word, decltype(fetch_or<kOrder, kReach>(P{}, Word{}))> &&
          same<Word, decltype(fetch_xor<kOrder, kReach>(P{}, Word{}))> &&
-         same<void, decltype(fence<kReach>())>;
+         same<void, decltype(fence<kReach>())> && same<void, decltype(full_fence())>;
 }
 static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
 

@@ -97,6 +97,11 @@ inline void fence() {
   self().fenced = true;
 }
 
+inline void full_fence() {
+  fence<Reach::kSystem>();
+  __sync_synchronize();
+}
+
 template <Order kOrder, Reach kReach, class T>
 inline T load(const T* word) {
   T value;

@@ -225,6 +225,8 @@ WEFT_DEVICE void fence() {
   }
 }
 
+WEFT_DEVICE void full_fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
+
 // Neighbouring threads move neighbouring units: one transaction for the warp.
 inline constexpr bool kCopiesShares = false;
 

@@ -130,6 +130,8 @@ WEFT_DEVICE void fence() {
   }
 }
 
+WEFT_DEVICE void full_fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+
 // Neighbouring threads move neighbouring units: one transaction for the wave.
 inline constexpr bool kCopiesShares = false;
 

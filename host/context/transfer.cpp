@@ -66,7 +66,7 @@ Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int tar
   std::byte* const peer = mapped(target);
   if (peer == nullptr) {
     if (checks && notify.op != NotifyOp::kNone) RETURN_IF_ERROR(post_note(op.pe, op.signal));
-    return post_pieces(op, nullptr);
+    return post(op, nullptr);
   }
   // Who reads the journal because of the signal has seen this note: it comes before.
   if (checks && notify.op != NotifyOp::kNone) note_writer(peer, op.signal);
@@ -123,7 +123,7 @@ Status Context::Impl::get(void* dst, const void* src, std::size_t bytes, int tar
     return Status::ok();
   }
   LaneQueue::Ticket ticket;
-  RETURN_IF_ERROR(post_pieces(op, &ticket));
+  RETURN_IF_ERROR(post(op, &ticket));
   return done == Done::kLater ? Status::ok() : complete(ticket, "get", target);
 }
 
@@ -188,34 +188,13 @@ Status Context::Impl::post(const Op& op, LaneQueue::Ticket* ticket) {
                      .peer = static_cast<int>(op.pe),
                      .seen = fmt::format("the transport does not take the {}", describe(op))};
   });
-  if (!waited.is_ok()) return remember(std::move(waited));
+  if (!waited.is_ok()) {
+    queue.give_up();
+    return remember(std::move(waited));
+  }
   posted = true;
   if (op.kind != OpKind::kFence) unfenced = true;
   return status.is_ok() ? status : remember(std::move(status));
-}
-
-Status Context::Impl::post_pieces(Op op, LaneQueue::Ticket* ticket) {
-  const Caps& caps = job->routes.transport(static_cast<int>(op.pe)).caps();
-  const NotifyOp notify = op.notify;
-  const std::uint64_t all = op.bytes;
-  const bool cut = all > caps.max_bytes;
-  for (std::uint64_t done = 0; cut && all - done > caps.max_bytes; done += caps.max_bytes) {
-    op.bytes = caps.max_bytes;
-    op.notify = NotifyOp::kNone;
-    RETURN_IF_ERROR(post(op, nullptr));
-    op.local += caps.max_bytes;
-    op.remote += caps.max_bytes;
-    op.bytes = all - done - caps.max_bytes;
-  }
-  op.notify = notify;
-  if (cut && notify != NotifyOp::kNone && !caps.in_order) {
-    // The notify stands for all pieces.
-    Op fence;
-    fence.kind = OpKind::kFence;
-    fence.pe = op.pe;
-    RETURN_IF_ERROR(post(fence, nullptr));
-  }
-  return post(op, ticket);
 }
 
 Status Context::Impl::complete(LaneQueue::Ticket ticket, const char* operation, int target) {

@@ -24,11 +24,14 @@ Status LaneQueue::post(const Op& op, Ticket* ticket) {
   if (!moves || op.bytes <= routes_.transports[transport]->caps().max_bytes)
     return post_one(transport, op, ticket);
   Status status = post_pieces(transport, op, ticket);
-  if (!status.is(Code::kBusy)) {
-    sent_ = 0;
-    pieces_fenced_ = false;
-  }
+  if (!status.is(Code::kBusy)) give_up();
   return status;
+}
+
+void LaneQueue::give_up() {
+  fenced_ = 0;
+  sent_ = 0;
+  pieces_fenced_ = false;
 }
 
 Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket) {

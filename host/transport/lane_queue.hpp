@@ -30,6 +30,9 @@ class LaneQueue {
   // A kFence to kAllPes goes to every transport; what is larger than a transport takes at once goes
   // in pieces, the notify with the last.
   Status post(const Op& op, Ticket* ticket = nullptr);
+  // The caller will not come again with the op that was answered kBusy: its pieces that were taken
+  // stay taken, the rest is dropped.
+  void give_up();
   // Moves what is outstanding. A failure is kept for take_error().
   void progress();
   // Somebody waits for everything posted so far. Does not wait.

@@ -166,6 +166,19 @@ TEST_F(PiecesTest, BusyAtEveryPlaceRepeatsAndLosesNothing) {
   }
 }
 
+TEST_F(PiecesTest, GivingUpInTheMiddleLeavesNothingBehindForTheNextOp) {
+  LaneQueue queue(routes, lane);
+  transport[0]->refuse = [&](const Op& each) {
+    return each.remote == 110 ? Status::busy() : Status::ok();
+  };
+  EXPECT_TRUE(queue.post(op).is(Code::kBusy));
+  queue.give_up();
+  transport[0]->refuse = {};
+  transport[0]->ops.clear();
+  ASSERT_TRUE(queue.post(op).is_ok());
+  EXPECT_EQ(pieces(), wanted);
+}
+
 TEST_F(PiecesTest, AFailureInTheMiddleLeavesNothingBehindForTheNextOp) {
   LaneQueue queue(routes, lane);
   transport[0]->refuse = [&](const Op& each) {

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), way_(&impl_->way) {}
+Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), way_(impl_->way) {}
 Context::Context(Context&&) noexcept = default;
 
 Context& Context::operator=(Context&& other) noexcept {
@@ -26,8 +26,8 @@ Runtime& Context::runtime() const { return *impl_->job->runtime; }
 
 Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int pe,
                               const Notify& notify, Done done) {
-  std::byte* const heap = way_->heap_of(pe);
-  const std::size_t at = way_->offset(dst, bytes);
+  std::byte* const heap = way_.heap_of(pe);
+  const std::size_t at = way_.offset(dst, bytes);
   const bool good = at != detail::DirectWay::kNowhere && src != nullptr;
   if (notify.op == NotifyOp::kNone) [[likely]] {
     if (heap == nullptr || !good) [[unlikely]]
@@ -35,7 +35,7 @@ Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int
     put_to(heap + at, src, bytes);
     return nullptr;
   }
-  const std::size_t signal = way_->offset(notify.signal, sizeof(std::uint64_t));
+  const std::size_t signal = way_.offset(notify.signal, sizeof(std::uint64_t));
   const bool signal_good =
       signal != detail::DirectWay::kNowhere && signal % sizeof(std::uint64_t) == 0;
   if (heap == nullptr || !signal_good || (!good && bytes != 0)) [[unlikely]]
@@ -47,8 +47,8 @@ Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int
 }
 
 Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
-  const std::byte* const heap = way_->heap_of(pe);
-  const std::size_t at = way_->offset(src, bytes);
+  const std::byte* const heap = way_.heap_of(pe);
+  const std::size_t at = way_.offset(src, bytes);
   if (heap == nullptr || at == detail::DirectWay::kNowhere || dst == nullptr) [[unlikely]]
     return impl_->report_get(dst, src, bytes, pe, done);
   get_from(dst, heap + at, bytes);
@@ -57,8 +57,8 @@ Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int
 
 Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
                               std::uint64_t compare, void* result, int pe, Done done) {
-  std::byte* const heap = way_->heap_of(pe);
-  const std::size_t at = way_->offset(dst, width);
+  std::byte* const heap = way_.heap_of(pe);
+  const std::size_t at = way_.offset(dst, width);
   const bool word = (width == 8 || width == 4) && (at & (width - 1)) == 0;
   const bool no_place = is_fetching(amo) && result == nullptr;
   if (heap == nullptr || at == detail::DirectWay::kNowhere || !word || no_place) [[unlikely]]
@@ -117,13 +117,12 @@ Status Context::fence(int pe) {
   return report(valid.is_ok() ? c.fence(static_cast<std::uint32_t>(pe)) : std::move(valid));
 }
 
-// Stores of mine are visible to all before any later load of mine: a full fence, made of a
-// read-modify-write because ThreadSanitizer follows operations only.
-static void complete_stores(std::uint64_t& word) { __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST); }
+// Stores of mine are visible to all before any later load of mine.
+static void complete_stores() { __sync_synchronize(); }
 
 Status Context::quiet() {
   Impl& c = *impl_;
-  complete_stores(c.fence_word);
+  complete_stores();
   if (!c.posted && !c.job->has_ended()) [[likely]]
     return Status::ok();
   return report(c.quiet(Impl::kAnyPe));
@@ -131,7 +130,7 @@ Status Context::quiet() {
 
 Status Context::quiet(int pe) {
   Impl& c = *impl_;
-  complete_stores(c.fence_word);
+  complete_stores();
   if (c.direct(pe) != nullptr && !c.job->has_ended()) [[likely]]
     return Status::ok();
   Status valid = check_pe("quiet", pe, c.npes);

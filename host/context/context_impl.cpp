@@ -21,12 +21,13 @@ Context::Impl::Impl(std::shared_ptr<Job> owner, int own_lane, bool wants_checks)
       queue(job->routes, host_lane(own_lane)) {
   way.heap = reinterpret_cast<std::uintptr_t>(heap->range().base);
   way.peer = job->routes.peer.data();
-  if (!checks) way.npes = static_cast<unsigned>(npes);
+  way.reachable = &reachable;
+  if (!checks) reachable.npes = static_cast<unsigned>(npes);
   refresh();
   job->enter(this, lane, &queue);
 }
 
-void Context::Impl::refresh() { way.bytes = heap->committed(); }
+void Context::Impl::refresh() { reachable.bytes = heap->committed(); }
 
 Context::Impl::~Impl() = default;
 
@@ -54,7 +55,7 @@ Status Context::Impl::usable() {
 void Context::Impl::fail(const Status& why) {
   if (!failed.is_ok()) return;
   failed = why;
-  way.npes = 0;
+  reachable.npes = 0;
   posted = unfenced = true;  // so that fence and quiet come to their slow paths
 }
 

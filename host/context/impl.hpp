@@ -14,8 +14,8 @@
 
 namespace weft {
 
-// The hot path is: the DirectWay shows an address, store. All that needs more care makes the
-// DirectWay empty, so that the same tests send a call to the slow path.
+// The hot path is: the DirectWay shows an address, store. All that needs more care makes
+// nothing reachable, so that the same tests send a call to the slow path.
 struct Context::Impl {
   Impl(std::shared_ptr<Job> job, int lane, bool checks);
   ~Impl();
@@ -58,8 +58,6 @@ struct Context::Impl {
   Status check_amo(OpKind kind, void* dst, std::size_t width, void* result, int pe, Op* op);
   // Posts, waiting while the transport is busy.
   Status post(const Op& op, LaneQueue::Ticket* ticket);
-  // Cuts a put or get at the transport's limit; `ticket` is of the last piece.
-  Status post_pieces(Op op, LaneQueue::Ticket* ticket);
   // Waits for one op whose result the caller needs now.
   Status complete(LaneQueue::Ticket ticket, const char* operation, int pe);
   // Keeps the first failure of an operation for quiet().
@@ -67,14 +65,14 @@ struct Context::Impl {
   void note_writer(std::byte* heap, std::uint64_t offset);
   Status post_note(std::uint32_t target, std::uint64_t offset);
 
+  detail::Reachable reachable;
   detail::DirectWay way;
   const std::shared_ptr<Job> job;
   const Heap* const heap;
   const int pe, npes, lane;
-  const bool checks;             // WEFT_CHECK=1; the runtime's own context does without
-  bool posted = false;           // an Op, since the last quiet
-  bool unfenced = false;         // an Op, since the last fence
-  std::uint64_t fence_word = 0;  // for a full fence that ThreadSanitizer can follow
+  const bool checks;      // WEFT_CHECK=1; the runtime's own context does without
+  bool posted = false;    // an Op, since the last quiet
+  bool unfenced = false;  // an Op, since the last fence
   // Where a transport brings the result of a blocking fetch.
   const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
   Status failed;       // sticky

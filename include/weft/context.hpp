@@ -49,29 +49,36 @@ enum class Amo : std::uint8_t {
 
 namespace detail {
 
-// Where mapped memory lies: all that a context's shortest calls read. Filled by libweft; what is
-// not plain to see here (a peer that is not mapped, WEFT_CHECK=1, a wrong argument) takes the long
-// way.
+// How far the shortest calls may go. Kept up to date by libweft.
+struct Reachable {
+  std::size_t bytes = 0;  // of the heap, that I know to be there: whole pages
+  unsigned npes = 0;      // 0: nothing goes the direct way
+};
+
+// Where mapped memory lies: all that a context's shortest calls read. Made by libweft; what is not
+// plain to see here (a peer that is not mapped, WEFT_CHECK=1, a wrong argument) takes the long way.
 struct DirectWay {
   std::uintptr_t heap = 0;  // my heap's first byte
-  std::size_t bytes = 0;    // that I know to be there
   std::byte* const* peer = nullptr;
-  unsigned npes = 0;  // 0: nothing goes this way
+  const Reachable* reachable = nullptr;
 
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 
-  std::byte* heap_of(int pe) const { return static_cast<unsigned>(pe) < npes ? peer[pe] : nullptr; }
+  std::byte* heap_of(int pe) const {
+    return static_cast<unsigned>(pe) < reachable->npes ? peer[pe] : nullptr;
+  }
   std::size_t offset(const void* symmetric, std::size_t size) const {
     const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) - heap;
-    return at <= bytes && size <= bytes - at ? at : kNowhere;
+    return at <= reachable->bytes && size <= reachable->bytes - at ? at : kNowhere;
   }
-  // An aligned 8-byte word of `pe`, or null.
+  // An aligned 8-byte word of `pe`, or null. All tests are branches, so that the address waits for
+  // none of them: an atomic begins when its address is there, and nothing overlaps it.
   std::uint64_t* word(const void* symmetric, int pe) const {
-    const std::size_t at = offset(symmetric, sizeof(std::uint64_t));
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) - heap;
+    if (at % sizeof(std::uint64_t) != 0 || at >= reachable->bytes) [[unlikely]]
+      return nullptr;
     std::byte* const base = heap_of(pe);
-    return base == nullptr || at % sizeof(std::uint64_t) != 0  // kNowhere is odd
-               ? nullptr
-               : reinterpret_cast<std::uint64_t*>(base + at);
+    return base == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(base + at);
   }
 };
 
@@ -106,7 +113,7 @@ class WEFT_API Context {
     // Counters are added to right here: a call alone, which stores its return address, would cost
     // half as much again as the hardware's add, which waits for all stores before it.
     if ((amo == Amo::kAdd || (amo == Amo::kFetchAdd && result != nullptr)) && width == 8) {
-      if (std::uint64_t* const word = way_->word(dst, pe)) {
+      if (std::uint64_t* const word = way_.word(dst, pe)) {
         const std::uint64_t old = __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
         if (amo == Amo::kFetchAdd) std::memcpy(result, &old, sizeof(old));
         return Status::ok();
@@ -291,7 +298,7 @@ class WEFT_API Context {
   }
 
   std::unique_ptr<Impl> impl_;
-  const detail::DirectWay* way_ = nullptr;  // a part of impl_
+  detail::DirectWay way_;  // for as long as impl_ lives
 };
 
 }  // namespace weft

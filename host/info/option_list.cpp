@@ -10,6 +10,12 @@
 namespace weft::info {
 namespace {
 
+// A unique id holds the secret that lets a PE into its job; a report is for others to read.
+OptionValue without_secret(const OptionRow& row, OptionValue value) {
+  if (row.env != "WEFT_UNIQUE_ID" || std::get<std::string>(value).empty()) return value;
+  return std::string("(set; not shown, it holds the job's secret)");
+}
+
 // What holds for one row, and where that comes from.
 struct Current {
   std::string value;
@@ -23,7 +29,7 @@ Current current_of(const OptionRow& row) {
   if (text.empty()) return {initial, false, ""};
   const Result<OptionValue> value = parse_option(row, text);
   if (!value.is_ok()) return {text, true, std::string(value.status().text())};
-  return {value_text(row.kind, *value), true, ""};
+  return {value_text(row.kind, without_secret(row, *value)), true, ""};
 }
 
 std::string shown(const std::string& text) { return text.empty() ? "(empty)" : text; }

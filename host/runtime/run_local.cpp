@@ -70,6 +70,7 @@ Status run_local(int npes, const std::function<Status(Runtime&)>& body, const Op
                                 fmt::format("run_local: argument npes is {}; a job has at least 1 "
                                             "PE",
                                             npes)));
+  if (Status good = options.verify(); !good.is_ok()) return report(std::move(good));
   std::vector<std::unique_ptr<Bootstrap>> bootstraps = make_local_bootstraps(npes, options);
   FirstFailure failure;
   std::vector<std::thread> threads;

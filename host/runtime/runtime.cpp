@@ -21,10 +21,12 @@ Result<Runtime> Runtime::create() {
 }
 
 Result<Runtime> Runtime::create(const Options& options) {
+  if (Status good = options.verify(); !good.is_ok()) return report(std::move(good));
   return Impl::create(make_bootstrap(options), options);
 }
 
 Result<Runtime> Runtime::create(const UniqueId& id, int pe, int npes, const Options& options) {
+  if (Status good = options.verify(); !good.is_ok()) return report(std::move(good));
   return Impl::create(make_tcp_bootstrap(id.text(), pe, npes, options), options);
 }
 

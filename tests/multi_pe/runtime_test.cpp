@@ -234,6 +234,13 @@ TEST(RunLocal, WrongOptionsAreTheResult) {
   EXPECT_CODE(status, Code::kInvalidArgument);
   EXPECT_THAT(std::string(status.text()), HasSubstr("pigeon"));
   options = {};
+  options.wait_timeout = -1;
+  const Status negative = run_local(
+      2, [](Runtime&) { return Status::ok(); }, options);
+  EXPECT_CODE(negative, Code::kInvalidArgument);
+  EXPECT_THAT(std::string(negative.text()), HasSubstr("WEFT_WAIT_TIMEOUT"));
+  EXPECT_CODE(Runtime::create(options).status(), Code::kInvalidArgument);
+  options = {};
   options.heap_size = 1 << 20;
   options.max_teams = 4000;
   const Status small = run_local(

@@ -129,5 +129,16 @@ TEST(OptionList, ShowsTheEnvironmentsValuesAndMarksThem) {
   }
 }
 
+TEST(OptionList, KeepsTheJobsSecret) {
+  ScopedEnv env;
+  env.clear_weft();
+  env.set("WEFT_UNIQUE_ID", "weft1:127.0.0.1:4242:cafe");
+  for (const std::string& shown :
+       {options_text(), options_json().dump(), line_of(options_set(), "WEFT_UNIQUE_ID").value}) {
+    EXPECT_THAT(shown, HasSubstr("not shown"));
+    EXPECT_THAT(shown, ::testing::Not(HasSubstr("cafe")));
+  }
+}
+
 }  // namespace
 }  // namespace weft::info

@@ -4,7 +4,7 @@
 #
 # adds the sources to TARGET for the CPU target and, where WEFT_CUDA or WEFT_HIP is ON, compiles each
 # for that too, as C++17 and C++20: objects that nothing links yet, so a check that it compiles. They
-# are built by the targets weft_device_cuda and weft_device_hip.
+# are built by the targets weft_device_cuda and weft_device_hip, which `all` includes.
 
 set(weft_device_warnings -Wall -Wextra -Werror)
 
@@ -14,7 +14,7 @@ if(WEFT_CUDA)
     message(FATAL_ERROR "WEFT_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or set "
                         "WEFT_NVCC to the compiler")
   endif()
-  add_custom_target(weft_device_cuda)
+  add_custom_target(weft_device_cuda ALL)
 endif()
 
 if(WEFT_HIP)
@@ -41,7 +41,7 @@ if(WEFT_HIP)
     endforeach()
     file(CREATE_LINK oclc_isa_version_940.bc ${weft_hip_bitcode}/oclc_isa_version_942.bc SYMBOLIC)
   endif()
-  add_custom_target(weft_device_hip)
+  add_custom_target(weft_device_hip ALL)
 endif()
 
 # One object of one source for one GPU target, as one C++ standard.

@@ -37,7 +37,7 @@ enum class Code : unsigned char {
 
 WEFT_API const char* to_string(Code code);
 
-class [[nodiscard]] WEFT_API Status {
+class WEFT_NODISCARD WEFT_API Status {
  public:
   Status() noexcept = default;  // success
   Status(const Status& other) noexcept;
@@ -76,7 +76,7 @@ class [[nodiscard]] WEFT_API Status {
 
 // A value, or the Status that says why there is none.
 template <class T>
-class [[nodiscard]] Result {
+class WEFT_NODISCARD Result {
  public:
   Result(T value) : value_(std::move(value)) {}          // NOLINT: return value; reads best
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: return status; reads best

@@ -34,6 +34,14 @@
 #define WEFT_HOST_DEVICE inline
 #endif
 
+// A result that nobody looks at is worth a warning. nvcc's front end also warns of `status =
+// call()`.
+#if defined(__NVCC__)
+#define WEFT_NODISCARD
+#else
+#define WEFT_NODISCARD [[nodiscard]]
+#endif
+
 // Symbols of libweft that a program may use; everything else is hidden.
 #if defined(__GNUC__)
 #define WEFT_API [[gnu::visibility("default")]]

@@ -361,6 +361,49 @@ void wait_on_many(const JobOptions& options) {
   });
 }
 
+// Every form of waiting, for what comes later than its first look.
+constexpr int kWaits = 7;
+bool waited(const Context& ctx, int how, Word* word) {
+  std::size_t index = ~std::size_t{0};
+  const Word one = 1;
+  switch (how) {
+    case 0: return ctx.wait_until(Thread{}, word, Cmp::kEq, one);
+    case 1: return ctx.wait_until_all(Thread{}, word, 1, nullptr, Cmp::kEq, one);
+    case 2: return ctx.wait_until_all_vector(Thread{}, word, 1, nullptr, Cmp::kEq, &one);
+    case 3: return ctx.wait_until_any(Thread{}, word, 1, nullptr, Cmp::kEq, one) == 0;
+    case 4: return ctx.wait_until_any_vector(Thread{}, word, 1, nullptr, Cmp::kEq, &one) == 0;
+    case 5:
+      return ctx.wait_until_some(Thread{}, word, 1, &index, nullptr, Cmp::kEq, one) == 1 &&
+             index == 0;
+    case 6:
+      return ctx.wait_until_some_vector(Thread{}, word, 1, &index, nullptr, Cmp::kEq, &one) == 1 &&
+             index == 0;
+    default: fail("waited", "no such way");
+  }
+  return false;
+}
+
+void waits_for_later(const JobOptions& options) {
+  DeviceJob job(options);
+  const Lines words(job, 1, kWaits);
+  std::atomic<int> begun{-1};
+  run_grids(2, 1, 1, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    for (int how = 0; how < kWaits; ++how) {
+      Word* word = words.of(job, pe, static_cast<std::size_t>(how));
+      if (pe == 0) {
+        while (begun.load(std::memory_order_relaxed) < how) dev::platform::relax();
+        usleep(5000);  // the waiter's first look is long past
+        ctx.signal(set(word, 1), 1);
+      } else {
+        begun.store(how, std::memory_order_relaxed);
+        LITMUS(waited(ctx, how, word));
+        LITMUS(ctx.signal_fetch(word) == 1);
+      }
+    }
+  });
+}
+
 // The platform's barriers and exchanges.
 template <class Scope>
 void meetings(const JobOptions&) {
@@ -536,6 +579,7 @@ void run_all(const JobOptions& options) {
   told_in_order(options);
   learned(options);
   wait_on_many(options);
+  waits_for_later(options);
 }
 
 }  // namespace

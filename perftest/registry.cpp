@@ -11,7 +11,7 @@
 namespace weft::perf {
 namespace {
 
-// What a newcomer wants to see within seconds; also what quickstart shows.
+// What a newcomer wants to see within seconds.
 constexpr std::string_view kQuick[] = {"put_lat",     "put_bw",         "get_bw",
                                        "put_rate",    "put_signal_lat", "atomic_rate",
                                        "barrier_lat", "alltoall_lat",   "reduce_lat"};
@@ -129,8 +129,10 @@ Result<std::string> list(const std::vector<Row>& rows, const Options& options) {
     out += fmt::format("{:<40} {}\n", "", row->formula);
     if (!row->floor.empty()) out += fmt::format("{:<40} floor: {}\n", "", row->floor);
   }
-  out += fmt::format("\nSets: all; quick ({}); claims (the speeds that Weft promises).\n",
-                     fmt::join(kQuick, ", "));
+  out += fmt::format(
+      "\nSets: all; quick (a few lines each of {}, host API); claims (the speeds that Weft "
+      "promises).\n",
+      fmt::join(kQuick, ", "));
   return out;
 }
 

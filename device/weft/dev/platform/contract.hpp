@@ -69,16 +69,16 @@ static_assert(same<bool, decltype(platform::block_all(true))>);
 template <Order kOrder, Reach kReach>
 constexpr bool has_memory() {
   using P = Word*;
-  using namespace platform;
-  return same<Word, decltype(load<kOrder, kReach>(std::declval<const Word*>()))> &&
-         same<void, decltype(store<kOrder, kReach>(P{}, Word{}))> &&
-         same<Word, decltype(exchange<kOrder, kReach>(P{}, Word{}))> &&
-         same<Word, decltype(compare_swap<kOrder, kReach>(P{}, Word{}, Word{}))> &&
-         same<Word, decltype(fetch_add<kOrder, kReach>(P{}, Word{}))> &&
-         same<Word, decltype(fetch_and<kOrder, kReach>(P{}, Word{}))> &&
-         same<Word, decltype(fetch_or<kOrder, kReach>(P{}, Word{}))> &&
-         same<Word, decltype(fetch_xor<kOrder, kReach>(P{}, Word{}))> &&
-         same<void, decltype(fence<kReach>())> && same<void, decltype(full_fence())>;
+  return same<Word, decltype(platform::load<kOrder, kReach>(std::declval<const Word*>()))> &&
+         same<void, decltype(platform::store<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(platform::exchange<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(platform::compare_swap<kOrder, kReach>(P{}, Word{}, Word{}))> &&
+         same<Word, decltype(platform::fetch_add<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(platform::fetch_and<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(platform::fetch_or<kOrder, kReach>(P{}, Word{}))> &&
+         same<Word, decltype(platform::fetch_xor<kOrder, kReach>(P{}, Word{}))> &&
+         same<void, decltype(platform::fence<kReach>())> &&
+         same<void, decltype(platform::full_fence())>;
 }
 static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
 

@@ -255,11 +255,12 @@ TEST(RunLocal, MemoryOutlivesAPeThatFails) {
   for (int round = 0; round < 10; ++round) {
     const Status status = run_local(3, [](Runtime& rt) -> Status {
       constexpr std::size_t kBytes = 1 << 20;
-      ASSIGN_OR_RETURN(auto* const memory, rt.callocate<std::byte>(kBytes));
+      ASSIGN_OR_RETURN(auto* const memory, rt.callocate<std::byte>(3 * kBytes));
       if (rt.pe() == 0) return Status::error(Code::kIo, "on purpose");
       const std::vector<std::byte> source(kBytes);
       for (int i = 0; i < 20; ++i) {
-        RETURN_IF_ERROR(rt.context().put(memory, source.data(), kBytes, 0));
+        std::byte* const mine = memory + static_cast<std::size_t>(rt.pe()) * kBytes;
+        RETURN_IF_ERROR(rt.context().put(mine, source.data(), kBytes, 0));
       }
       return rt.barrier();
     });

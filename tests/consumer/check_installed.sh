@@ -1,8 +1,8 @@
 #!/bin/sh
-# check_installed.sh BUILD COMPILER SANITIZE: installs BUILD into a scratch prefix, then builds and runs
+# check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, then builds and runs
 # main.cpp against that prefix only, through find_package and through pkg-config.
 set -eu
-build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',')
+build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',') generator=$4
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -30,7 +30,7 @@ foreach(standard IN ITEMS 17 20)
   target_link_libraries(consumer${standard} PRIVATE weft::weft)
 endforeach()
 LISTS
-cmake -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_PREFIX_PATH="$prefix" \
+cmake -G "$generator" -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_PREFIX_PATH="$prefix" \
       -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" > "$scratch/configure.log"
 cmake --build "$scratch/project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 "$scratch/project/build/consumer17"

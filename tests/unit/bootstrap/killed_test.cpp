@@ -6,9 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include <weft/runtime.hpp>
@@ -169,6 +173,21 @@ INSTANTIATE_TEST_SUITE_P(At, KilledTest,
                            return std::string(kMomentNames[static_cast<int>(info.param)]);
                          });
 
+// Until all other threads of this process sleep.
+void await_rest() {
+  const auto is_at_rest = [](const std::filesystem::path& task) {
+    std::string stat;
+    std::getline(std::ifstream(task / "stat"), stat);
+    return task.filename() == std::to_string(::gettid()) || stat.find(") S ") != std::string::npos;
+  };
+  const auto all_rest = [&] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::all_of(begin(tasks), end(tasks),
+                       [&](const auto& task) { return is_at_rest(task.path()); });
+  };
+  while (!all_rest()) ::usleep(1000);
+}
+
 // The usual way to start PEs by hand: fork, and every copy of the id goes with its process.
 TEST(ForkedPes, EndWellWithCopiesOfTheId) {
   auto id = UniqueId::create(3);
@@ -182,6 +201,7 @@ TEST(ForkedPes, EndWellWithCopiesOfTheId) {
     ASSERT_EQ(::send(stranger.fd(), "?", 1, MSG_NOSIGNAL), 1);
     EXPECT_CODE(stranger.receive(Deadline(30), "the end"), Code::kPeerLost);
   }
+  await_rest();
   std::array<int, 2> gate{};  // opens when its writing end is closed
   ASSERT_EQ(::pipe(gate.data()), 0);
   std::vector<pid_t> pids;

@@ -179,7 +179,7 @@ class Runner:
         built = self.build(ROOT / "device", source, program)
         if built.returncode != 0:
             return f"does not compile\n{built.stderr[:3000]}"
-        return self.try_seeds(program, self.args.seeds)
+        return self.try_seeds(program, min(self.args.seeds, 5))
 
     def mutant(self, number, site):
         """How the litmus programs noticed; None if they did not."""
@@ -202,7 +202,7 @@ def main():
     parser.add_argument("--only", type=int, action="append", metavar="N", help="only this site of the list")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--seeds", type=int, default=5, help="runs before a mutant counts as unnoticed")
+    parser.add_argument("--seeds", type=int, default=25, help="runs before a mutant counts as unnoticed")
     parser.add_argument("--keep", metavar="FOLDER", help="work there and leave the mutants")
     args = parser.parse_args()
 

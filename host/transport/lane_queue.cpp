@@ -14,6 +14,12 @@ LaneQueue::LaneQueue(const Routes& routes, Lane lane)
 }
 
 Status LaneQueue::post(const Op& op, Ticket* ticket) {
+  Status status = post_parts(op, ticket);
+  if (!status.is(Code::kBusy)) give_up();
+  return status;
+}
+
+Status LaneQueue::post_parts(const Op& op, Ticket* ticket) {
   if (op.kind == OpKind::kFence && op.pe == kAllPes) return post_fence_to_all(op, ticket);
   if (op.pe >= routes_.via.size())
     return Status::error(
@@ -23,9 +29,7 @@ Status LaneQueue::post(const Op& op, Ticket* ticket) {
   const bool moves = op.kind == OpKind::kPut || op.kind == OpKind::kGet;
   if (!moves || op.bytes <= routes_.transports[transport]->caps().max_bytes)
     return post_one(transport, op, ticket);
-  Status status = post_pieces(transport, op, ticket);
-  if (!status.is(Code::kBusy)) give_up();
-  return status;
+  return post_pieces(transport, op, ticket);
 }
 
 void LaneQueue::give_up() {
@@ -43,14 +47,8 @@ Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket
 }
 
 Status LaneQueue::post_fence_to_all(const Op& op, Ticket* ticket) {
-  Status status;
-  for (; fenced_ < posted_.size(); ++fenced_) {
-    status = post_one(fenced_, op, ticket);
-    if (status.is(Code::kBusy)) return status;
-    if (!status.is_ok()) break;
-  }
-  fenced_ = 0;
-  return status;
+  for (; fenced_ < posted_.size(); ++fenced_) RETURN_IF_ERROR(post_one(fenced_, op, ticket));
+  return Status::ok();
 }
 
 Status LaneQueue::post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket) {

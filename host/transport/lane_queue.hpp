@@ -52,6 +52,8 @@ class LaneQueue {
  private:
   bool done_up_to(std::size_t transport) const;
   void keep(Status status);
+  // post() but for forgetting, at the end, how far it came.
+  Status post_parts(const Op& op, Ticket* ticket);
   Status post_one(std::uint32_t transport, const Op& op, Ticket* ticket);
   Status post_fence_to_all(const Op& op, Ticket* ticket);
   Status post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket);

@@ -15,6 +15,19 @@ class FaultTest : public ::testing::Test {
     job_ = std::make_unique<DeviceJob>(options);
     return *job_;
   }
+  // Nothing is mapped and no proxy runs, until let_host_come().
+  void make_without_host(std::size_t ring_capacity) {
+    JobOptions options;
+    options.mapped = false;
+    options.proxy = false;
+    options.ring_capacity = ring_capacity;
+    options.deadline_ns = kSoon / 10;
+    make(options);
+  }
+  void let_host_come() {
+    job_->start_proxies();
+    job_->state(0).deadline_ns = 60'000'000'000;
+  }
   dev::Context context(int pe = 0) { return dev::Context(job_->handle(pe)); }
   // The one fault that PE 0 left.
   FaultRecord fault() {
@@ -253,12 +266,7 @@ TEST_F(FaultTest, ZeroSizesAreFineEverywhere) {
 // The host does not come: a full ring, and what waits for completion, end at the deadline. When it
 // comes at last, nothing that was accepted is lost, and the ring works on.
 TEST_F(FaultTest, AFullRingIsReportedAndRecovers) {
-  JobOptions options;
-  options.mapped = false;
-  options.proxy = false;
-  options.ring_capacity = 4;
-  options.deadline_ns = kSoon / 10;
-  make(options);
+  make_without_host(4);
   auto* sum = symmetric<std::uint64_t>(2);
   const dev::Context ctx = context();
   for (int i = 0; i < 4; ++i) ctx.signal(add(sum, 1), 1);
@@ -273,8 +281,7 @@ TEST_F(FaultTest, AFullRingIsReportedAndRecovers) {
   ctx.quiet(dev::Thread{});
   EXPECT_STREQ(fault().where, "quiet");
 
-  job_->start_proxies();
-  job_->state(0).deadline_ns = 60'000'000'000;
+  let_host_come();
   for (int i = 0; i < 20; ++i) ctx.signal(add(sum, 1), 1);
   ctx.quiet(dev::Thread{});
   EXPECT_EQ(ctx.g(sum, 1), 24u);
@@ -282,12 +289,7 @@ TEST_F(FaultTest, AFullRingIsReportedAndRecovers) {
 }
 
 TEST_F(FaultTest, AResultThatComesTooLateHarmsNobody) {
-  JobOptions options;
-  options.mapped = false;
-  options.proxy = false;
-  options.ring_capacity = 2;
-  options.deadline_ns = kSoon / 10;
-  make(options);
+  make_without_host(2);
   auto* words = symmetric<std::uint64_t>(2);
   const dev::Context ctx = context();
   EXPECT_EQ(ctx.atomic_fetch_inc(words, 1), 0u);
@@ -295,8 +297,7 @@ TEST_F(FaultTest, AResultThatComesTooLateHarmsNobody) {
   EXPECT_EQ(ctx.g(words + 1, 1), 0u);
   EXPECT_STREQ(fault().where, "g");
 
-  job_->start_proxies();
-  job_->state(0).deadline_ns = 60'000'000'000;
+  let_host_come();
   for (std::uint64_t i = 0; i < 9; ++i) {
     EXPECT_EQ(ctx.atomic_fetch_inc(words, 1), i + 1);
     ctx.p(words + 1, i + 50, 1);

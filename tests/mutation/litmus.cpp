@@ -91,12 +91,37 @@ void strided(const JobOptions& options) {
   });
 }
 
+constexpr std::size_t kPart = 9;  // words that a thread moves by itself
+
+// The threads of my group, by their ranks in the block; each has a part of its own each round.
+struct Mates {
+  template <class Scope>
+  explicit Mates(Scope scope)
+      : first(dev::platform::thread_rank() - static_cast<unsigned>(scope.rank())),
+        last(first + static_cast<unsigned>(scope.size()) - 1),
+        next(dev::platform::thread_rank() == last ? first : dev::platform::thread_rank() + 1) {}
+  bool all_filled(DeviceJob& job, const Lines& lines, int pe, std::size_t round) const {
+    for (std::size_t t = round * kThreads + first; t <= round * kThreads + last; ++t)
+      if (!is_filled(lines.of(job, pe, t), kPart, t)) return false;
+    return true;
+  }
+  unsigned first, last, next;
+};
+
+// The leader has less to do, so it comes early to what the scope does next.
+template <class Scope>
+void put_alone(const Context& ctx, Scope scope, Word* src, Word* dst, std::size_t range) {
+  fill(Thread{}, src, kPart, range);
+  for (int repeat = scope.rank() == 0 ? 1 : 3; repeat > 0; --repeat)
+    ctx.put_nbi(Thread{}, dst, src, kPart, 1);
+}
+
 // Threads put and get on their own, then quiet together: each may touch what any other moved, and
 // a plain signal sent after it tells of all of it.
 template <class Scope>
 void nbi_then_quiet(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kRanges = kRounds * kThreads, kPart = 9;
+  constexpr std::size_t kRanges = kRounds * kThreads;
   const Lines src(job, kPart, kRanges), dst(job, kPart, kRanges), sig(job, 1, kRanges);
   const Lines far(job, kPart, kRanges), near(job, kPart, kRanges);
   for (std::size_t range = 0; range < kRanges; ++range)
@@ -104,29 +129,21 @@ void nbi_then_quiet(const JobOptions& options) {
   run_grids(2, 1, kThreads, [&](int pe) {
     const Context ctx(job.handle(pe));
     const Scope scope;
-    const auto first = dev::platform::thread_rank() - static_cast<unsigned>(scope.rank());
-    const auto last = first + static_cast<unsigned>(scope.size()) - 1;
+    const Mates mates(scope);
     for (std::size_t round = 0; round < kRounds; ++round) {
       forget_fences();
       const std::size_t mine = round * kThreads + dev::platform::thread_rank();
-      Word* signal = sig.of(job, pe, round * kThreads + first);
+      Word* signal = sig.of(job, pe, round * kThreads + mates.first);
       if (pe == 0) {
-        fill(Thread{}, src.of(job, pe, mine), kPart, mine);
-        // The leader has less to do, so it comes to quiet early.
-        for (int repeat = scope.rank() == 0 ? 1 : 3; repeat > 0; --repeat)
-          ctx.put_nbi(Thread{}, dst.of(job, pe, mine), src.of(job, pe, mine), kPart, 1);
+        put_alone(ctx, scope, src.of(job, pe, mine), dst.of(job, pe, mine), mine);
         ctx.get_nbi(Thread{}, near.of(job, pe, mine), far.of(job, pe, mine), kPart, 1);
         ctx.quiet(scope);
-        for (unsigned t = first; t <= last; ++t)
-          LITMUS(is_filled(near.of(job, pe, round * kThreads + t), kPart, round * kThreads + t));
-        const unsigned next =
-            first + (static_cast<unsigned>(scope.rank()) + 1) % (last - first + 1);
-        spoil(Thread{}, src.of(job, pe, round * kThreads + next), kPart);
-        if (dev::platform::thread_rank() == last) ctx.signal(set(signal, 1), 1);
+        LITMUS(mates.all_filled(job, near, pe, round));
+        spoil(Thread{}, src.of(job, pe, round * kThreads + mates.next), kPart);
+        if (dev::platform::thread_rank() == mates.last) ctx.signal(set(signal, 1), 1);
       } else {
         LITMUS(ctx.wait_until(scope, signal, Cmp::kEq, Word{1}));
-        for (unsigned t = first; t <= last; ++t)
-          LITMUS(is_filled(dst.of(job, pe, round * kThreads + t), kPart, round * kThreads + t));
+        LITMUS(mates.all_filled(job, dst, pe, round));
       }
     }
   });
@@ -136,27 +153,23 @@ void nbi_then_quiet(const JobOptions& options) {
 template <class Scope>
 void nbi_then_fence(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kManyRounds = 4 * kRounds, kRanges = kManyRounds * kThreads, kPart = 9;
+  constexpr std::size_t kManyRounds = 4 * kRounds, kRanges = kManyRounds * kThreads;
   const Lines src(job, kPart, kRanges), dst(job, kPart, kRanges), sig(job, 1, kRanges);
   run_grids(2, 1, kThreads, [&](int pe) {
     const Context ctx(job.handle(pe));
     const Scope scope;
-    const auto first = dev::platform::thread_rank() - static_cast<unsigned>(scope.rank());
-    const auto last = first + static_cast<unsigned>(scope.size()) - 1;
+    const Mates mates(scope);
     for (std::size_t round = 0; round < kManyRounds; ++round) {
       forget_fences();
       const std::size_t mine = round * kThreads + dev::platform::thread_rank();
-      Word* signal = sig.of(job, pe, round * kThreads + first);
+      Word* signal = sig.of(job, pe, round * kThreads + mates.first);
       if (pe == 0) {
-        fill(Thread{}, src.of(job, pe, mine), kPart, mine);
-        for (int repeat = scope.rank() == 0 ? 1 : 3; repeat > 0; --repeat)
-          ctx.put_nbi(Thread{}, dst.of(job, pe, mine), src.of(job, pe, mine), kPart, 1);
+        put_alone(ctx, scope, src.of(job, pe, mine), dst.of(job, pe, mine), mine);
         ctx.fence(scope);
-        if (dev::platform::thread_rank() == last) ctx.signal(add(signal, 1), 1);
+        if (dev::platform::thread_rank() == mates.last) ctx.signal(add(signal, 1), 1);
       } else {
         LITMUS(ctx.wait_until(scope, signal, Cmp::kEq, Word{1}));
-        for (unsigned t = first; t <= last; ++t)
-          LITMUS(is_filled(dst.of(job, pe, round * kThreads + t), kPart, round * kThreads + t));
+        LITMUS(mates.all_filled(job, dst, pe, round));
       }
     }
   });
@@ -200,7 +213,7 @@ void order(const Context& ctx, int how, int pe) {
 
 void told_in_order(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kRanges = kTellers * kOrderers, kPart = 9;
+  constexpr std::size_t kRanges = kTellers * kOrderers;
   const Lines src(job, kPart, kRanges), dst(job, kPart, kRanges), flags(job, 1, kRanges);
   for (std::size_t range = 0; range < kRanges; ++range) {
     *flags.of(job, 1, range) = kBefore;
@@ -299,7 +312,6 @@ bool learn(const Context& ctx, int how, Word* flag, int pe) {
 
 void learned(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kPart = 9;
   const Lines src(job, kPart, kLearners), dst(job, kPart, kLearners), flags(job, 1, kLearners);
   for (std::size_t range = 0; range < kLearners; ++range)
     fill(Thread{}, src.of(job, 0, range), kPart, range);
@@ -321,7 +333,7 @@ void learned(const JobOptions& options) {
 // Waits on several words: every thread of the scope knows all that any of them tells.
 void wait_on_many(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kFlags = 5, kPart = 9, kRanges = kRounds * kFlags;
+  constexpr std::size_t kFlags = 5, kRanges = kRounds * kFlags;
   const Lines src(job, kPart, kRanges), dst(job, kPart, kRanges), flags(job, kFlags, kRounds);
   const Lines found(job, kFlags, kRounds);
   run_grids(2, 1, kThreads, [&](int pe) {

@@ -40,6 +40,7 @@ struct Runtime::Impl {
   Status lay_out_heap();
   Status make_contexts();
   Status make_first_teams(const std::vector<Facts>& facts);
+  Status compare_maps();
   void finish();
 
   // --- allocation (allocate.cpp) ---
@@ -53,6 +54,9 @@ struct Runtime::Impl {
                          std::uint64_t arguments);
   Result<int> agree_on_id(const char* routine, const Team& parent, std::uint64_t arguments);
   Team enter_team(int id, const Pes& pes);
+  Team enter_new_team(int id, const Pes& pes);
+  // Without a parent (team_of.cpp): through the first of `pes`, in `words` of its heap.
+  Result<Team> meet_in(std::uint64_t* words, const Pes& pes);
   void forget_team(const Team& team);
   Status check_team(const char* routine, const Team& team) const;
 

@@ -102,17 +102,18 @@ Team Runtime::Impl::enter_team(int id, const Pes& pes) {
   return team;
 }
 
+// Takes the id and makes my block ready; others must not send to it before they know that.
+Team Runtime::Impl::enter_new_team(int id, const Pes& pes) {
+  free_ids.take(id);
+  std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
+  reset_team_block(block, team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes)));
+  return enter_team(id, pes);
+}
+
 Result<Team> Runtime::Impl::make_team(const char* routine, const Team& parent, const Pes& pes,
                                       std::uint64_t arguments) {
   ASSIGN_OR_RETURN(const int id, agree_on_id(routine, parent, arguments));
-  Team team;
-  if (rank_in(pes, job->pe) >= 0) {
-    free_ids.take(id);
-    std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
-    reset_team_block(block,
-                     team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes)));
-    team = enter_team(id, pes);
-  }
+  const Team team = rank_in(pes, job->pe) >= 0 ? enter_new_team(id, pes) : Team{};
   // Nobody sends to a block that is yet to be reset.
   RETURN_IF_ERROR(sync(*own, parent));
   return team;

@@ -89,6 +89,11 @@ class WEFT_API Runtime {
   Result<Split2d> split_2d(const Team& parent, int xrange);
   // `ranks` of the parent, in the order that the new team's ranks shall have; same list on all.
   Result<Team> team_from_list(const Team& parent, const std::vector<int>& ranks);
+  // The same without a parent: only the PEs of `pes` call, all with the same list of PE numbers.
+  // `words`: kTeamWords symmetric words, zero on all of `pes`, and zero again on return; until then
+  // no other call may use them.
+  static constexpr std::size_t kTeamWords = 16;
+  Result<Team> team_of(const std::vector<int>& pes, std::uint64_t* words);
   // Collective over the team; the predefined ones stay.
   Status destroy(Team& team);
 

@@ -184,6 +184,61 @@ TEST_P(TeamTest, ManyInARow) {
   }));
 }
 
+// Sets of all shapes, that overlap, met in the same words, with ids that differ from PE to PE.
+TEST_P(TeamTest, WithoutAParent) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const Desk desk, Desk::make(rt));
+    ASSIGN_OR_RETURN(auto* words, rt.callocate<std::uint64_t>(Runtime::kTeamWords));
+    std::mt19937_64 random(test_seed());
+    RETURN_IF_ERROR(rt.split_strided(rt.world(), 0, 1, (rt.npes() + 1) / 2).status());
+    std::vector<Team> teams;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<int> pes = all_pes(rt);
+      std::shuffle(pes.begin(), pes.end(), random);
+      pes.resize(1 + random() % pes.size());
+      const bool keep = random() % 4 == 0;
+      RETURN_IF_ERROR(rt.barrier());  // the words are free
+      if (std::count(pes.begin(), pes.end(), rt.pe()) == 0) {
+        EXPECT_CODE(rt.team_of(pes, words), Code::kInvalidArgument);
+        continue;
+      }
+      ASSIGN_OR_RETURN(Team team, rt.team_of(pes, words));
+      EXPECT_EQ(std::count(words, words + Runtime::kTeamWords, 0u),
+                std::ptrdiff_t{Runtime::kTeamWords});
+      RETURN_IF_ERROR(expect_team(rt, team, pes));
+      RETURN_IF_ERROR(work_together(rt, team, pes, desk));
+      if (keep)
+        teams.push_back(team);
+      else
+        RETURN_IF_ERROR(rt.destroy(team));
+    }
+    return rt.barrier();
+  }));
+}
+
+TEST_P(TeamTest, WithoutAParentWrongArguments) {
+  PeGroup group = GetParam();
+  group.options.max_teams = 4;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* words, rt.callocate<std::uint64_t>(Runtime::kTeamWords));
+    std::uint64_t local[Runtime::kTeamWords] = {};
+    EXPECT_CODE(rt.team_of({}, words), Code::kInvalidArgument);
+    EXPECT_CODE(rt.team_of({rt.pe(), rt.pe()}, words), Code::kInvalidArgument);
+    EXPECT_CODE(rt.team_of({rt.pe(), rt.npes()}, words), Code::kOutOfRange);
+    EXPECT_CODE(rt.team_of({rt.pe()}, local), Code::kNotSymmetric);
+    EXPECT_CODE(rt.team_of({rt.pe()}, nullptr), Code::kInvalidArgument);
+    RETURN_IF_ERROR(rt.barrier());
+    ASSIGN_OR_RETURN(Team only, rt.team_of(all_pes(rt), words));
+    RETURN_IF_ERROR(rt.barrier());
+    const auto refused = rt.team_of(all_pes(rt), words);
+    EXPECT_CODE(refused, Code::kOutOfRange);
+    EXPECT_THAT(std::string(refused.status().text()), HasSubstr("WEFT_MAX_TEAMS"));
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.destroy(only));
+    return rt.team_of(all_pes(rt), words).status();
+  }));
+}
+
 TEST_P(TeamTest, NoFreeId) {
   PeGroup group = GetParam();
   group.options.max_teams = 6;

@@ -28,7 +28,7 @@ WEFT_OPTION(huge_pages, "WEFT_HUGE_PAGES", kEnum, "auto", "auto|on|off", "", hea
             "Back the heap with huge pages: auto asks for them where the system allows, on fails without.")
 WEFT_OPTION(numa, "WEFT_NUMA", kEnum, "local", "local|off", "", heap,
             "Where heap memory is placed: local prefers the NUMA node of the PE that owns it.")
-WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 32, 4, 4096, team,
+WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 256, 4, 4096, team,
             "How many teams can exist at a time, the predefined three included.")
 WEFT_OPTION(wait_timeout, "WEFT_WAIT_TIMEOUT", kSeconds, 120, 0, 31536000, wait,
             "Deadline of every wait; when it passes, a report is printed. 0 waits for ever.")

@@ -1,5 +1,7 @@
 #include "host/collective/host_fold.hpp"
 
+#include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 
@@ -76,6 +78,28 @@ Loops loops_of(ReduceOp op) {
   return {};
 }
 
+template <class T, ReduceOp kOp>
+void combine_complex(void* out, const void* a, const void* b, std::size_t count) {
+  auto* to = static_cast<T*>(out);
+  const auto* x = static_cast<const T*>(a);
+  const auto* y = static_cast<const T*>(b);
+  for (std::size_t i = 0; i < count; ++i) to[i] = kOp == ReduceOp::kSum ? x[i] + y[i] : x[i] * y[i];
+}
+
+template <class T, ReduceOp kOp>
+void fill_complex(void* out, std::size_t count) {
+  std::fill_n(static_cast<T*>(out), count, kOp == ReduceOp::kSum ? T(0) : T(1));
+}
+
+template <class T>
+Loops complex_loops_of(ReduceOp op) {
+  if (op == ReduceOp::kSum)
+    return {combine_complex<T, ReduceOp::kSum>, fill_complex<T, ReduceOp::kSum>};
+  if (op == ReduceOp::kProd)
+    return {combine_complex<T, ReduceOp::kProd>, fill_complex<T, ReduceOp::kProd>};
+  return {};
+}
+
 Loops loops_of(Element element, ReduceOp op) {
   switch (element) {
     case Element::kInt8: return loops_of<std::int8_t>(op);
@@ -89,6 +113,8 @@ Loops loops_of(Element element, ReduceOp op) {
     case Element::kFloat: return loops_of<float>(op);
     case Element::kDouble: return loops_of<double>(op);
     case Element::kLongDouble: return loops_of<long double>(op);
+    case Element::kComplexFloat: return complex_loops_of<std::complex<float>>(op);
+    case Element::kComplexDouble: return complex_loops_of<std::complex<double>>(op);
   }
   return {};
 }
@@ -106,10 +132,18 @@ std::size_t size_of(Element element) {
     case Element::kFloat: return 4;
     case Element::kInt64:
     case Element::kUint64:
-    case Element::kDouble: return 8;
+    case Element::kDouble:
+    case Element::kComplexFloat: return 8;
+    case Element::kComplexDouble: return 16;
     case Element::kLongDouble: return sizeof(long double);
   }
   return 0;
+}
+
+std::size_t align_of(Element element) {
+  if (element == Element::kComplexFloat) return alignof(std::complex<float>);
+  if (element == Element::kComplexDouble) return alignof(std::complex<double>);
+  return size_of(element);
 }
 
 const char* to_string(Element element) {
@@ -125,6 +159,8 @@ const char* to_string(Element element) {
     case Element::kFloat: return "float";
     case Element::kDouble: return "double";
     case Element::kLongDouble: return "long double";
+    case Element::kComplexFloat: return "complex float";
+    case Element::kComplexDouble: return "complex double";
   }
   return "?";
 }
@@ -148,11 +184,13 @@ Result<HostFold> HostFold::make(Element element, ReduceOp op) {
     return Status::error(
         Code::kInvalidArgument,
         fmt::format("there is no reduction {} of {} (element {}, operator {}): sum, prod, min and "
-                    "max take integers and floats; and, or and xor take integers",
+                    "max take integers and floats; and, or and xor take integers; complex "
+                    "numbers have sum and prod",
                     to_string(op), to_string(element), static_cast<int>(element),
                     static_cast<int>(op)));
   HostFold fold;
   fold.element = size_of(element);
+  fold.align = align_of(element);
   fold.combine_ = found.combine;
   fold.fill_ = found.fill;
   return fold;

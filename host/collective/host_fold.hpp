@@ -12,6 +12,7 @@
 namespace weft {
 
 std::size_t size_of(Element element);
+std::size_t align_of(Element element);
 const char* to_string(Element element);
 const char* to_string(ReduceOp op);
 
@@ -21,6 +22,7 @@ class HostFold {
   static Result<HostFold> make(Element element, ReduceOp op);
 
   std::size_t element = 0;
+  std::size_t align = 0;  // of dst and src
 
   // Block by block, so that sums stay in the nearest cache; dst is written last, which makes it
   // right for dst to be one of the sources.

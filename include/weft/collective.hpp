@@ -7,7 +7,8 @@
 //
 // dst == src is allowed for reductions and scans, and on the root of a broadcast; any other overlap
 // is an error (WEFT_CHECK=1 reports it). Sums and products are formed in rank order, so the result
-// is the same on every PE and in every run; integers wrap around.
+// is the same on every PE and in every run; integers wrap around. Complex numbers have sum and
+// prod.
 //
 // A count of zero moves nothing, but is a call like any other: all members make it (null pointers
 // are fine then). Arguments that are wrong in the same way on all members are refused on all, and
@@ -17,6 +18,7 @@
 // Source: OpenSHMEM 1.5, 9.9; scans: OpenSHMEM 1.6.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -42,12 +44,23 @@ enum class Element : std::uint8_t {
   kFloat,
   kDouble,
   kLongDouble,
+  kComplexFloat,
+  kComplexDouble,
 };
 
 template <class T>
+inline constexpr bool is_complex_type =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+template <class T>
 constexpr Element element_of() {
-  static_assert(is_reduce_type<T>, "reductions take integers and floats");
-  if constexpr (std::is_same_v<T, float>)
+  static_assert(is_reduce_type<T> || is_complex_type<T>,
+                "reductions take integers, floats and complex numbers");
+  if constexpr (std::is_same_v<T, std::complex<float>>)
+    return Element::kComplexFloat;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return Element::kComplexDouble;
+  else if constexpr (std::is_same_v<T, float>)
     return Element::kFloat;
   else if constexpr (std::is_same_v<T, double>)
     return Element::kDouble;
@@ -69,9 +82,10 @@ constexpr Element element_of() {
 WEFT_API Status sync(Context& ctx, const Team& team);
 WEFT_API Status barrier(Context& ctx, const Team& team);
 
-// The bytes forms; every typed call below is one call of these.
+// The bytes forms; every typed call below is one call of these. Without `root_too` (the same on
+// all) a broadcast leaves the root's own dst as it is, as active sets want it.
 WEFT_API Status broadcast_bytes(Context& ctx, const Team& team, void* dst, const void* src,
-                                std::size_t bytes, int root);
+                                std::size_t bytes, int root, bool root_too = true);
 WEFT_API Status fcollect_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                                std::size_t bytes);
 WEFT_API Status collect_bytes(Context& ctx, const Team& team, void* dst, const void* src,

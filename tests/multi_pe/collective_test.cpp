@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <complex>
 #include <random>
 #include <thread>
 
@@ -115,6 +116,73 @@ TEST_P(Collectives, LargeBlocksArrive) {
 }
 
 // Teams of disjoint members work at the same time, each at its own pace.
+// Sum and product in rank order, in place and not, of arrays that are aligned as complex numbers
+// are.
+template <class T>
+Status add_and_multiply(Runtime& rt, std::size_t count, bool in_place) {
+  ASSIGN_OR_RETURN(T* const memory, rt.allocate<T>(3 * (count + 1)));
+  auto* const src = reinterpret_cast<std::complex<T>*>(memory + 1);
+  ASSIGN_OR_RETURN(T* const room, rt.allocate<T>(3 * (count + 1)));
+  auto* const dst = in_place ? src : reinterpret_cast<std::complex<T>*>(room + 1);
+  const auto value = [](int pe, std::size_t i) {
+    return std::complex<T>(static_cast<T>(pe + 1), static_cast<T>(i % 7) - 3);
+  };
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd})
+    for (const bool scan : {false, true}) {
+      for (std::size_t i = 0; i < count; ++i) src[i] = value(rt.pe(), i);
+      RETURN_IF_ERROR(scan ? scan_inclusive(rt.context(), rt.world(), dst, src, count, op)
+                           : reduce(rt.context(), rt.world(), dst, src, count, op));
+      for (std::size_t i = 0; i < count; ++i) {
+        std::complex<T> sum = value(0, i);
+        for (int pe = 1; pe < (scan ? rt.pe() + 1 : rt.npes()); ++pe)
+          sum = op == ReduceOp::kSum ? sum + value(pe, i) : sum * value(pe, i);
+        if (dst[i] != sum) {
+          ADD_FAILURE() << "element " << i << " of " << count << " on PE " << rt.pe();
+          break;
+        }
+      }
+      RETURN_IF_ERROR(rt.barrier());
+    }
+  EXPECT_CODE(reduce(rt.context(), rt.world(), dst, src, count, ReduceOp::kMax),
+              Code::kInvalidArgument);
+  return rt.barrier();
+}
+
+TEST_P(Collectives, ComplexNumbers) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    for (const std::size_t count : {0, 1, 3, 100, 5000})
+      for (const bool in_place : {false, true}) {
+        RETURN_IF_ERROR(add_and_multiply<float>(rt, count, in_place));
+        RETURN_IF_ERROR(add_and_multiply<double>(rt, count, in_place));
+      }
+    return Status::ok();
+  }));
+}
+
+// Without root_too the root's dst stays as it is, also with WEFT_CHECK.
+TEST_P(Collectives, BroadcastLeavesTheRootAlone) {
+  for (const bool check : {false, true}) {
+    PeGroup group = GetParam();
+    group.options.check = check;
+    EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100000}}) {
+        ASSIGN_OR_RETURN(auto* const src, rt.allocate<unsigned char>(bytes + 1));
+        ASSIGN_OR_RETURN(auto* const dst, rt.allocate<unsigned char>(bytes + 1));
+        for (int root = 0; root < rt.npes(); ++root) {
+          std::fill_n(src, bytes + 1, static_cast<unsigned char>(rt.pe() + 1));
+          std::fill_n(dst, bytes + 1, static_cast<unsigned char>(99));
+          RETURN_IF_ERROR(broadcast_bytes(rt.context(), rt.world(), dst, src, bytes, root, false));
+          const auto wanted = static_cast<unsigned char>(rt.pe() == root ? 99 : root + 1);
+          EXPECT_EQ(std::count(dst, dst + bytes, wanted), static_cast<std::ptrdiff_t>(bytes));
+          EXPECT_EQ(dst[bytes], 99);
+          RETURN_IF_ERROR(rt.barrier());
+        }
+      }
+      return Status::ok();
+    }));
+  }
+}
+
 TEST_P(Collectives, DisjointTeamsRunSideBySide) {
   const int npes = GetParam().npes;
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) -> Status {

@@ -8,19 +8,15 @@
 
 namespace weft {
 
-// The first call comes after a few spins only: a crowded host, and a transport that must be driven,
-// cannot wait long. The others spin for a while before they first yield.
+// The clock is first looked at here: most waits are over before that, and a look costs as much as a
+// message takes.
 bool Waiter::step() {
   spins_ = 0;
   ++steps_;
   if (!deadline_) deadline_.emplace(job_.options.wait_timeout);
-  const bool drives = queue_ != nullptr && queue_->needs_progress();
-  if (drives) queue_->progress();
-  if (steps_ == 1 && !drives && !job_.crowded) {
-    burst_ = kFirstBurst;
-    return true;
-  }
-  burst_ = drives || job_.crowded ? 8 : kBurst;
+  const bool driven = drives();
+  if (driven) queue_->progress();
+  burst_ = driven || job_.crowded ? kShortBurst : kBurst;
   sched_yield();
   if (steps_ % 16 != 0) return true;
   ended_ = job_.health();

@@ -30,7 +30,9 @@ struct WaitFacts {
 class Waiter {
  public:
   // `queue` (may be null) is moved on while something in it needs that.
-  explicit Waiter(Job& job, LaneQueue* queue = nullptr) : job_(job), queue_(queue) {}
+  // A crowded host, and a transport that must be driven, cannot wait long for the first step.
+  explicit Waiter(Job& job, LaneQueue* queue = nullptr)
+      : job_(job), queue_(queue), burst_(job.crowded || drives() ? kShortBurst : kFirstBurst) {}
 
   // Between two looks. False: the wait is over, give_up() says why.
   bool again() {
@@ -53,15 +55,17 @@ class Waiter {
 #endif
   }
   bool step();
+  bool drives() const { return queue_ != nullptr && queue_->needs_progress(); }
   std::string report(const WaitFacts& facts) const;
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 64;
+  static constexpr int kShortBurst = 8;
 
   Job& job_;
   LaneQueue* queue_;
+  int burst_;
   int spins_ = 0;
-  int burst_ = 16;
   int steps_ = 0;
   std::optional<Deadline> deadline_;
   Status ended_;

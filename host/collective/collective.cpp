@@ -74,7 +74,7 @@ Status barrier_call(Context::Impl& c, const Team& team) {
 }
 
 Status broadcast_call(Context::Impl& c, const Team& team, void* dst, const void* src,
-                      std::size_t bytes, int root) {
+                      std::size_t bytes, int root, bool root_too) {
   constexpr const char* kRoutine = "broadcast";
   RETURN_IF_ERROR(check_member(c, kRoutine, team));
   RETURN_IF_ERROR(check_root(kRoutine, team, root));
@@ -86,7 +86,7 @@ Status broadcast_call(Context::Impl& c, const Team& team, void* dst, const void*
   CollectiveCall call = call_of(c, Routine::kBroadcast, dst, dst, bytes);
   call.detail = static_cast<std::uint32_t>(root);
   return run(c, team, call, [&](HostMember& m) {
-    return dev::coll::broadcast(m, bytes_at(dst), bytes_at(src), bytes, root);
+    return dev::coll::broadcast(m, bytes_at(dst), bytes_at(src), bytes, root, root_too);
   });
 }
 
@@ -149,6 +149,10 @@ Status alltoalls_call(Context::Impl& c, const Team& team, void* dst, const void*
   CollectiveCall call = call_of(c, Routine::kAlltoalls, dst, src, element * count);
   call.strides[0] = static_cast<std::uint64_t>(dst_stride);
   call.strides[1] = static_cast<std::uint64_t>(src_stride);
+  if (dst_stride == 1 && src_stride == 1)
+    return run(c, team, call, [&](HostMember& m) {
+      return dev::coll::alltoall(m, bytes_at(dst), bytes_at(src), element * count);
+    });
   const std::size_t to = static_cast<std::size_t>(dst_stride) * element;
   const std::size_t from = static_cast<std::size_t>(src_stride) * element;
   return run(c, team, call, [&](HostMember& m) {
@@ -167,8 +171,8 @@ Status fold_call(Context::Impl& c, const Team& team, Routine routine, void* dst,
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, fold.element, &bytes)) bytes = kTooManyBytes;
   const int src_blocks = src_per_member ? team.size : 1;
-  RETURN_IF_ERROR(check_blocks(c, name, "dst", dst, bytes, 1, fold.element));
-  RETURN_IF_ERROR(check_blocks(c, name, "src", src, bytes, src_blocks, fold.element));
+  RETURN_IF_ERROR(check_blocks(c, name, "dst", dst, bytes, 1, fold.align));
+  RETURN_IF_ERROR(check_blocks(c, name, "src", src, bytes, src_blocks, fold.align));
   const std::size_t src_bytes = bytes * static_cast<std::size_t>(src_blocks);
   RETURN_IF_ERROR(check_apart(c, name, dst, bytes, src, src_bytes, true));
   CollectiveCall call = call_of(c, routine, dst, src, bytes);
@@ -186,8 +190,8 @@ Status sync(Context& ctx, const Team& team) {
 Status barrier(Context& ctx, const Team& team) { return report(barrier_call(ctx.impl(), team)); }
 
 Status broadcast_bytes(Context& ctx, const Team& team, void* dst, const void* src,
-                       std::size_t bytes, int root) {
-  return report(broadcast_call(ctx.impl(), team, dst, src, bytes, root));
+                       std::size_t bytes, int root, bool root_too) {
+  return report(broadcast_call(ctx.impl(), team, dst, src, bytes, root, root_too));
 }
 
 Status fcollect_bytes(Context& ctx, const Team& team, void* dst, const void* src,

@@ -44,6 +44,8 @@ class ContextPort {
     return peer == nullptr ? nullptr : at(peer, mine);
   }
 
+  bool pulls(std::size_t bytes) const { return bytes > c_.job->teams.pushed_bytes; }
+
   void put(HostThread, void* dst, const void* src, std::size_t bytes, int pe, Notify notify) {
     std::byte* const peer = c_.direct(pe);
     if (peer == nullptr) [[unlikely]]

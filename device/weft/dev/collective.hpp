@@ -43,6 +43,7 @@ class ContextPort {
   WEFT_DEVICE T* direct(T* mine, int pe) const {
     return ctx_.ptr(mine, pe);
   }
+  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h_.state->teams.pushed_bytes; }
   template <class Scope>
   WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
                               Notify notify) const {

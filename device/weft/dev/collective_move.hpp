@@ -2,7 +2,8 @@
 //
 // Small messages go through the receiver's slots: one message each, no wait before sending. Large
 // ones go straight to `dst`, after a sync: a member's dst is not written before it has made the
-// call. Either way every member takes the same branch, since all give the same sizes.
+// call; or the receiver reads them where they lie, if the Port says that it pays. Either way every
+// member takes the same branch, since all give the same sizes.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ WEFT_HOST_DEVICE constexpr int tree_reach(int v, int n) {
 
 template <class Member>
 WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
-                                 int root) {
+                                 int root, bool root_too) {
   const int n = m.size();
   const int v = (m.rank() - root + n) % n;
   const bool flat = n <= kFlatBroadcast;
@@ -45,7 +46,7 @@ WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src
   if (!flat)
     for (int reach = tree_reach(v, n); reach > 0; reach /= 2)
       if (v + reach < n) pass_on(m.scope(), (v + reach + root) % n);
-  if (dst != src) m.port().copy(m.scope(), dst, src, bytes);
+  if (dst != src && (v != 0 || root_too)) m.port().copy(m.scope(), dst, src, bytes);
   return true;
 }
 
@@ -53,7 +54,7 @@ WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src
 // to all the others, so that no PE sends more than about twice the data.
 template <class Member>
 WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
-                                 int root) {
+                                 int root, bool root_too) {
   const int n = m.size();
   auto share = [&](int rank) { return share_of(bytes, n - 1, (rank - root + n) % n - 1); };
   if (!m.sync() || !m.begin()) return false;
@@ -62,7 +63,7 @@ WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src
       const Share part = share(to);
       if (part.bytes > 0) m.send(caller, to, dst + part.offset, src + part.offset, part.bytes);
     });
-    if (dst != src) m.port().copy(m.scope(), dst, src, bytes);
+    if (dst != src && root_too) m.port().copy(m.scope(), dst, src, bytes);
     return true;
   }
   const Share mine = share(m.rank());
@@ -75,16 +76,46 @@ WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src
   return m.all_arrived(0, n, [&](int from) { return from != root && share(from).bytes > 0; });
 }
 
+// Without `root_too` the root's dst stays as it is.
 template <class Member>
 WEFT_DEVICE bool broadcast(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
-                           int root) {
-  if (bytes <= m.payload_bytes() || m.size() == 1) return broadcast_small(m, dst, src, bytes, root);
-  return broadcast_large(m, dst, src, bytes, root);
+                           int root, bool root_too = true) {
+  if (bytes <= m.payload_bytes() || m.size() == 1)
+    return broadcast_small(m, dst, src, bytes, root, root_too);
+  return broadcast_large(m, dst, src, bytes, root, root_too);
+}
+
+// The same as exchange(), read by the receivers: what `from` has for me lies where
+// block_for(rank()) is here. Each byte crosses once, and ends in the cache of the PE that wants it.
+template <class Member, class BlockFor>
+WEFT_DEVICE bool exchange_pulled(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
+  const int n = m.size();
+  auto tell_all = [&] { m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); }); };
+  const std::byte* mine = block_for(m.rank());
+  if (!m.begin()) return false;
+  tell_all();  // my src is ready
+  auto read = [&](int from, const std::byte* block) {
+    m.port().copy(m.scope(), dst + static_cast<std::size_t>(from) * bytes, block, bytes);
+  };
+  read(m.rank(), mine);
+  for (int i = 1; i < n; ++i) {
+    const int from = (m.rank() + i) % n;
+    if (!m.arrived(from)) return false;
+    read(from, m.port().direct(mine, m.pe(from)));
+  }
+  m.end_all();
+  m.scope().sync();  // all threads have read
+  if (!m.begin()) return false;
+  tell_all();
+  if (!m.all_arrived(0, n)) return false;
+  m.end_all();
+  return true;
 }
 
 // Everybody sends everybody `bytes`: rank r gets block_for(r), which becomes its block of my rank.
 template <class Member, class BlockFor>
 WEFT_DEVICE bool exchange(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
+  if (m.port().pulls(bytes)) return exchange_pulled(m, dst, bytes, block_for);
   const int n = m.size();
   const bool small = bytes <= m.payload_bytes();
   if (!small && !m.sync()) return false;

@@ -2,7 +2,7 @@
 // TeamBlocks (dev/state.hpp) says where block `team.id` lies; this header says what is inside.
 //
 //   header      seq, synced, epoch, broken: written by the owner of the heap only
-//   sync words  [kSyncParities][rounds], each alone on a cache line; peers set them
+//   sync words  [kSyncParities][messages of a sync], each alone on a cache line; peers set them
 //   list        one int32 per rank: the members of a list team (Team::list points here)
 //   work        two buffers of kWorkBytes, used by the owner only
 //   slots       [kGenerations][rank]: 16 bytes of words, then payload; rank's PE writes it
@@ -34,11 +34,21 @@ struct TeamHeader {
   std::uint64_t broken = 0;  // not 0: a wait failed, members are out of step
 };
 
-// ceil(log2(n)): rounds, and messages, of a dissemination barrier of n members.
-WEFT_HOST_DEVICE constexpr int sync_rounds(int n) {
+// Up to this many members a sync is one round, in which everybody tells everybody. One message
+// after the other costs less than a second round: only the first waits for the way there.
+inline constexpr int kFlatSync = 8;
+
+// Messages that each of n members sends in a sync: to all others, or ceil(log2(n)).
+WEFT_HOST_DEVICE constexpr int sync_messages(int n) {
+  if (n <= kFlatSync) return n - 1;
   int rounds = 0;
   while ((std::int64_t{1} << rounds) < n) ++rounds;
   return rounds;
+}
+// The most that a team of a job of `npes` needs.
+WEFT_HOST_DEVICE constexpr int sync_words(int npes) {
+  const int all = sync_messages(npes);
+  return npes <= kFlatSync || all > kFlatSync - 1 ? all : kFlatSync - 1;
 }
 
 WEFT_HOST_DEVICE constexpr std::size_t round_to_line(std::size_t bytes) {
@@ -61,11 +71,12 @@ struct TeamLayout {
   std::size_t bytes = 0;  // of the whole block
   std::size_t slot_bytes = 0;
   std::int32_t npes = 1;
-  std::int32_t rounds = 0;
+  std::int32_t sync_words = 0;
 
-  WEFT_HOST_DEVICE constexpr std::size_t sync_word(std::uint64_t epoch, int round) const {
+  WEFT_HOST_DEVICE constexpr std::size_t sync_word(std::uint64_t epoch, int message) const {
     const auto parity = static_cast<std::size_t>(epoch % kSyncParities);
-    const auto line = parity * static_cast<std::size_t>(rounds) + static_cast<std::size_t>(round);
+    const auto line =
+        parity * static_cast<std::size_t>(sync_words) + static_cast<std::size_t>(message);
     return kCacheLine * (1 + line);
   }
   WEFT_HOST_DEVICE constexpr std::size_t work_buffer(int index) const {
@@ -88,8 +99,8 @@ WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_byt
   TeamLayout layout;
   layout.npes = npes;
   layout.slot_bytes = slot_bytes;
-  layout.rounds = sync_rounds(npes);
-  layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(layout.rounds));
+  layout.sync_words = sync_words(npes);
+  layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(layout.sync_words));
   layout.work = layout.list + round_to_line(n * sizeof(std::int32_t));
   layout.slots = layout.work + 2 * kWorkBytes;
   layout.bytes = layout.slots + kGenerations * n * slot_bytes;
@@ -114,7 +125,7 @@ WEFT_HOST_DEVICE constexpr std::uint64_t team_block_offset(const TeamBlocks& blo
 // Makes my block of a team ready for a new team of the same id: everything but list and buffers.
 WEFT_HOST_DEVICE void reset_team_block(std::byte* block, const TeamLayout& layout) {
   *reinterpret_cast<TeamHeader*>(block) = TeamHeader{};
-  for (int line = 0; line < kSyncParities * layout.rounds; ++line)
+  for (int line = 0; line < kSyncParities * layout.sync_words; ++line)
     *reinterpret_cast<std::uint64_t*>(block + kCacheLine * (1 + static_cast<std::size_t>(line))) =
         0;
   for (int generation = 0; generation < kGenerations; ++generation)

@@ -7,6 +7,9 @@
 //   using Thread                        the scope of one thread
 //   int npes(); int slot_bytes(); std::byte* block(int team_id)
 //   T* direct(T* mine, int pe)          where pe's copy of it can be loaded and stored, or null
+//   bool pulls(std::size_t bytes)       blocks of that size are best read by who wants them. The
+//   same
+//                                       on all members, and only if direct() is null for none
 //   void put(scope, void* dst, const void* src, std::size_t bytes, int pe, Notify)
 //                                       on return src is reusable
 //   void get_nbi(scope, void* dst, const void* src, std::size_t bytes, int pe)
@@ -96,23 +99,17 @@ class TeamMember {
   // An earlier wait failed: members are out of step, and what arrives means nothing.
   WEFT_DEVICE bool broken() const { return header_.broken != 0; }
 
-  // Dissemination: in round r a member tells the one 2^r ranks on and hears from the one 2^r ranks
-  // back, so each sends ceil(log2 size) messages. A member reaches epoch e+2 only after all have
-  // entered e+1 and so have read their words of e: two parities are enough, and again a word never
-  // has two messages under way. Signal and wait carry release and acquire: what any member did
-  // before its sync happens before what any member does after.
+  // Few members all tell each other. More disseminate: in round r a member tells the one 2^r ranks
+  // on and hears from the one 2^r ranks back, so each sends ceil(log2 size) messages. A member
+  // reaches epoch e+2 only after all have entered e+1 and so have read their words of e: two
+  // parities are enough, and again a word never has two messages under way. Signal and wait carry
+  // release and acquire: what any member did before its sync happens before what any member does
+  // after.
   WEFT_DEVICE_CALLED bool sync() {
     const std::uint64_t epoch = ++header_.epoch;
     scope_.sync();  // what my other threads did comes before the leader's release
     bool ok = true;
-    if (scope_.rank() == 0) {
-      int distance = 1;
-      for (int round = 0; ok && distance < size(); ++round, distance *= 2) {
-        auto* word = word_at(layout_.sync_word(epoch, round));
-        port_.signal(word, epoch, pe((rank() + distance) % size()));
-        ok = port_.wait(word, epoch, pe((rank() - distance + size()) % size()));
-      }
-    }
+    if (scope_.rank() == 0) ok = size() <= kFlatSync ? tell_all(epoch) : disseminate(epoch);
     header_.synced = header_.seq;
     return agree(ok);
   }
@@ -182,6 +179,26 @@ class TeamMember {
  private:
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(block_ + offset);
+  }
+  WEFT_DEVICE int ahead(int distance) const { return pe((rank() + distance) % size()); }
+  WEFT_DEVICE int behind(int distance) const { return pe((rank() - distance + size()) % size()); }
+  WEFT_DEVICE bool tell_all(std::uint64_t epoch) {
+    for (int distance = 1; distance < size(); ++distance)
+      port_.signal(word_at(layout_.sync_word(epoch, distance - 1)), epoch, ahead(distance));
+    bool ok = true;
+    for (int distance = 1; ok && distance < size(); ++distance)
+      ok = port_.wait(word_at(layout_.sync_word(epoch, distance - 1)), epoch, behind(distance));
+    return ok;
+  }
+  WEFT_DEVICE bool disseminate(std::uint64_t epoch) {
+    bool ok = true;
+    int distance = 1;
+    for (int round = 0; ok && distance < size(); ++round, distance *= 2) {
+      auto* word = word_at(layout_.sync_word(epoch, round));
+      port_.signal(word, epoch, ahead(distance));
+      ok = port_.wait(word, epoch, behind(distance));
+    }
+    return ok;
   }
   WEFT_DEVICE_CALLED bool wait_for(int from) {
     return port_.wait(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));

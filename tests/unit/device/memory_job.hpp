@@ -166,6 +166,7 @@ class MemoryPort {
   T* direct(T* mine, int pe) const {
     return job_.direct(pe_, pe) ? at(mine, pe) : nullptr;
   }
+  bool pulls(std::size_t bytes) const { return job_.reach == Reach::kAll && bytes > 300; }
   // A scope's leader talks to the network, as on the ring; direct stores are split up.
   template <class Scope>
   void put(const Scope& scope, void* dst, const void* src, std::size_t bytes, int pe,

@@ -1,8 +1,15 @@
-// Which bootstrap: what the option says, else what the environment offers.
+#include "bootstrap/choose.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
 #include <fmt/format.h>
 
-#include "bootstrap/bootstrap.hpp"
-#include "src/base/log.hpp"
+#include "bootstrap/mpi/mpi.hpp"
+#include "src/base/environment.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -12,14 +19,50 @@ constexpr const char* kMend =
     "Start the program with weft-run, or set WEFT_UNIQUE_ID, WEFT_PE and WEFT_NPES in every "
     "process";
 
+// Variables by which launchers say how many processes they started; by whom, and what helps when
+// there is no way to meet the others.
+struct Sign {
+  const char* count;
+  const char* launcher;
+  const char* mend;
+};
+constexpr Sign kSigns[] = {
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
+     "Let the PMIX_* variables through to the program"},
+    {"PMI_SIZE", "a PMI launcher",
+     "Let the descriptor that PMI_FD names through to the program, and use no -pmi-port"},
+    {"SLURM_STEP_NUM_TASKS", "srun",
+     "Add --mpi=pmi2 or --mpi=pmix (srun --mpi=list shows what there is)"},
+};
+
+constexpr const char* kNames[] = {
+    "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",      "PMIX_RANK", "PMI_FD", "PMI_RANK", "PMI_SIZE",
+    "SLURM_JOB_ID",         "SLURM_STEP_NUM_TASKS"};
+
+bool is_socket(int fd) {
+  struct stat info {};
+  return fd >= 0 && ::fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
 // One PE where the user meant several would be a silent surprise.
-Status check_single(const Options& options) {
-  if (options.bootstrap != "auto" || options.npes <= 1) return Status::ok();
-  return Status::error(
-      Code::kInvalidArgument,
-      fmt::format("WEFT_NPES is {} but WEFT_UNIQUE_ID is not set. {}; for a job of one PE, set "
-                  "WEFT_BOOTSTRAP=single",
-                  options.npes, kMend));
+Status check_single(const Options& options, const Surroundings& surroundings) {
+  if (options.npes > 1) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("WEFT_NPES is {} but WEFT_UNIQUE_ID is not set. {}; for a job of one PE, set "
+                    "WEFT_BOOTSTRAP=single",
+                    options.npes, kMend));
+  }
+  for (const Sign& sign : kSigns) {
+    const int count = surroundings.number(sign.count);
+    if (count <= 1) continue;
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("{} started {} processes ({}={}) but offers this one no way to meet the "
+                    "others. {}; or {} of jobs of one PE with WEFT_BOOTSTRAP=single",
+                    sign.launcher, count, sign.count, count, sign.mend, "make each of them one"));
+  }
+  return Status::ok();
 }
 
 Status check_tcp(const Options& options) {
@@ -38,21 +81,121 @@ Status check_tcp(const Options& options) {
   return Status::ok();
 }
 
+Status check_pmi(const std::string& kind, const Surroundings& surroundings) {
+  const std::string fd = surroundings.variable("PMI_FD");
+  if (fd.empty()) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("WEFT_BOOTSTRAP is {} but PMI_FD is not set: no PMI launcher started this "
+                    "process. Start it with MPICH's mpiexec, srun --mpi=pmi2 or weft-run",
+                    kind));
+  }
+  if (surroundings.pmi_socket) return Status::ok();
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format("PMI_FD is {}, but that is no open socket here. Something between the launcher "
+                  "and this process (a wrapper, or a parent that used it up) has closed it",
+                  fd));
+}
+
+Status check_pmix(const Surroundings& surroundings) {
+  if (!surroundings.variable("PMIX_NAMESPACE").empty() && surroundings.number("PMIX_RANK") >= 0) {
+    return Status::ok();
+  }
+  return Status::error(
+      Code::kUnsupported,
+      "WEFT_BOOTSTRAP is pmix but PMIX_NAMESPACE and PMIX_RANK are not set: no PMIx launcher "
+      "started this process. Start it with Open MPI's mpirun or srun --mpi=pmix");
+}
+
+Result<Choice> forced(const Options& options, const Surroundings& surroundings) {
+  const std::string& wanted = options.bootstrap;
+  Choice choice;
+  choice.why = fmt::format("WEFT_BOOTSTRAP is {}", wanted);
+  if (wanted == "tcp") {
+    RETURN_IF_ERROR(check_tcp(options));
+    choice.kind = BootstrapKind::kTcp;
+  } else if (wanted == "pmi1" || wanted == "pmi2") {
+    RETURN_IF_ERROR(check_pmi(wanted, surroundings));
+    choice.kind = wanted == "pmi1" ? BootstrapKind::kPmi1 : BootstrapKind::kPmi2;
+  } else if (wanted == "pmix") {
+    RETURN_IF_ERROR(check_pmix(surroundings));
+    choice.kind = BootstrapKind::kPmix;
+  } else if (wanted == "mpi") {
+    choice.kind = BootstrapKind::kMpi;
+  }
+  return choice;
+}
+
+// Whoever stands nearest comes first: what the user or weft-run set, what the program did, the
+// socket that the last launcher left open, and then variables, which outlive their launcher.
+Result<Choice> automatic(const Options& options, const Surroundings& surroundings) {
+  if (!options.unique_id.empty()) {
+    RETURN_IF_ERROR(check_tcp(options));
+    return Choice{BootstrapKind::kTcp, "WEFT_UNIQUE_ID is set"};
+  }
+  // Before PMI: MPI speaks through the same socket, which has room for one speaker.
+  if (surroundings.mpi_running) return Choice{BootstrapKind::kMpi, "the program initialised MPI"};
+  if (surroundings.pmi_socket) {
+    // Slurm's plugin of that name speaks PMI-2; everybody else's socket speaks PMI-1, and most
+    // also PMI-2.
+    if (surroundings.variable("SLURM_JOB_ID").empty()) {
+      return Choice{BootstrapKind::kPmi1, "PMI_FD is an open socket"};
+    }
+    return Choice{BootstrapKind::kPmi2, "PMI_FD is an open socket, in a job of Slurm"};
+  }
+  if (check_pmix(surroundings).is_ok()) {
+    return Choice{BootstrapKind::kPmix, "PMIX_NAMESPACE and PMIX_RANK are set"};
+  }
+  RETURN_IF_ERROR(check_single(options, surroundings));
+  return Choice{BootstrapKind::kSingle, "no launcher is in sight"};
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options) {
-  const bool tcp =
-      options.bootstrap == "tcp" || (options.bootstrap == "auto" && !options.unique_id.empty());
-  if (!tcp) {
-    RETURN_IF_ERROR(check_single(options));
-    LOG(kInfo, "bootstrap", "a job of one PE: {}",
-        options.bootstrap == "single" ? "WEFT_BOOTSTRAP is single" : "WEFT_UNIQUE_ID is not set");
-    return make_single_bootstrap();
+std::string Surroundings::variable(const std::string& name) const {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+int Surroundings::number(const std::string& name) const {
+  const std::string text = variable(name);
+  int value = -1;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && rest == text.data() + text.size() ? value : -1;
+}
+
+Surroundings look_around() {
+  Surroundings surroundings;
+  for (const char* name : kNames) {
+    if (auto value = environment_value(name)) surroundings.variables[name] = std::move(*value);
   }
-  RETURN_IF_ERROR(check_tcp(options));
-  LOG(kInfo, "bootstrap", "PE {} of {} meets the others over tcp", options.pe, options.npes);
-  return make_tcp_bootstrap(options.unique_id, static_cast<int>(options.pe),
-                            static_cast<int>(options.npes), options);
+  surroundings.pmi_socket = is_socket(surroundings.number("PMI_FD"));
+  surroundings.mpi_running = mpi_is_running();
+  return surroundings;
+}
+
+Result<Choice> choose(const Options& options, const Surroundings& surroundings) {
+  return options.bootstrap == "auto" ? automatic(options, surroundings)
+                                     : forced(options, surroundings);
+}
+
+int launched_processes(const Surroundings& surroundings) {
+  int most = 1;
+  for (const Sign& sign : kSigns) most = std::max(most, surroundings.number(sign.count));
+  return most;
+}
+
+const char* to_string(BootstrapKind kind) {
+  switch (kind) {
+    case BootstrapKind::kSingle: return "single";
+    case BootstrapKind::kTcp: return "tcp";
+    case BootstrapKind::kPmi1: return "pmi1";
+    case BootstrapKind::kPmi2: return "pmi2";
+    case BootstrapKind::kPmix: return "pmix";
+    case BootstrapKind::kMpi: return "mpi";
+  }
+  return "unknown";
 }
 
 }  // namespace weft

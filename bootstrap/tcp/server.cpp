@@ -66,7 +66,8 @@ Status ensure_files(int npes) {
 
 Result<UniqueFd> listen_for(const Options& options) {
   const int port = static_cast<int>(options.bind_port);
-  auto listener = net::listen_at(options.bind_address, port);
+  const std::string address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  auto listener = net::listen_at(address, port);
   if (listener) return listener;
   return Status::error(
       listener.status().code(),

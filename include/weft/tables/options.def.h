@@ -6,8 +6,8 @@
 //           kLevels (of the log)
 //     low, high: range of a number; for kEnum `low` is the list "a|b|c" and `high` is unused
 //     group: start, heap, team, wait, log, device, proxy, transport, test
-WEFT_OPTION(bootstrap, "WEFT_BOOTSTRAP", kEnum, "auto", "auto|single|tcp", "", start,
-            "How PEs find each other; auto takes tcp when WEFT_UNIQUE_ID is set, else a single PE.")
+WEFT_OPTION(bootstrap, "WEFT_BOOTSTRAP", kEnum, "auto", "auto|single|tcp|pmi1|pmi2|pmix|mpi", "", start,
+            "How PEs find each other; auto takes tcp when WEFT_UNIQUE_ID is set, else what the launcher offers, else a single PE.")
 WEFT_OPTION(pe, "WEFT_PE", kInt, -1, -1, 1048575, start,
             "Number of this PE; set by the launcher.")
 WEFT_OPTION(npes, "WEFT_NPES", kInt, -1, -1, 1048576, start,
@@ -16,10 +16,14 @@ WEFT_OPTION(unique_id, "WEFT_UNIQUE_ID", kText, "", "", "", start,
             "The text of a weft::UniqueId: where PEs meet; set by the launcher or carried by the user.")
 WEFT_OPTION(start_timeout, "WEFT_START_TIMEOUT", kSeconds, 60, 0.001, 86400, start,
             "How long start-up waits for PEs that are missing before it names them and fails.")
-WEFT_OPTION(bind_address, "WEFT_BIND_ADDRESS", kText, "127.0.0.1", "", "", start,
-            "Address on which a unique id listens; 0.0.0.0 for PEs of other hosts.")
+WEFT_OPTION(bind_address, "WEFT_BIND_ADDRESS", kText, "", "", "", start,
+            "Address on which a unique id listens; 0.0.0.0 for PEs of other hosts. Empty: 0.0.0.0 if a launcher may have started PEs on other hosts, else 127.0.0.1.")
 WEFT_OPTION(bind_port, "WEFT_BIND_PORT", kInt, 0, 0, 65535, start,
             "Port on which a unique id listens; 0 takes a free one.")
+WEFT_OPTION(pmix_library, "WEFT_PMIX_LIBRARY", kText, "", "", "", start,
+            "File of the PMIx client library, if libpmix.so.2 is not where the system looks.")
+WEFT_OPTION(mpi_library, "WEFT_MPI_LIBRARY", kText, "", "", "", start,
+            "File of the MPI library, for a program that is not linked with the one of its launcher.")
 WEFT_OPTION(heap_size, "WEFT_HEAP_SIZE", kBytes, 17179869184, 1048576, 17592186044416, heap,
             "Most bytes that one PE's symmetric heap may grow to. Address space, not memory; must be the same on every PE.")
 WEFT_OPTION(heap_chunk, "WEFT_HEAP_CHUNK", kBytes, 268435456, 65536, 1099511627776, heap,

@@ -1,0 +1,40 @@
+// Which bootstrap, and why: a pure function of the options and of what surrounds the process.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+namespace weft {
+
+enum class BootstrapKind { kSingle, kTcp, kPmi1, kPmi2, kPmix, kMpi };
+
+// What launchers leave for the processes that they start.
+struct Surroundings {
+  std::map<std::string, std::string> variables;
+  bool pmi_socket = false;   // PMI_FD is an open socket
+  bool mpi_running = false;  // this process has initialised MPI and not finalised it
+
+  // Empty if it is not set.
+  std::string variable(const std::string& name) const;
+  // -1 if it is not set, or is no number.
+  int number(const std::string& name) const;
+};
+Surroundings look_around();
+
+struct Choice {
+  BootstrapKind kind = BootstrapKind::kSingle;
+  std::string why;
+};
+// A launcher that is there but cannot be used is an error, never a job of one PE.
+Result<Choice> choose(const Options& options, const Surroundings& surroundings);
+
+// How many processes the launcher says it started; 1 if there is no launcher.
+int launched_processes(const Surroundings& surroundings);
+
+// As WEFT_BOOTSTRAP has it.
+const char* to_string(BootstrapKind kind);
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+// The bootstrap of this process: the one that was chosen.
+#include <fmt/format.h>
+
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/choose.hpp"
+#include "bootstrap/launcher.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+namespace {
+
+Result<std::unique_ptr<Launcher>> greet_launcher(BootstrapKind kind, const Options& options,
+                                                 const Surroundings& surroundings) {
+  const Deadline deadline(options.start_timeout);
+  const int fd = surroundings.number("PMI_FD"), pe = surroundings.number("PMI_RANK");
+  switch (kind) {
+    case BootstrapKind::kPmi1:
+      return make_pmi1_launcher(fd, pe, surroundings.number("PMI_SIZE"), deadline);
+    case BootstrapKind::kPmi2: return make_pmi2_launcher(fd, pe, deadline);
+    case BootstrapKind::kPmix: return make_pmix_launcher(options);
+    default: return make_mpi_launcher(options, !surroundings.variable("PMI_FD").empty());
+  }
+}
+
+// A client library of another launcher makes each process a job of its own.
+Status check_count(const Launcher& launcher, const Surroundings& surroundings) {
+  const int told = launched_processes(surroundings);
+  if (launcher.npes() > 1 || told <= 1) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{} says that this process is alone, but its launcher started {}: the {} library "
+                  "found is not that of the launcher. Name the right one (WEFT_MPI_LIBRARY, "
+                  "WEFT_PMIX_LIBRARY), or choose another way with WEFT_BOOTSTRAP",
+                  launcher.name(), told, launcher.name()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options) {
+  const Surroundings surroundings = look_around();
+  ASSIGN_OR_RETURN(const Choice choice, choose(options, surroundings));
+  LOG(kInfo, "bootstrap", "bootstrap {}: {}", to_string(choice.kind), choice.why);
+  if (choice.kind == BootstrapKind::kSingle) return make_single_bootstrap();
+  if (choice.kind == BootstrapKind::kTcp) {
+    return make_tcp_bootstrap(options.unique_id, static_cast<int>(options.pe),
+                              static_cast<int>(options.npes), options);
+  }
+  return meet_through_launcher(
+      [&]() -> Result<std::unique_ptr<Launcher>> {
+        ASSIGN_OR_RETURN(auto launcher, greet_launcher(choice.kind, options, surroundings));
+        RETURN_IF_ERROR(check_count(*launcher, surroundings));
+        return launcher;
+      },
+      options);
+}
+
+}  // namespace weft

@@ -35,9 +35,15 @@ constexpr Sign kSigns[] = {
      "Add --mpi=pmi2 or --mpi=pmix (srun --mpi=list shows what there is)"},
 };
 
-constexpr const char* kNames[] = {
-    "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",      "PMIX_RANK", "PMI_FD", "PMI_RANK", "PMI_SIZE",
-    "SLURM_JOB_ID",         "SLURM_STEP_NUM_TASKS"};
+constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
+                                  "PMIX_NAMESPACE",
+                                  "PMIX_RANK",
+                                  "PMI_FD",
+                                  "PMI_JOBID",
+                                  "PMI_RANK",
+                                  "PMI_SIZE",
+                                  "SLURM_JOB_ID",
+                                  "SLURM_STEP_NUM_TASKS"};
 
 bool is_socket(int fd) {
   struct stat info {};
@@ -59,8 +65,8 @@ Status check_single(const Options& options, const Surroundings& surroundings) {
     return Status::error(
         Code::kInvalidArgument,
         fmt::format("{} started {} processes ({}={}) but offers this one no way to meet the "
-                    "others. {}; or {} of jobs of one PE with WEFT_BOOTSTRAP=single",
-                    sign.launcher, count, sign.count, count, sign.mend, "make each of them one"));
+                    "others. {}; or make each a job of one PE with WEFT_BOOTSTRAP=single",
+                    sign.launcher, count, sign.count, count, sign.mend));
   }
   return Status::ok();
 }

@@ -32,10 +32,12 @@ class Launcher {
   virtual void finalize() = 0;
 };
 
-// `fd`, `pe`, `npes`: what PMI_FD, PMI_RANK and PMI_SIZE say. The launcher object closes `fd`.
+// `fd`, `pe`, `npes`, `job`: what PMI_FD, PMI_RANK, PMI_SIZE and PMI_JOBID say. The launcher object
+// closes `fd`.
 Result<std::unique_ptr<Launcher>> make_pmi1_launcher(int fd, int pe, int npes,
                                                      const Deadline& deadline);
-Result<std::unique_ptr<Launcher>> make_pmi2_launcher(int fd, int pe, const Deadline& deadline);
+Result<std::unique_ptr<Launcher>> make_pmi2_launcher(int fd, int pe, const std::string& job,
+                                                     const Deadline& deadline);
 Result<std::unique_ptr<Launcher>> make_pmix_launcher(const Options& options);
 // MPI_COMM_WORLD; initialises MPI if the program has not. `mpich`: the launcher is of that family.
 Result<std::unique_ptr<Launcher>> make_mpi_launcher(const Options& options, bool mpich);

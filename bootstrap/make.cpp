@@ -17,7 +17,8 @@ Result<std::unique_ptr<Launcher>> greet_launcher(BootstrapKind kind, const Optio
   switch (kind) {
     case BootstrapKind::kPmi1:
       return make_pmi1_launcher(fd, pe, surroundings.number("PMI_SIZE"), deadline);
-    case BootstrapKind::kPmi2: return make_pmi2_launcher(fd, pe, deadline);
+    case BootstrapKind::kPmi2:
+      return make_pmi2_launcher(fd, pe, surroundings.variable("PMI_JOBID"), deadline);
     case BootstrapKind::kPmix: return make_pmix_launcher(options);
     default: return make_mpi_launcher(options, !surroundings.variable("PMI_FD").empty());
   }

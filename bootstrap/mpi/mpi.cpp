@@ -52,8 +52,8 @@ struct Family;
 template <>
 struct Family<void*> {  // Open MPI
   static Status handles(const Dynlib& library, void*& world, void*& byte) {
-    RETURN_IF_ERROR(library.find_symbol("ompi_mpi_comm_world", world));
-    return library.find_symbol("ompi_mpi_byte", byte);
+    RETURN_IF_ERROR(library.find_object("ompi_mpi_comm_world", world));
+    return library.find_object("ompi_mpi_byte", byte);
   }
   static void* status_ignore() { return nullptr; }
 };

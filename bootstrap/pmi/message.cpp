@@ -136,7 +136,9 @@ Result<std::optional<Decoder::Frame>> Decoder::frame() const {
   }
   if (bytes_.size() < kLengthDigits) return std::optional<Frame>();
   std::string_view digits(bytes_.data(), kLengthDigits);
+  // Some fill up with spaces in front, some behind.
   digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
+  digits = digits.substr(0, digits.find_last_not_of(' ') + 1);
   const auto length = whole_number(digits);
   if (!length) return malformed("the length in front is no number", bytes_);
   if (bytes_.size() < kLengthDigits + *length) return std::optional<Frame>();

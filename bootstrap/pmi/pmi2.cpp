@@ -19,7 +19,7 @@ class Pmi2Launcher final : public pmi::KvsLauncher {
  public:
   explicit Pmi2Launcher(int fd) : connection_(fd) {}
 
-  Status greet(int pe, const Deadline& deadline);
+  Status greet(int pe, const std::string& job, const Deadline& deadline);
 
   std::string_view name() const override { return "pmi2"; }
   int pe() const override { return pe_; }
@@ -72,7 +72,7 @@ class Pmi2Launcher final : public pmi::KvsLauncher {
 };
 
 // The versions are agreed on in the form of PMI-1.
-Status Pmi2Launcher::greet(int pe, const Deadline& deadline) {
+Status Pmi2Launcher::greet(int pe, const std::string& job, const Deadline& deadline) {
   ASSIGN_OR_RETURN(const pmi::Message version,
                    connection_.ask({"init", {{"pmi_version", "2"}, {"pmi_subversion", "0"}}},
                                    "response_to_init", deadline));
@@ -82,10 +82,10 @@ Status Pmi2Launcher::greet(int pe, const Deadline& deadline) {
                                      version.text("pmi_version")));
   }
   connection_.set_form(pmi::Form::kCounted);
-  ASSIGN_OR_RETURN(
-      const pmi::Message welcome,
-      connection_.ask({"fullinit", {{"pmirank", std::to_string(pe)}, {"threaded", "FALSE"}}},
-                      "fullinit-response", deadline));
+  pmi::Message hello{"fullinit", {{"pmirank", std::to_string(pe)}, {"threaded", "FALSE"}}};
+  if (!job.empty()) hello.fields.insert(hello.fields.begin(), {"pmijobid", job});
+  ASSIGN_OR_RETURN(const pmi::Message welcome,
+                   connection_.ask(hello, "fullinit-response", deadline));
   pe_ = welcome.number("rank");
   npes_ = welcome.number("size");
   if (pe_ < 0 || pe_ >= npes_) {
@@ -93,9 +93,9 @@ Status Pmi2Launcher::greet(int pe, const Deadline& deadline) {
                          fmt::format("the launcher says that this is PE \"{}\" of \"{}\"",
                                      welcome.text("rank"), welcome.text("size")));
   }
-  ASSIGN_OR_RETURN(const pmi::Message job,
+  ASSIGN_OR_RETURN(const pmi::Message own,
                    connection_.ask({"job-getid", {}}, "job-getid-response", deadline));
-  job_ = job.text("jobid");
+  job_ = own.text("jobid");
   constexpr const char* kMapping = "PMI_process_mapping";
   const auto mapping = found(connection_.ask({"info-getjobattr", {{"key", kMapping}}},
                                              "info-getjobattr-response", deadline),
@@ -106,9 +106,10 @@ Status Pmi2Launcher::greet(int pe, const Deadline& deadline) {
 
 }  // namespace
 
-Result<std::unique_ptr<Launcher>> make_pmi2_launcher(int fd, int pe, const Deadline& deadline) {
+Result<std::unique_ptr<Launcher>> make_pmi2_launcher(int fd, int pe, const std::string& job,
+                                                     const Deadline& deadline) {
   auto launcher = std::make_unique<Pmi2Launcher>(fd);
-  RETURN_IF_ERROR(launcher->greet(pe, deadline));
+  RETURN_IF_ERROR(launcher->greet(pe, job, deadline));
   return std::unique_ptr<Launcher>(std::move(launcher));
 }
 

@@ -34,6 +34,11 @@ Status Dynlib::find_symbol(const char* name, void*& symbol) const {
   return Status::error(Code::kUnsupported, fmt::format("{} lacks {}", path(), name));
 }
 
+Status Dynlib::find_object(const char* name, void*& object) const {
+  object = ::dlsym(RTLD_DEFAULT, name);
+  return object != nullptr ? Status::ok() : find_symbol(name, object);
+}
+
 bool Dynlib::has(const char* name) const { return ::dlsym(handle_, name) != nullptr; }
 
 std::string Dynlib::path() const {

@@ -27,6 +27,9 @@ class Dynlib {
     return status;
   }
   Status find_symbol(const char* name, void*& symbol) const;
+  // The library's object that its own code uses: a program may hold it in the library's stead (copy
+  // relocation), so the name is looked up in the whole process first.
+  Status find_object(const char* name, void*& object) const;
   bool has(const char* name) const;
   // The file.
   std::string path() const;

@@ -39,6 +39,15 @@ def link_bitcode(folder):
     os.symlink(system / "oclc_isa_version_940.bc", pathlib.Path(folder, "oclc_isa_version_942.bc"))
 
 
+def mpi_includes():
+    """Where some MPI's headers are, as options; None if there is none."""
+    for package in ("ompi-c", "mpich", "mpi"):
+        found = subprocess.run(["pkg-config", "--cflags-only-I", package], capture_output=True, text=True)
+        if found.returncode == 0:
+            return [f"-isystem{word[2:]}" for word in found.stdout.split()]
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder (for weft/version.hpp)")
@@ -48,6 +57,10 @@ def main():
     args = parser.parse_args()
 
     headers = sorted(p.relative_to(ROOT / "include").as_posix() for p in (ROOT / "include").rglob("*.hpp"))
+    mpi = mpi_includes() if shutil.which("pkg-config") else None
+    if mpi is None:
+        print("weft/mpi.hpp: skipped, no MPI is installed")
+        headers.remove("weft/mpi.hpp")
     binaries = {"hip": "clang++-19"}
     jobs, failures = [], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -75,6 +88,7 @@ def main():
             source = pathlib.Path(folder, name + ".cu" if compiler == "nvcc" else name + ".cpp")
             source.write_text(f"#include <{header}>\n#include <{header}>\n", encoding="utf-8")
             line = command(compiler, std, str(source), f"{folder}/{name}.out", f"{folder}/bitcode")
+            line += mpi if header == "weft/mpi.hpp" else []
             line += [f"-I{ROOT}/include", f"-I{ROOT}/device", f"-I{args.build}/include"]
             return job, subprocess.run(line, capture_output=True, text=True)
 

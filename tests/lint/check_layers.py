@@ -49,7 +49,7 @@ VENDOR = {
     re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
     re.compile(r"^(infiniband|rdma)/"): ["host/transport/ib/"],
-    re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/"],
+    re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/", "include/weft/mpi.hpp"],
     re.compile(r"^hwloc"): ["bootstrap/run/", "host/topology/", "host/info/"],
 }
 

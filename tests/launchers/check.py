@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""The test programs under one launcher: jobs of 1 to 7 PEs that meet, one PE killed, one abort.
+
+Exit status 77: the launcher is not installed. Whatever a job does, it must end, and leave neither
+processes nor names in /dev/shm.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+import private_slurm
+
+SKIP = 77
+DEADLINE_S = 120  # ends what hangs; no job takes more than a few seconds
+# What MPI libraries themselves leave in /dev/shm when they are killed.
+FOREIGN = re.compile(r"^(vader_segment|sm_segment|osc|mpich|psm|ucx|sem\.)")
+
+
+class Failed(Exception):
+    pass
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIP)
+
+
+def shared_names():
+    return {name for name in os.listdir("/dev/shm") if not FOREIGN.match(name)}
+
+
+def processes_with(mark):
+    """Programs whose environment holds `mark`."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            if mark.encode() in (entry / "environ").read_bytes():
+                found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def eventually(condition):
+    for _ in range(100):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return condition()
+
+
+class Site:
+    """One launcher and how it is called."""
+
+    def __init__(self, command, environment=None):
+        self.command = command  # a function: number of processes -> words in front of the program
+        self.environment = environment or {}
+
+    def run(self, npes, program, *arguments, environment=None):
+        mark = f"LAUNCHERS_TEST_MARK={uuid.uuid4()}"
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+        variables.update(self.environment, **(environment or {}))
+        variables.update([mark.split("=")])
+        names = shared_names()
+        words = [*self.command(npes), program, *arguments]
+        try:
+            done = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  errors="replace", timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired as hung:
+            raise Failed(f"{' '.join(words)} hangs:\n{hung.stdout}\n{hung.stderr}") from None
+        self.shown = f"{' '.join(words)}\nstatus {done.returncode}\n{done.stdout}\n{done.stderr}"
+        if not eventually(lambda: not processes_with(mark)):
+            raise Failed(f"processes are left: {processes_with(mark)}\n{self.shown}")
+        if not eventually(lambda: shared_names() <= names):
+            raise Failed(f"names are left in /dev/shm: {shared_names() - names}\n{self.shown}")
+        return done
+
+    def require(self, holds, what):
+        if not holds:
+            raise Failed(f"{what}\n{self.shown}")
+
+    def meets(self, program, npes, bootstrap, environment=None):
+        done = self.run(npes, program, "meet", environment=environment)
+        self.require(done.returncode == 0, "a job that met must end with 0")
+        told = sorted(done.stdout.splitlines())
+        wanted = sorted(f"round {turn}: PE {pe} of {npes}, bootstrap {bootstrap}"
+                        for turn in (1, 2) for pe in range(npes))
+        self.require(told == wanted, f"wanted {wanted}")
+
+    def notices_a_kill(self, program, statuses, environment=None):
+        done = self.run(4, program, "kill", "1", environment=environment)
+        self.require(done.returncode in statuses, f"the status of a job with a killed PE must be one of {statuses}")
+
+    def aborts(self, program, status, environment=None):
+        done = self.run(3, program, "abort", "1", "42", environment=environment)
+        self.require(done.returncode == status if status else done.returncode != 0,
+                     f"the status of an aborted job must be {status or 'a failure'}")
+        # A launcher that ends itself takes its output with it.
+        self.require(done.returncode == 255 or "code 42: the test wants it" in done.stdout + done.stderr,
+                     "nobody says why")
+
+    def refuses(self, program, text, environment=None):
+        done = self.run(2, program, "refuse", environment=environment)
+        self.require(done.returncode != 0 and text in done.stdout + done.stderr, f"wanted an error with: {text}")
+
+    def runs_mpi(self, program):
+        done = self.run(4, program)
+        self.require(done.returncode == 0, "the MPI program must end with 0")
+        wanted = sorted([f"{what}: PE {pe} of 4" for what in ("all", "found MPI") for pe in range(4)] +
+                        [f"odd: PE {pe} of 2" for pe in range(2)])
+        self.require(sorted(done.stdout.splitlines()) == wanted, f"wanted {wanted}")
+
+
+def installed(name):
+    if shutil.which(name) is None:
+        skip(f"{name} is not installed (scripts/install-deps.sh launchers)")
+    return name
+
+
+def check_openmpi(args):
+    mpirun = installed("mpirun.openmpi")
+    names = ["WEFT_BOOTSTRAP", "WEFT_PMIX_LIBRARY", "WEFT_MPI_LIBRARY", "LAUNCHERS_TEST_MARK"]
+
+    def command(npes):
+        forwarded = [word for name in names for word in ("-x", name)]
+        return [mpirun, "--oversubscribe", *forwarded, "-np", str(npes)]
+
+    # Set but empty counts as not set; mpirun warns of what it is told to forward and is not there.
+    site = Site(command, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                          **{name: "" for name in names}})
+    for npes in (1, 2, 4, 7):
+        site.meets(args.program, npes, "pmix")
+    site.notices_a_kill(args.program, (1, 137))
+    site.aborts(args.program, 42)
+    site.meets(args.program, 2, "mpi", {"WEFT_BOOTSTRAP": "mpi"})
+    site.refuses(args.program, "libpmix2", {"WEFT_PMIX_LIBRARY": "/nowhere/libpmix.so.2"})
+    if args.mpi_program:
+        site.runs_mpi(args.mpi_program)
+
+
+def check_mpich(args):
+    mpiexec = installed("mpiexec.hydra")
+    site = Site(lambda npes: [mpiexec, "-n", str(npes)])
+    for npes in (1, 2, 4, 7):
+        site.meets(args.program, npes, "pmi1")
+    site.notices_a_kill(args.program, (1, 9, 137))
+    site.aborts(args.program, 42)
+    pmi2 = {"WEFT_BOOTSTRAP": "pmi2"}
+    site.meets(args.program, 4, "pmi2", pmi2)
+    site.notices_a_kill(args.program, (1, 9, 137), pmi2)
+    site.aborts(args.program, None, pmi2)  # hydra's PMI-2 knows no abort, and ends the job for it
+    if args.mpi_program:
+        site.meets(args.program, 2, "mpi", {"WEFT_BOOTSTRAP": "mpi"})
+        site.runs_mpi(args.mpi_program)
+
+
+def check_slurm(args):
+    if private_slurm.missing():
+        skip(private_slurm.missing())
+    with tempfile.TemporaryDirectory(prefix="weft-slurm-") as folder, private_slurm.PrivateSlurm(folder) as slurm:
+        offered = slurm.mpi_plugins()
+
+        def site(*options):
+            return Site(lambda npes: [private_slurm.find("srun"), "-n", str(npes), *options], slurm.environment)
+
+        for plugin, abort_status in (("pmi2", None), ("pmix", 42)):
+            if plugin not in offered:
+                print(f"srun --mpi={plugin} is not offered here: not tested")
+                continue
+            srun = site(f"--mpi={plugin}")
+            for npes in (1, 2, 4, 7):
+                srun.meets(args.program, npes, plugin)
+            srun.notices_a_kill(args.program, (1, 137))
+            srun.aborts(args.program, abort_status)
+        site("--mpi=none").refuses(args.program, "--mpi=pmi2")
+
+
+def check_weft_run(args):
+    site = Site(lambda npes: [args.weft_run, "-n", str(npes)])
+    for npes in (1, 2, 4, 7):
+        site.meets(args.program, npes, "tcp")
+    site.notices_a_kill(args.program, (137,))
+    site.aborts(args.program, 42)
+
+
+def check_unique_id(args):
+    """By hand: a process of its own makes the id, and the PEs get it in their environment."""
+    script = pathlib.Path(__file__).with_name("by_hand.sh")
+    site = Site(lambda npes: [str(script), args.id_program, str(npes)])
+    for npes in (1, 2, 4, 7):
+        site.meets(args.program, npes, "tcp")
+    site.notices_a_kill(args.program, (1, 137))
+
+
+def main():
+    checks = {"openmpi": check_openmpi, "mpich": check_mpich, "slurm": check_slurm, "weft-run": check_weft_run,
+              "unique-id": check_unique_id}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("launcher", choices=checks)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--weft-run")
+    parser.add_argument("--id-program")
+    parser.add_argument("--mpi-program", help="an MPI program of this launcher's MPI")
+    args = parser.parse_args()
+    try:
+        checks[args.launcher](args)
+    except Failed as failure:
+        print(failure)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -107,6 +107,11 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->type_name("none|core|socket|numa")
       ->capture_default_str();
   app.add_flag("--report-bindings", arguments.report_bindings, "Say where each PE is bound");
+  std::string pmi = "1";
+  app.add_option("--pmi", pmi, "Serve PMI of this version to programs that speak it (MPICH's)")
+      ->check(CLI::IsMember({"1", "none"}).description(""))
+      ->type_name("1|none")
+      ->capture_default_str();
   std::vector<std::string> assignments;
   app.add_option("-x", assignments, "Set a variable for the PEs; may be repeated")
       ->type_name("NAME=VALUE")
@@ -125,6 +130,7 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
     return wrong_usage(error.what());
   }
   arguments.bind = bind_to(bind);
+  arguments.pmi = pmi == "1";
   for (const std::string& text : assignments) {
     if (Status status = parse_assignment(text, arguments); !status.is_ok()) {
       return wrong_usage(std::string(status.text()));

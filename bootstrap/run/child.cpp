@@ -55,7 +55,7 @@ struct ChildSide {
   char* const* argv;
   char* const* environment;
   const Binding* binding;
-  int input, out, err, confirmation;
+  int input, kept, out, err, confirmation;
   pid_t parent;
   const Inherited* inherited;
 };
@@ -82,6 +82,7 @@ struct ChildSide {
       ::dup2(side.err, 2) < 0) {
     give_up(side, Failure::kStreams);
   }
+  if (side.kept >= 0 && ::fcntl(side.kept, F_SETFD, 0) != 0) give_up(side, Failure::kStreams);
   ::setrlimit(RLIMIT_NOFILE, &side.inherited->files);
   ::sigaction(SIGPIPE, &side.inherited->on_pipe, nullptr);
   ::sigprocmask(SIG_SETMASK, &side.inherited->mask, nullptr);
@@ -106,9 +107,10 @@ Result<Child> start_child(const ChildPlan& plan, const Inherited& inherited) {
   ASSIGN_OR_RETURN(Pipe confirmation, make_pipe());
   const auto argv = pointers(plan.command);
   const auto environment = pointers(plan.environment);
-  const ChildSide side{
-      plan.program.c_str(), argv.data(),     environment.data(),       plan.binding, plan.input,
-      out.write.get(),      err.write.get(), confirmation.write.get(), ::getpid(),   &inherited};
+  const ChildSide side{plan.program.c_str(), argv.data(),     environment.data(),
+                       plan.binding,         plan.input,      plan.kept,
+                       out.write.get(),      err.write.get(), confirmation.write.get(),
+                       ::getpid(),           &inherited};
   const pid_t pid = ::fork();
   if (pid < 0) return fork_failed(errno);
   if (pid == 0) become_program(side);

@@ -28,6 +28,7 @@ struct ChildPlan {
   std::vector<std::string> environment;  // NAME=VALUE, all of it
   const Binding* binding = nullptr;
   int input = -1;  // becomes standard input; -1: /dev/null
+  int kept = -1;   // stays open in the program; -1: nothing does
 };
 
 struct Child {

@@ -25,11 +25,16 @@ std::map<std::string, std::string> given(const Arguments& arguments) {
 }  // namespace
 
 std::vector<std::string> environment_of(int pe, const Arguments& arguments,
-                                        const std::string& unique_id) {
+                                        const std::string& unique_id, int pmi_fd) {
   auto variables = given(arguments);
   variables["WEFT_UNIQUE_ID"] = unique_id;
   variables["WEFT_PE"] = std::to_string(pe);
   variables["WEFT_NPES"] = std::to_string(arguments.npes);
+  if (pmi_fd >= 0) {
+    variables["PMI_FD"] = std::to_string(pmi_fd);
+    variables["PMI_RANK"] = std::to_string(pe);
+    variables["PMI_SIZE"] = std::to_string(arguments.npes);
+  }
   std::vector<std::string> all;
   for (const auto& [name, value] : variables) all.push_back(fmt::format("{}={}", name, value));
   return all;

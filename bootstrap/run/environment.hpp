@@ -8,9 +8,9 @@
 
 namespace weft::run {
 
-// NAME=VALUE, one per name.
+// NAME=VALUE, one per name. `pmi_fd`: the PE's end of its PMI socket; -1: none.
 std::vector<std::string> environment_of(int pe, const Arguments& arguments,
-                                        const std::string& unique_id);
+                                        const std::string& unique_id, int pmi_fd);
 
 // PATH as the PEs will have it.
 std::string search_path(const Arguments& arguments);

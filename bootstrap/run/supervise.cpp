@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,11 +25,27 @@ namespace {
 constexpr double kDrain_s = 30;
 constexpr double kPatience_s = 0.3;
 
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+
+Result<SocketPair> make_sockets() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Status::error(Code::kIo, fmt::format("socketpair: {}", net::errno_text(errno)));
+  }
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
 }  // namespace
 
 Supervisor::Supervisor(const Arguments& arguments, const Inherited& inherited, int signals,
                        tcp::Server& server)
-    : arguments_(arguments), inherited_(inherited), signals_(signals), server_(server) {}
+    : arguments_(arguments),
+      inherited_(inherited),
+      signals_(signals),
+      server_(server),
+      pmi_(arguments.npes) {}
 
 // --- start --------------------------------------------------------------------------------------
 
@@ -82,7 +99,13 @@ Status Supervisor::launch(Pe& pe, const Binding* binding) {
   ChildPlan plan;
   plan.program = arguments_.program;
   plan.command = arguments_.command;
-  plan.environment = environment_of(pe.number, arguments_, server_.id_text());
+  SocketPair pmi;
+  if (arguments_.pmi) {
+    ASSIGN_OR_RETURN(pmi, make_sockets());
+  }
+  plan.kept = pmi.theirs.get();
+  pe.pmi = std::move(pmi.ours);
+  plan.environment = environment_of(pe.number, arguments_, server_.id_text(), pmi.theirs.get());
   plan.binding = binding;
   plan.input = pe.number == 0 ? input_.for_child() : -1;
   ASSIGN_OR_RETURN(pe.child, start_child(plan, inherited_));
@@ -117,6 +140,7 @@ int Supervisor::run() {
     for (std::size_t i = 0; i < watched.size(); ++i) {
       if (polled[i].revents != 0) watched[i].act();
     }
+    on_pmi_abort();
     settle();
     on_deadlines();
   }
@@ -146,6 +170,7 @@ std::vector<Supervisor::Watch> Supervisor::watches() {
                        if (fd && !read_output(fd.get(), lines, 1)) fd.reset();
                      }});
     };
+    if (pe.pmi) all.push_back({pe.pmi.get(), POLLIN, [this, &pe] { serve_pmi(pe); }});
     watch(pe.child.out, pe.out);
     watch(pe.child.err, pe.err);
   }
@@ -179,6 +204,42 @@ bool Supervisor::read_output(int fd, Lines& into, int most_reads) {
     into.feed(std::string_view(piece.data(), static_cast<std::size_t>(n)));
   }
   return true;
+}
+
+// --- PMI ----------------------------------------------------------------------------------------
+
+void Supervisor::serve_pmi(Pe& pe) {
+  std::array<char, 4096> piece;
+  while (pe.pmi) {
+    const ssize_t n = ::recv(pe.pmi.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) return pe.pmi.reset();
+    pe.pmi_messages.feed(std::string_view(piece.data(), static_cast<std::size_t>(n)));
+    for (;;) {
+      const auto message = pe.pmi_messages.next();
+      if (!message) {
+        outlet_.say(fmt::format("PE {}: {}", pe.number, message.status().text()));
+        return pe.pmi.reset();
+      }
+      if (!message->has_value()) break;
+      for (const auto& answer : pmi_.handle(pe.number, **message)) tell_pmi(answer);
+    }
+  }
+}
+
+// Who does not read its answers is cut off: they are few, and a socket holds them all.
+void Supervisor::tell_pmi(const Pmi1Server::Answer& answer) {
+  Pe& pe = pes_[static_cast<std::size_t>(answer.pe)];
+  const std::string text = encode(answer.message, pmi::Form::kLine);
+  const ssize_t sent = ::send(pe.pmi.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(text.size())) pe.pmi.reset();
+}
+
+void Supervisor::on_pmi_abort() {
+  if (!pmi_.abort_code() || ending_) return;
+  status_ = *pmi_.abort_code();
+  outlet_.say(fmt::format("a PE aborted the job through PMI with code {}", *status_));
+  end_all(SIGTERM);
 }
 
 void Supervisor::on_deadlines() {
@@ -283,13 +344,18 @@ void Supervisor::bury(Pe& pe) {
   constexpr int kMostReads = 1024;  // should somebody outside the group hold the pipe and write
   if (pe.child.out) read_output(pe.child.out.get(), pe.out, kMostReads);
   if (pe.child.err) read_output(pe.child.err.get(), pe.err, kMostReads);
+  serve_pmi(pe);
   pe.out.finish();
   pe.err.finish();
   reap(pe.child.pid);
   pe.running = false;
   const Status lost =
       server_.ended(pe.number, fmt::format("it {} before it left the job", to_string(pe.ending)));
-  if (!lost.is_ok() && pe.ending.clean()) pe.debt = lost.text();
+  if (!pe.ending.clean()) return;
+  if (!lost.is_ok())
+    pe.debt = "other PEs still needed it: its runtime was not destroyed before the end";
+  if (pmi_.is_inside(pe.number))
+    pe.debt = "it said no goodbye through PMI: is MPI_Finalize missing?";
 }
 
 void Supervisor::report_failure(const Pe& pe) {
@@ -297,7 +363,7 @@ void Supervisor::report_failure(const Pe& pe) {
                           arguments_.command.front(), to_string(pe.ending)));
   if (const auto what = hint(pe.ending); !what.empty()) outlet_.say(what);
   if (!pe.debt.empty()) {
-    outlet_.say("but other PEs still needed it: its runtime was not destroyed before the end");
+    outlet_.say(fmt::format("but {}", pe.debt));
   } else if (const Status failure = server_.failure();
              !failure.is_ok() && server_.culprit() != pe.number) {
     outlet_.say(fmt::format("before that, the job had failed: {}", failure.text()));

@@ -16,6 +16,7 @@
 #include "bootstrap/run/input.hpp"
 #include "bootstrap/run/lines.hpp"
 #include "bootstrap/run/outlet.hpp"
+#include "bootstrap/run/pmi1_server.hpp"
 #include "bootstrap/tcp/server.hpp"
 #include "src/base/clock.hpp"
 
@@ -41,9 +42,11 @@ class Supervisor {
     Lines out, err;
     LastWords last_words;
     UniqueFd out_file, err_file;  // with --output-dir
+    UniqueFd pmi;                 // with --pmi 1
+    pmi::Decoder pmi_messages{pmi::Form::kLine};
     bool running = false;
     Ending ending;
-    std::string debt;  // it ended well but owed the job something
+    std::string debt;  // it ended well but owed the job something: what
     bool failed() const { return !ending.clean() || !debt.empty(); }
   };
   struct Watch {
@@ -63,9 +66,13 @@ class Supervisor {
   void on_signal(int signal);
   void on_children();
   void on_job_failure();
+  void on_pmi_abort();
   void settle();
   void on_deadlines();
   void write_output();
+  // What the PE says through PMI; the answers go out at once.
+  void serve_pmi(Pe& pe);
+  void tell_pmi(const Pmi1Server::Answer& answer);
   // Until there is no more for now. False: the stream has ended.
   static bool read_output(int fd, Lines& into, int most_reads);
   // --- what follows
@@ -83,6 +90,7 @@ class Supervisor {
   tcp::Server& server_;
   Outlet outlet_;
   Input input_;
+  Pmi1Server pmi_;
   std::deque<Pe> pes_;         // their addresses stay
   std::optional<int> status_;  // what decided weft-run's own status
   int interrupted_ = 0;        // the signal by which the user ends the job

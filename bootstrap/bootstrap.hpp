@@ -22,7 +22,7 @@ using Blob = std::vector<std::byte>;
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  virtual std::string_view name() const = 0;  // "local", "tcp", "single"
+  virtual std::string_view name() const = 0;  // "local", "tcp", "single", "pmi1" ...
   virtual int pe() const = 0;
   virtual int npes() const = 0;
   // Everybody's bytes, in PE order. The sizes may differ.
@@ -36,7 +36,7 @@ class Bootstrap {
   virtual Status leave() = 0;
 };
 
-// Chooses by options.bootstrap and what the environment offers; says which at info level.
+// Chooses by options.bootstrap and what surrounds the process; says which and why at info level.
 Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options);
 // A job of one.
 std::unique_ptr<Bootstrap> make_single_bootstrap();

@@ -3,6 +3,7 @@
 #   build   compiler, CMake, Ninja, fmt, CLI11, JSON, hwloc     (quickstart)
 #   test    GoogleTest, Python                                  (tests)
 #   lint    clang-format, clang-tidy
+#   launchers  Open MPI, MPICH, PMIx, Slurm, munge           (tests under real launchers)
 #   docs    Sphinx, MyST, Breathe, Doxygen
 #   hip     clang 19 and AMD's headers and device libraries     (compile check only)
 # Nothing is downloaded from anywhere but the distribution's own archive. CUDA is never installed
@@ -15,9 +16,10 @@ for part in "$@"; do
     build) packages="$packages g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev" ;;
     test) packages="$packages libgtest-dev libgmock-dev python3 procps" ;;
     lint) packages="$packages clang clang-format clang-tidy" ;;
+    launchers) packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev libpmix2 slurm-wlm slurm-wlm-basic-plugins munge" ;;
     docs) packages="$packages doxygen python3-sphinx python3-myst-parser python3-breathe furo" ;;
     hip) packages="$packages clang-19 lld-19 llvm-19 clang-tools-19 libamdhip64-dev rocm-device-libs" ;;
-    *) echo "install-deps.sh: unknown part '$part'; known: build test lint docs hip" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown part '$part'; known: build test lint launchers docs hip" >&2; exit 2 ;;
   esac
 done
 

@@ -39,6 +39,7 @@ int print_summary(const Arguments& arguments) {
   const Result<Options> environment = Options::from_environment();
   const Options options = environment.value_or(Options{});
   sections.push_back(capabilities_section(options));
+  sections.push_back(launchers_section(options));
   Result<std::unique_ptr<Bootstrap>> made = make_bootstrap(options);
   const std::unique_ptr<Bootstrap> bootstrap =
       made.is_ok() ? std::move(*made) : make_single_bootstrap();

@@ -35,8 +35,8 @@ class WEFT_API UniqueId {
 
 class WEFT_API Runtime {
  public:
-  // Finds the launcher in the environment (weft-run, or WEFT_UNIQUE_ID, WEFT_PE and WEFT_NPES set
-  // by hand); a process without one becomes a job of a single PE. Collective over the job.
+  // Finds its launcher (docs/guide/launchers.md): weft-run, mpirun, mpiexec, srun, MPI, variables
+  // set by hand. None: a job of one PE; one that cannot be used: an error. Collective over the job.
   static Result<Runtime> create();
   static Result<Runtime> create(const Options& options);
   // Meets the others at `id`.

@@ -111,10 +111,10 @@ class Site:
         done = self.run(2, program, "refuse", environment=environment)
         self.require(done.returncode != 0 and text in done.stdout + done.stderr, f"wanted an error with: {text}")
 
-    def runs_mpi(self, program):
+    def runs_mpi(self, program, bootstrap="mpi"):
         done = self.run(4, program)
         self.require(done.returncode == 0, "the MPI program must end with 0")
-        wanted = sorted([f"{what}: PE {pe} of 4" for what in ("all", "found MPI") for pe in range(4)] +
+        wanted = sorted([f"{what}: PE {pe} of 4" for what in ("all", f"bootstrap {bootstrap}") for pe in range(4)] +
                         [f"odd: PE {pe} of 2" for pe in range(2)])
         self.require(sorted(done.stdout.splitlines()) == wanted, f"wanted {wanted}")
 
@@ -189,6 +189,12 @@ def check_weft_run(args):
         site.meets(args.program, npes, "tcp")
     site.notices_a_kill(args.program, (137,))
     site.aborts(args.program, 42)
+    pmi1 = {"WEFT_BOOTSTRAP": "pmi1"}
+    site.meets(args.program, 4, "pmi1", pmi1)
+    site.notices_a_kill(args.program, (137,), pmi1)
+    site.aborts(args.program, 42, pmi1)
+    if args.mpi_program:
+        site.runs_mpi(args.mpi_program, "tcp")
 
 
 def check_unique_id(args):

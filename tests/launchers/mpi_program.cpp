@@ -51,9 +51,10 @@ int main(int argc, char** argv) {
     auto found = weft::Runtime::create();
     if (!found) return complain(found.status());
     if (const weft::Status status = add_up(*found); !status) return complain(status);
-    const bool through_mpi = found->describe().find("bootstrap mpi") != std::string::npos;
-    std::printf("found %s: PE %d of %d\n", through_mpi ? "MPI" : "something else", found->pe(),
-                found->npes());
+    const std::string about = found->describe();
+    const auto at = about.find("bootstrap ");
+    std::printf("%s: PE %d of %d\n", about.substr(at, about.find(',', at) - at).c_str(),
+                found->pe(), found->npes());
   }
   MPI_Finalize();
   return 0;

@@ -58,6 +58,36 @@ TEST(Sections, AHeapThatCannotBeHadIsMissing) {
   EXPECT_FALSE(heap.value.empty());
 }
 
+TEST(Launchers, TellWhatWouldBeChosenAndWhy) {
+  ScopedEnv env;
+  env.clear_weft();
+  for (const char* name : {"PMI_FD", "PMIX_NAMESPACE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE",
+                           "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    env.set(name, "");
+  }
+  EXPECT_THAT(line_of(launchers_section({}), "bootstrap").value, HasSubstr("single: no launcher"));
+  EXPECT_EQ(line_of(launchers_section({}), "pmi").mark, Mark::kNo);
+
+  env.set("SLURM_STEP_NUM_TASKS", "4");
+  const Line refused = line_of(launchers_section({}), "bootstrap");
+  EXPECT_EQ(refused.mark, Mark::kNo);
+  EXPECT_THAT(refused.value, HasSubstr("--mpi=pmi2"));
+
+  env.set("PMIX_NAMESPACE", "job.7");
+  env.set("PMIX_RANK", "3");
+  EXPECT_THAT(line_of(launchers_section({}), "bootstrap").value, HasSubstr("pmix: PMIX_NAMESPACE"));
+  EXPECT_EQ(line_of(launchers_section({}), "pmix").value, "rank 3 of namespace job.7");
+}
+
+TEST(Launchers, ALibraryThatIsNotThereHasItsMend) {
+  Options options;
+  options.pmix_library = "/nowhere/libpmix.so.2";
+  options.mpi_library = "/nowhere/libmpi.so";
+  const Section launchers = launchers_section(options);
+  EXPECT_THAT(line_of(launchers, "pmix library").value, HasSubstr("WEFT_PMIX_LIBRARY"));
+  EXPECT_THAT(line_of(launchers, "mpi library").value, HasSubstr("WEFT_MPI_LIBRARY"));
+}
+
 TEST(Transports, AJobOfOneReachesItself) {
   auto bootstrap = make_single_bootstrap();
   const std::vector<Section> sections = transport_sections(Options{}, *bootstrap);

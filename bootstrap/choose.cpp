@@ -143,12 +143,13 @@ Result<Choice> automatic(const Options& options, const Surroundings& surrounding
   // Before PMI: MPI speaks through the same socket, which has room for one speaker.
   if (surroundings.mpi_running) return Choice{BootstrapKind::kMpi, "the program initialised MPI"};
   if (surroundings.pmi_socket) {
-    // Slurm's plugin of that name speaks PMI-2; everybody else's socket speaks PMI-1, and most
+    // Only srun --mpi=pmi2 sets PMI_JOBID in a job of Slurm; others' sockets speak PMI-1, and some
     // also PMI-2.
-    if (surroundings.variable("SLURM_JOB_ID").empty()) {
+    if (surroundings.variable("SLURM_JOB_ID").empty() ||
+        surroundings.variable("PMI_JOBID").empty()) {
       return Choice{BootstrapKind::kPmi1, "PMI_FD is an open socket"};
     }
-    return Choice{BootstrapKind::kPmi2, "PMI_FD is an open socket, in a job of Slurm"};
+    return Choice{BootstrapKind::kPmi2, "PMI_FD is an open socket of srun --mpi=pmi2"};
   }
   if (check_pmix(surroundings).is_ok()) {
     return Choice{BootstrapKind::kPmix, "PMIX_NAMESPACE and PMIX_RANK are set"};

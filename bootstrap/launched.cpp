@@ -24,9 +24,10 @@ class Session {
   explicit Session(std::shared_ptr<Launcher> launcher)
       : launcher_(std::move(launcher)), process_(::getpid()) {}
 
-  // A fork must not say goodbye in its parent's name, and who aborted has none to say.
+  // A fork must not say goodbye in its parent's name, and a PE that did not leave its job in order
+  // has none to say; with MPI it would wait for those that are lost.
   ~Session() {
-    if (process_ == ::getpid() && !aborted_.load()) launcher_->finalize();
+    if (process_ == ::getpid() && in_order_.load()) launcher_->finalize();
   }
 
   Session(const Session&) = delete;
@@ -35,6 +36,8 @@ class Session {
   Status agree_on_id(const Options& options);
   const Launcher& launcher() const { return *launcher_; }
   const std::string& id() const { return id_; }
+
+  void out_of_order() { in_order_.store(false); }
 
   void abort(int code, std::string_view why) {
     if (aborted_.exchange(true)) return;
@@ -49,6 +52,7 @@ class Session {
   const pid_t process_;
   std::optional<UniqueId> server_;  // on PE 0
   std::string id_;
+  std::atomic<bool> in_order_{true};
   std::atomic<bool> aborted_{false};
 };
 
@@ -92,6 +96,10 @@ class LaunchedBootstrap final : public Bootstrap {
   LaunchedBootstrap(std::shared_ptr<Session> session, std::unique_ptr<Bootstrap> tcp)
       : session_(std::move(session)), tcp_(std::move(tcp)) {}
 
+  ~LaunchedBootstrap() override {
+    if (!left_) session_->out_of_order();
+  }
+
   std::string_view name() const override { return session_->launcher().name(); }
   int pe() const override { return tcp_->pe(); }
   int npes() const override { return tcp_->npes(); }
@@ -100,7 +108,11 @@ class LaunchedBootstrap final : public Bootstrap {
   }
   Status barrier() override { return tcp_->barrier(); }
   Status health() override { return tcp_->health(); }
-  Status leave() override { return tcp_->leave(); }
+  Status leave() override {
+    Status status = tcp_->leave();
+    left_ = status.is_ok();
+    return status;
+  }
   void abort(int code, std::string_view why) override {
     tcp_->abort(code, why);
     session_->abort(code, why);
@@ -109,6 +121,7 @@ class LaunchedBootstrap final : public Bootstrap {
  private:
   const std::shared_ptr<Session> session_;
   const std::unique_ptr<Bootstrap> tcp_;
+  bool left_ = false;
 };
 
 Result<std::shared_ptr<Session>> open_session(std::shared_ptr<Launcher> launcher,

@@ -50,8 +50,10 @@ Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options) {
   return meet_through_launcher(
       [&]() -> Result<std::unique_ptr<Launcher>> {
         ASSIGN_OR_RETURN(auto launcher, greet_launcher(choice.kind, options, surroundings));
-        RETURN_IF_ERROR(check_count(*launcher, surroundings));
-        return launcher;
+        Status good = check_count(*launcher, surroundings);
+        if (good.is_ok()) return launcher;
+        launcher->finalize();
+        return good;
       },
       options);
 }

@@ -74,6 +74,9 @@ TEST(Choose, TakesWhatTheLauncherOffers) {
   expect_kind({}, hydra(), BootstrapKind::kPmi1);
   expect_kind({}, srun("pmi2"), BootstrapKind::kPmi2);
   expect_kind({}, srun("pmix"), BootstrapKind::kPmix);
+  Surroundings hydra_in_slurm = hydra();
+  hydra_in_slurm.variables.merge(srun("none").variables);
+  expect_kind({}, hydra_in_slurm, BootstrapKind::kPmi1);
 }
 
 TEST(Choose, WhatWeftRunSetComesFirst) {

@@ -24,7 +24,7 @@ def expect(holds, what, got):
 
 code, out, err = run()
 expect(code == 0 and err == "", "the summary succeeds and complains about nothing", (code, err))
-for title in ("build", "machine", "limits", "capabilities", "transports", "reach"):
+for title in ("build", "machine", "limits", "capabilities", "launchers", "transports", "reach"):
     expect(f"\n{title}\n" in out, f"the summary has the section {title}", out)
 
 code, out, err = run("--json")

@@ -1,5 +1,6 @@
 #include "bootstrap/pmi/message.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 // PMIx through the launcher's own client library: Open MPI's mpirun, srun --mpi=pmix.
 #include "bootstrap/pmi/pmix.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -178,7 +179,8 @@ Result<std::string> pmix::describe(const Options& options) {
   const char* (*version)() = nullptr;
   RETURN_IF_ERROR(loaded.first.find("PMIx_Get_version", version));
   std::string text = version();
-  text.resize(std::min(text.size(), text.find(',')));
+  // "OpenPMIx 4.2.2, ..." or "OpenPMIx 4.2.2 (...": up to there.
+  text.resize(std::min({text.size(), text.find(','), text.find(" (")}));
   return fmt::format("{} ({})", text, loaded.first.path());
 }
 

@@ -1,6 +1,7 @@
 #include "bootstrap/run/pmi1_server.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,23 @@ pmi::Message success(std::string command) {
   return {std::move(command), {{"rc", "0"}, {"msg", "success"}}};
 }
 
+// What does not change while the job runs.
+pmi::Message fact(const std::string& command, std::size_t npes) {
+  if (command == "get_maxes") {
+    return {"maxes",
+            {{"rc", "0"},
+             {"kvsname_max", std::to_string(Pmi1Server::kMostKey)},
+             {"keylen_max", std::to_string(Pmi1Server::kMostKey)},
+             {"vallen_max", std::to_string(Pmi1Server::kMostValue)}}};
+  }
+  if (command == "get_my_kvsname") return {"my_kvsname", {{"rc", "0"}, {"kvsname", kStore}}};
+  if (command == "get_appnum") return {"appnum", {{"rc", "0"}, {"appnum", "0"}}};
+  if (command == "get_universe_size") {
+    return {"universe_size", {{"rc", "0"}, {"size", std::to_string(npes)}}};
+  }
+  return refusal(command + "_result", fmt::format("weft-run_knows_no_{}", command));
+}
+
 }  // namespace
 
 Pmi1Server::Pmi1Server(int npes) : seats_(static_cast<std::size_t>(npes)) {
@@ -26,45 +44,29 @@ Pmi1Server::Pmi1Server(int npes) : seats_(static_cast<std::size_t>(npes)) {
 }
 
 std::vector<Pmi1Server::Answer> Pmi1Server::handle(int pe, const pmi::Message& message) {
-  Seat& seat = seats_[static_cast<std::size_t>(pe)];
-  const std::string& command = message.command;
-  const auto answer = [pe](pmi::Message text) {
-    return std::vector<Answer>{{pe, std::move(text)}};
-  };
-  if (command == "init") {
-    seat.inside = true;
-    const bool understood = message.text("pmi_version") == "1";
-    return answer(
-        {"response_to_init",
-         {{"rc", understood ? "0" : "-1"}, {"pmi_version", "1"}, {"pmi_subversion", "1"}}});
-  }
-  if (command == "get_maxes") {
-    return answer({"maxes",
-                   {{"rc", "0"},
-                    {"kvsname_max", std::to_string(kMostKey)},
-                    {"keylen_max", std::to_string(kMostKey)},
-                    {"vallen_max", std::to_string(kMostValue)}}});
-  }
-  if (command == "get_appnum") return answer({"appnum", {{"rc", "0"}, {"appnum", "0"}}});
-  if (command == "get_my_kvsname") {
-    return answer({"my_kvsname", {{"rc", "0"}, {"kvsname", kStore}}});
-  }
-  if (command == "get_universe_size") {
-    return answer({"universe_size", {{"rc", "0"}, {"size", std::to_string(seats_.size())}}});
-  }
-  if (command == "put") return answer(put(message));
-  if (command == "get") return answer(get(message));
-  if (command == "barrier_in") return barrier(pe);
-  if (command == "finalize") {
-    seat.inside = false;
-    return answer({"finalize_ack", {{"rc", "0"}}});
-  }
-  if (command == "abort") {
+  if (message.command == "barrier_in") return barrier(pe);
+  if (message.command == "abort") {
     const int code = message.number("exitcode") & 0xff;
     if (!abort_code_) abort_code_ = std::max(code, 1);
     return {};
   }
-  return answer(refusal(command + "_result", fmt::format("weft-run_knows_no_{}", command)));
+  return {{pe, answer_to(seats_[static_cast<std::size_t>(pe)], message)}};
+}
+
+pmi::Message Pmi1Server::answer_to(Seat& seat, const pmi::Message& message) {
+  const std::string& command = message.command;
+  if (command == "init") {
+    seat.inside = message.text("pmi_version") == "1";
+    return {"response_to_init",
+            {{"rc", seat.inside ? "0" : "-1"}, {"pmi_version", "1"}, {"pmi_subversion", "1"}}};
+  }
+  if (command == "finalize") {
+    seat.inside = false;
+    return {"finalize_ack", {{"rc", "0"}}};
+  }
+  if (command == "put") return put(message);
+  if (command == "get") return get(message);
+  return fact(command, seats_.size());
 }
 
 pmi::Message Pmi1Server::put(const pmi::Message& message) {

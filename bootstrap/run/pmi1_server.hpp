@@ -38,6 +38,7 @@ class Pmi1Server {
     bool at_barrier = false;
   };
 
+  pmi::Message answer_to(Seat& seat, const pmi::Message& message);
   pmi::Message put(const pmi::Message& message);
   pmi::Message get(const pmi::Message& message) const;
   std::vector<Answer> barrier(int pe);

@@ -203,6 +203,36 @@ int forever(const Arguments&) {
   for (;;) std::printf("still here\n");
 }
 
+// Writes a line into the PMI socket and reads the answer, up to its end.
+std::string ask_pmi(const std::string& line) {
+  const int fd = number("PMI_FD");
+  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return "";
+  std::string answer;
+  for (char c = 0; ::read(fd, &c, 1) == 1 && c != '\n';) answer += c;
+  return answer;
+}
+
+// pmi HOW: PMI-1 by hand. Everybody puts a word and gets its neighbour's, and then ends as HOW says
+int pmi(const Arguments& arguments) {
+  const std::string& how = arguments.at(0);
+  const int me = number("PMI_RANK"), all = number("PMI_SIZE");
+  if (how == "nonsense" && me == 1) return ask_pmi("how do you do\n").empty() ? 0 : 1;
+  if (how == "nonsense") return 0;
+  if (ask_pmi("cmd=init pmi_version=1 pmi_subversion=1\n").find("rc=0") == std::string::npos)
+    return 2;
+  const std::string store = " kvsname=weft-run key=word-";
+  const std::string word = std::to_string(me) + " value=from-" + std::to_string(me) + "\n";
+  if (ask_pmi("cmd=put" + store + word).find("rc=0") == std::string::npos) return 3;
+  if (how == "kill" && me == 1) ::raise(SIGKILL);
+  if (how == "abort" && me == 1) ask_pmi("cmd=abort exitcode=37\n");
+  if (ask_pmi("cmd=barrier_in\n").find("cmd=barrier_out") != 0) return 4;
+  const std::string next = std::to_string((me + 1) % all);
+  const std::string got = ask_pmi("cmd=get" + store + next + "\n");
+  line("PE " + std::to_string(me) + " got " + got.substr(got.find("value=") + 6));
+  if (how == "vanish" && me == 1) return 0;
+  return ask_pmi("cmd=finalize\n").find("cmd=finalize_ack") == 0 ? 0 : 5;
+}
+
 int sleeper(const Arguments&) {
   line("pid " + std::to_string(my_pe()) + " " + std::to_string(::getpid()));
   wait_for_ever();
@@ -212,13 +242,21 @@ int sleeper(const Arguments&) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Arguments&)>> acts = {
-      {"meet", meet},           {"die", die_at},
-      {"abort", abort_job},     {"runtime", runtimes},
-      {"lines", lines},         {"words", words},
-      {"stubborn", stubborn},   {"family", family},
-      {"signals", signals},     {"environment", environment},
-      {"arguments", arguments}, {"input", input},
-      {"forever", forever},     {"sleep", sleeper}};
+      {"meet", meet},
+      {"die", die_at},
+      {"abort", abort_job},
+      {"runtime", runtimes},
+      {"lines", lines},
+      {"words", words},
+      {"stubborn", stubborn},
+      {"family", family},
+      {"signals", signals},
+      {"environment", environment},
+      {"arguments", arguments},
+      {"input", input},
+      {"forever", forever},
+      {"sleep", sleeper},
+      {"pmi", pmi}};
   if (argc < 2 || acts.count(argv[1]) == 0 || npes() < 1) return 99;
   return acts.at(argv[1])(Arguments(argv + 2, argv + argc));
 }

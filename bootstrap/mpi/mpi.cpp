@@ -32,10 +32,10 @@ std::vector<std::string> library_names(bool mpich) {
 }
 
 Result<Dynlib> open_library(const Options& options, bool mpich) {
-  // A program has one MPI.
-  if (auto own = Dynlib::loaded(library_names(mpich))) return own;
   auto names = library_names(mpich);
   if (!options.mpi_library.empty()) names = {options.mpi_library};
+  // A program has one MPI: what it has loaded comes before what could be.
+  if (auto own = Dynlib::loaded(names)) return own;
   auto library = Dynlib::open(names, Dynlib::Scope::kGlobal);
   if (library) return library;
   return Status::error(

@@ -101,13 +101,12 @@ class Site:
             done = self.run(4, program, "kill", victim, environment=environment)
             self.require(done.returncode in statuses, f"with a killed PE the status must be one of {statuses}")
 
-    def aborts(self, program, status, environment=None):
+    def aborts(self, program, status, environment=None, explained=True):
         done = self.run(3, program, "abort", "1", "42", environment=environment)
         self.require(done.returncode == status if status else done.returncode != 0,
                      f"the status of an aborted job must be {status or 'a failure'}")
-        # A launcher that ends itself takes its output with it.
-        self.require(done.returncode == 255 or "code 42: the test wants it" in done.stdout + done.stderr,
-                     "nobody says why")
+        if explained:
+            self.require("code 42: the test wants it" in done.stdout + done.stderr, "nobody says why")
 
     def refuses(self, program, text, environment=None):
         done = self.run(2, program, "refuse", environment=environment)
@@ -154,11 +153,13 @@ def check_mpich(args):
     for npes in (1, 2, 4, 7):
         site.meets(args.program, npes, "pmi1")
     site.notices_a_kill(args.program, (1, 9, 137))
-    site.aborts(args.program, 42)
+    # Hydra ends an aborted job at once, often before it has forwarded what the PEs wrote last.
+    site.aborts(args.program, 42, explained=False)
     pmi2 = {"WEFT_BOOTSTRAP": "pmi2"}
     site.meets(args.program, 4, "pmi2", pmi2)
     site.notices_a_kill(args.program, (1, 9, 137), pmi2)
-    site.aborts(args.program, None, pmi2)  # hydra's PMI-2 knows no abort, and ends the job for it
+    # Its PMI-2 knows no abort, and ends the job for it.
+    site.aborts(args.program, None, pmi2, explained=False)
     if args.mpi_program:
         site.meets(args.program, 2, "mpi", {"WEFT_BOOTSTRAP": "mpi"})
         site.runs_mpi(args.mpi_program)

@@ -8,7 +8,7 @@ namespace weft::perf {
 namespace {
 
 constexpr TypeInfo kTypes[] = {
-#define WEFT_TYPE(name, type, rma, amo, xamo, bits, order, arith) \
+#define WEFT_TYPE(name, type, rma, amo, xamo, ...) \
   {#name, sizeof(type), element_of<type>(), amo != 0, xamo != 0, std::is_floating_point_v<type>},
 #include <weft/tables/types.def.h>
 };

@@ -27,18 +27,18 @@ const char* to_string(Routine routine) {
   return "?";
 }
 
-Status check_member(const Context::Impl& c, const char* routine, const Team& team) {
+Status slow::check_member(const Context::Impl& c, const char* routine, const Team& team) {
   if (team.id < 0 || team.id >= c.job->teams.count || team.size < 1 || team.size > c.npes)
     return Status::error(
         Code::kInvalidArgument,
         fmt::format("{} on PE {}: the team (id {}, {} PEs) does not exist; was it destroyed, or is "
                     "this PE not a member of it?",
-                    routine, c.pe, team.id, team.size));
+                    caller_or(routine), c.pe, team.id, team.size));
   if (team.is_member() && team.pe_of(team.rank) == c.pe) return Status::ok();
   return Status::error(
       Code::kInvalidArgument,
-      fmt::format("{}: PE {} is not a member of team {} ({} PEs); only members take part", routine,
-                  c.pe, team.id, team.size));
+      fmt::format("{}: PE {} is not a member of team {} ({} PEs); only members take part",
+                  caller_or(routine), c.pe, team.id, team.size));
 }
 
 Status check_root(const char* routine, const Team& team, int root) {
@@ -47,11 +47,11 @@ Status check_root(const char* routine, const Team& team, int root) {
       Code::kOutOfRange,
       fmt::format("{}: root {} is not a rank of team {}, which has ranks 0 to {} (a root is a rank "
                   "of the team, not a PE)",
-                  routine, root, team.id, team.size - 1));
+                  caller_or(routine), root, team.id, team.size - 1));
 }
 
-Status check_blocks(const Context::Impl& c, const char* routine, const char* argument,
-                    const void* address, std::size_t bytes, int times, std::size_t align) {
+Status slow::check_blocks(const Context::Impl& c, const char* routine, const char* argument,
+                          const void* address, std::size_t bytes, int times, std::size_t align) {
   std::size_t all = 0;
   if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(times), &all)) all = kTooManyBytes;
   if (all == 0) return Status::ok();
@@ -60,17 +60,17 @@ Status check_blocks(const Context::Impl& c, const char* routine, const char* arg
   return check_aligned(routine, argument, address, align);
 }
 
-Status check_apart(const Context::Impl& c, const char* routine, const void* dst,
-                   std::size_t dst_bytes, const void* src, std::size_t src_bytes, bool in_place) {
-  if (!c.checks || dst_bytes == 0 || src_bytes == 0) return Status::ok();
+Status slow::check_apart(const char* routine, const void* dst, std::size_t dst_bytes,
+                         const void* src, std::size_t src_bytes, bool in_place) {
+  if (dst_bytes == 0 || src_bytes == 0) return Status::ok();
   if (dst == src && in_place) return Status::ok();
   const auto to = reinterpret_cast<std::uintptr_t>(dst);
   const auto from = reinterpret_cast<std::uintptr_t>(src);
   if (to + dst_bytes <= from || from + src_bytes <= to) return Status::ok();
   return Status::error(
       Code::kInvalidArgument,
-      fmt::format("{}: dst ({} bytes at {:#x}) and src ({} bytes at {:#x}) overlap; {}", routine,
-                  dst_bytes, to, src_bytes, from,
+      fmt::format("{}: dst ({} bytes at {:#x}) and src ({} bytes at {:#x}) overlap; {}",
+                  caller_or(routine), dst_bytes, to, src_bytes, from,
                   in_place ? "they must be the same or apart" : "they must be apart"));
 }
 

@@ -21,7 +21,7 @@ Status broken_team(const char* routine, const Team& team) {
       Code::kTimeout,
       fmt::format("{}: an earlier collective on team {} failed, so its members are out of step; "
                   "make a new team of those that are left",
-                  routine, team.id));
+                  caller_or(routine), team.id));
 }
 
 // `algorithm(member)` on my block of the team. The arguments have passed their checks.
@@ -47,12 +47,11 @@ const std::byte* bytes_at(const void* p) { return static_cast<const std::byte*>(
 
 CollectiveCall call_of(const Context::Impl& c, Routine routine, const void* dst, const void* src,
                        std::size_t bytes) {
-  const std::byte* heap = c.heap->range().base;
   CollectiveCall call;
   call.routine = routine;
-  if (bytes != 0) {
-    call.dst = static_cast<std::uint64_t>(bytes_at(dst) - heap);
-    call.src = static_cast<std::uint64_t>(bytes_at(src) - heap);
+  if (c.checks && bytes != 0) {
+    call.dst = c.heap->try_offset(dst, 0);
+    call.src = c.heap->try_offset(src, 0);
   }
   call.bytes = bytes;
   return call;

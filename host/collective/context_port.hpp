@@ -41,7 +41,7 @@ class ContextPort {
   template <class T>
   T* direct(T* mine, int pe) const {
     std::byte* const peer = c_.mapped(pe);
-    return peer == nullptr ? nullptr : at(peer, mine);
+    return peer == nullptr ? nullptr : user_at(peer, mine);
   }
 
   bool pulls(std::size_t bytes) const { return bytes > c_.job->teams.pushed_bytes; }
@@ -50,7 +50,7 @@ class ContextPort {
     std::byte* const peer = c_.direct(pe);
     if (peer == nullptr) [[unlikely]]
       return keep(c_.put(dst, src, bytes, pe, notify, Done::kLocal));
-    if (bytes != 0) std::memcpy(at(peer, static_cast<std::byte*>(dst)), src, bytes);
+    if (bytes != 0) std::memcpy(user_at(peer, static_cast<std::byte*>(dst)), src, bytes);
     if (notify.op != NotifyOp::kNone) notify_at(at(peer, notify.signal), notify.op, notify.value);
   }
   void get_nbi(HostThread, void* dst, const void* src, std::size_t bytes, int pe) {
@@ -84,6 +84,12 @@ class ContextPort {
   }
 
  private:
+  // The user's memory: in the heap, or adopted.
+  template <class T>
+  T* user_at(std::byte* peer, T* mine) const {
+    return reinterpret_cast<T*>(peer + c_.heap->try_offset(mine, 0));
+  }
+  // A team's block.
   template <class T>
   T* at(std::byte* peer, T* mine) const {
     const auto offset = reinterpret_cast<const std::byte*>(mine) - heap_;

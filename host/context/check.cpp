@@ -14,17 +14,17 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 
 // The same failure, with routine and argument in front.
 Status located(std::string_view routine, std::string_view argument, const Status& status) {
-  return Status::error(status.code(),
-                       fmt::format("{}: argument {}: {}", routine, argument, status.text()));
+  return Status::error(status.code(), fmt::format("{}: argument {}: {}", caller_or(routine),
+                                                  argument, status.text()));
 }
 
 }  // namespace
 
 Status check_pe(std::string_view routine, int pe, int npes) {
   if (pe >= 0 && pe < npes) return Status::ok();
-  return Status::error(
-      Code::kOutOfRange,
-      fmt::format("{}: argument pe is {}; this job has PEs 0 to {}", routine, pe, npes - 1));
+  return Status::error(Code::kOutOfRange,
+                       fmt::format("{}: argument pe is {}; this job has PEs 0 to {}",
+                                   caller_or(routine), pe, npes - 1));
 }
 
 Status check_not_null(std::string_view routine, std::string_view argument, const void* address,
@@ -32,8 +32,8 @@ Status check_not_null(std::string_view routine, std::string_view argument, const
   if (address != nullptr || bytes == 0) return Status::ok();
   return Status::error(
       Code::kInvalidArgument,
-      fmt::format("{}: argument {} is null; null is allowed for 0 bytes only, not for {}", routine,
-                  argument, bytes));
+      fmt::format("{}: argument {} is null; null is allowed for 0 bytes only, not for {}",
+                  caller_or(routine), argument, bytes));
 }
 
 Result<Offset> check_symmetric(const Heap& heap, std::string_view routine,
@@ -43,7 +43,7 @@ Result<Offset> check_symmetric(const Heap& heap, std::string_view routine,
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
-                    routine, 8 * sizeof(std::size_t)));
+                    caller_or(routine), 8 * sizeof(std::size_t)));
   RETURN_IF_ERROR(check_not_null(routine, argument, address, bytes));
   auto offset = heap.offset_of(address, bytes);
   if (!offset) return located(routine, argument, offset.status());
@@ -67,7 +67,7 @@ Status check_aligned(std::string_view routine, std::string_view argument, const 
   return Status::error(Code::kInvalidArgument,
                        fmt::format("{}: argument {} is {:#x}, which is not a multiple of the {} "
                                    "bytes of the word",
-                                   routine, argument, number(address), width));
+                                   caller_or(routine), argument, number(address), width));
 }
 
 Status check_overlap(std::string_view routine, const void* dst, const void* src,
@@ -78,27 +78,28 @@ Status check_overlap(std::string_view routine, const void* dst, const void* src,
       Code::kInvalidArgument,
       fmt::format("{}: the {} bytes at dst {:#x} and at src {:#x} overlap, and the peer is this PE "
                   "itself; they must be the same or apart",
-                  routine, bytes, a, b));
+                  caller_or(routine), bytes, a, b));
 }
 
 Result<std::size_t> check_extent(std::string_view routine, std::string_view argument,
-                                 std::ptrdiff_t stride, std::size_t element, std::size_t count) {
+                                 std::ptrdiff_t stride, std::size_t element, std::size_t count,
+                                 std::size_t block) {
   if (stride < 1)
-    return Status::error(
-        Code::kInvalidArgument,
-        fmt::format("{}: argument {} is {}; strides are at least 1", routine, argument, stride));
-  if (count == 0) return std::size_t{0};
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: argument {} is {}; strides are at least 1",
+                                     caller_or(routine), argument, stride));
+  if (count == 0 || block == 0) return std::size_t{0};
   std::size_t elements = 0, bytes = 0;
   const bool fits =
       !__builtin_mul_overflow(count - 1, static_cast<std::size_t>(stride), &elements) &&
-      !__builtin_add_overflow(elements, std::size_t{1}, &elements) &&
+      !__builtin_add_overflow(elements, block, &elements) &&
       !__builtin_mul_overflow(elements, element, &bytes);
   if (fits) return bytes;
   return Status::error(
       Code::kOutOfRange,
       fmt::format("{}: {} elements of {} bytes, {} apart ({}), do not fit in {} "
                   "bits",
-                  routine, count, element, stride, argument, 8 * sizeof(std::size_t)));
+                  caller_or(routine), count, element, stride, argument, 8 * sizeof(std::size_t)));
 }
 
 }  // namespace weft

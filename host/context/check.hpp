@@ -25,8 +25,9 @@ Status check_local(const Heap& heap, std::string_view routine, std::string_view 
 Status check_aligned(std::string_view routine, std::string_view argument, const void* address,
                      std::size_t width);
 Status check_overlap(std::string_view routine, const void* dst, const void* src, std::size_t bytes);
-// Bytes from the first to the last of `count` elements, `stride` elements apart.
+// Bytes from the first to the last of `count` blocks of `block` elements, `stride` elements apart.
 Result<std::size_t> check_extent(std::string_view routine, std::string_view argument,
-                                 std::ptrdiff_t stride, std::size_t element, std::size_t count);
+                                 std::ptrdiff_t stride, std::size_t element, std::size_t count,
+                                 std::size_t block = 1);
 
 }  // namespace weft

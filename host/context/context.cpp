@@ -23,12 +23,13 @@ Context& Context::operator=(Context&& other) noexcept {
 int Context::pe() const { return impl_->pe; }
 int Context::npes() const { return impl_->npes; }
 Runtime& Context::runtime() const { return *impl_->job->runtime; }
+void Context::share() { impl_->shared = true; }
 
 Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int pe,
                               const Notify& notify, Done done) {
   std::byte* const heap = way_.heap_of(pe);
   const std::size_t at = way_.offset(dst, bytes);
-  const bool good = at != detail::DirectWay::kNowhere && src != nullptr;
+  const bool good = at != detail::kNowhere && src != nullptr;
   if (notify.op == NotifyOp::kNone) [[likely]] {
     if (heap == nullptr || !good) [[unlikely]]
       return impl_->report_put(dst, src, bytes, pe, notify, done);
@@ -36,8 +37,7 @@ Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int
     return nullptr;
   }
   const std::size_t signal = way_.offset(notify.signal, sizeof(std::uint64_t));
-  const bool signal_good =
-      signal != detail::DirectWay::kNowhere && signal % sizeof(std::uint64_t) == 0;
+  const bool signal_good = signal != detail::kNowhere && signal % sizeof(std::uint64_t) == 0;
   if (heap == nullptr || !signal_good || (!good && bytes != 0)) [[unlikely]]
     return impl_->report_put(dst, src, bytes, pe, notify, done);
   if (bytes != 0) put_to(heap + at, src, bytes);
@@ -49,7 +49,7 @@ Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int
 Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
   const std::byte* const heap = way_.heap_of(pe);
   const std::size_t at = way_.offset(src, bytes);
-  if (heap == nullptr || at == detail::DirectWay::kNowhere || dst == nullptr) [[unlikely]]
+  if (heap == nullptr || at == detail::kNowhere || dst == nullptr) [[unlikely]]
     return impl_->report_get(dst, src, bytes, pe, done);
   get_from(dst, heap + at, bytes);
   return nullptr;
@@ -61,7 +61,7 @@ Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64
   const std::size_t at = way_.offset(dst, width);
   const bool word = (width == 8 || width == 4) && (at & (width - 1)) == 0;
   const bool no_place = is_fetching(amo) && result == nullptr;
-  if (heap == nullptr || at == detail::DirectWay::kNowhere || !word || no_place) [[unlikely]]
+  if (heap == nullptr || at == detail::kNowhere || !word || no_place) [[unlikely]]
     return impl_->report_amo(amo, dst, width, value, compare, result, pe, done);
   const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
   if (is_fetching(amo)) store_result(result, old, width);
@@ -77,16 +77,19 @@ Context::Raw Context::Impl::to_raw(Status status) {
 
 Context::Raw Context::Impl::report_put(void* dst, const void* src, std::size_t bytes, int target,
                                        const Notify& notify, Done done) {
+  const auto alone = turn();
   return to_raw(put(dst, src, bytes, target, notify, done));
 }
 
 Context::Raw Context::Impl::report_get(void* dst, const void* src, std::size_t bytes, int target,
                                        Done done) {
+  const auto alone = turn();
   return to_raw(get(dst, src, bytes, target, done));
 }
 
 Context::Raw Context::Impl::report_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
                                        std::uint64_t compare, void* result, int target, Done done) {
+  const auto alone = turn();
   return to_raw(this->amo(op_kind(amo), dst, width, value, compare, result, target, done));
 }
 
@@ -103,8 +106,9 @@ static void order_stores() {
 
 Status Context::fence() {
   order_stores();
-  if (!impl_->unfenced) [[likely]]
+  if (!impl_->unfenced.load(std::memory_order_relaxed)) [[likely]]
     return Status::ok();
+  const auto alone = impl_->turn();
   return report(impl_->fence(kAllPes));
 }
 
@@ -113,6 +117,7 @@ Status Context::fence(int pe) {
   Impl& c = *impl_;
   if (c.direct(pe) != nullptr) [[likely]]
     return Status::ok();
+  const auto alone = c.turn();
   Status valid = check_pe("fence", pe, c.npes);
   return report(valid.is_ok() ? c.fence(static_cast<std::uint32_t>(pe)) : std::move(valid));
 }
@@ -123,8 +128,9 @@ static void complete_stores() { __sync_synchronize(); }
 Status Context::quiet() {
   Impl& c = *impl_;
   complete_stores();
-  if (!c.posted && !c.job->has_ended()) [[likely]]
+  if (!c.posted.load(std::memory_order_relaxed) && !c.job->has_ended()) [[likely]]
     return Status::ok();
+  const auto alone = c.turn();
   return report(c.quiet(Impl::kAnyPe));
 }
 
@@ -133,15 +139,18 @@ Status Context::quiet(int pe) {
   complete_stores();
   if (c.direct(pe) != nullptr && !c.job->has_ended()) [[likely]]
     return Status::ok();
+  const auto alone = c.turn();
   Status valid = check_pe("quiet", pe, c.npes);
   return report(valid.is_ok() ? c.quiet(pe) : std::move(valid));
 }
 
 void* Context::ptr(const void* symmetric, int pe) const {
-  const Impl& c = *impl_;
+  Impl& c = *impl_;
+  const auto alone = c.turn();
   if (!c.failed.is_ok() || static_cast<unsigned>(pe) >= static_cast<unsigned>(c.npes))
     return nullptr;
   const std::uint64_t offset = c.heap->try_offset(symmetric, 1);
+  if (pe == c.pe && offset != Heap::kNoOffset) return const_cast<void*>(symmetric);
   std::byte* const heap = c.mapped(pe);
   return heap == nullptr || offset == Heap::kNoOffset ? nullptr : heap + offset;
 }

@@ -22,12 +22,17 @@ Context::Impl::Impl(std::shared_ptr<Job> owner, int own_lane, bool wants_checks)
   way.heap = reinterpret_cast<std::uintptr_t>(heap->range().base);
   way.peer = job->routes.peer.data();
   way.reachable = &reachable;
+  reachable.adopted = heap->adopted().data();
   if (!checks) reachable.npes = static_cast<unsigned>(npes);
   refresh();
   job->enter(this, lane, &queue);
 }
 
-void Context::Impl::refresh() { reachable.bytes = heap->committed(); }
+void Context::Impl::refresh() {
+  __atomic_store_n(&reachable.bytes, heap->committed(), __ATOMIC_RELAXED);
+  // Release: pairs with the acquire in DirectWay::offset, which then finds the ranges.
+  __atomic_store_n(&reachable.adopted_count, heap->adopted().size(), __ATOMIC_RELEASE);
+}
 
 Context::Impl::~Impl() = default;
 
@@ -55,7 +60,7 @@ Status Context::Impl::usable() {
 void Context::Impl::fail(const Status& why) {
   if (!failed.is_ok()) return;
   failed = why;
-  reachable.npes = 0;
+  __atomic_store_n(&reachable.npes, 0u, __ATOMIC_RELAXED);
   posted = unfenced = true;  // so that fence and quiet come to their slow paths
 }
 
@@ -99,56 +104,73 @@ Status Context::Impl::quiet(int target) {
 
 // --- strided -------------------------------------------------------------------------------------
 
-// Checks the whole range once; then elements go one by one.
 Status Context::put_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
                             std::ptrdiff_t src_stride, std::size_t element, std::size_t count,
                             int pe) {
-  const Impl& c = *impl_;
-  const auto checked = [&]() -> Status {
-    RETURN_IF_ERROR(check_pe("iput", pe, c.npes));
-    ASSIGN_OR_RETURN(const std::size_t dst_bytes,
-                     check_extent("iput", "dst_stride", dst_stride, element, count));
-    ASSIGN_OR_RETURN(const std::size_t src_bytes,
-                     check_extent("iput", "src_stride", src_stride, element, count));
-    RETURN_IF_ERROR(check_not_null("iput", "src", src, src_bytes));
-    if (dst_bytes == 0) return Status::ok();
-    return check_symmetric(*c.heap, "iput", "dst", dst, dst_bytes, c.checks).status();
-  };
-  RETURN_IF_ERROR(report(checked()));
-  auto* to = static_cast<std::byte*>(dst);
-  const auto* from = static_cast<const std::byte*>(src);
-  for (std::size_t i = 0; i < count; ++i) {
-    RETURN_IF_ERROR(put_bytes(to + i * static_cast<std::size_t>(dst_stride) * element,
-                              from + i * static_cast<std::size_t>(src_stride) * element, element,
-                              pe));
-  }
-  return Status::ok();
+  return put_blocks(dst, src, dst_stride, src_stride, element, 1, count, pe);
 }
 
 Status Context::get_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
                             std::ptrdiff_t src_stride, std::size_t element, std::size_t count,
                             int pe) {
+  return get_blocks(dst, src, dst_stride, src_stride, element, 1, count, pe);
+}
+
+// Checks the whole range once; then blocks go one by one.
+Status Context::put_blocks(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                           std::ptrdiff_t src_stride, std::size_t element, std::size_t block,
+                           std::size_t count, int pe) {
+  const Impl& c = *impl_;
+  std::size_t dst_bytes = 0;
+  const auto checked = [&]() -> Status {
+    RETURN_IF_ERROR(check_pe("iput", pe, c.npes));
+    ASSIGN_OR_RETURN(dst_bytes,
+                     check_extent("iput", "dst_stride", dst_stride, element, count, block));
+    ASSIGN_OR_RETURN(const std::size_t src_bytes,
+                     check_extent("iput", "src_stride", src_stride, element, count, block));
+    RETURN_IF_ERROR(check_not_null("iput", "src", src, src_bytes));
+    if (dst_bytes == 0) return Status::ok();
+    return check_symmetric(*c.heap, "iput", "dst", dst, dst_bytes, c.checks).status();
+  };
+  RETURN_IF_ERROR(report(checked()));
+  if (dst_bytes == 0) return Status::ok();
+  auto* to = static_cast<std::byte*>(dst);
+  const auto* from = static_cast<const std::byte*>(src);
+  for (std::size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(put_bytes(to + i * static_cast<std::size_t>(dst_stride) * element,
+                              from + i * static_cast<std::size_t>(src_stride) * element,
+                              block * element, pe));
+  }
+  return Status::ok();
+}
+
+Status Context::get_blocks(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                           std::ptrdiff_t src_stride, std::size_t element, std::size_t block,
+                           std::size_t count, int pe) {
   Impl& c = *impl_;
+  std::size_t src_bytes = 0;
   const auto checked = [&]() -> Status {
     RETURN_IF_ERROR(check_pe("iget", pe, c.npes));
     ASSIGN_OR_RETURN(const std::size_t dst_bytes,
-                     check_extent("iget", "dst_stride", dst_stride, element, count));
-    ASSIGN_OR_RETURN(const std::size_t src_bytes,
-                     check_extent("iget", "src_stride", src_stride, element, count));
+                     check_extent("iget", "dst_stride", dst_stride, element, count, block));
+    ASSIGN_OR_RETURN(src_bytes,
+                     check_extent("iget", "src_stride", src_stride, element, count, block));
     RETURN_IF_ERROR(check_not_null("iget", "dst", dst, dst_bytes));
     if (src_bytes == 0) return Status::ok();
     return check_symmetric(*c.heap, "iget", "src", src, src_bytes, c.checks).status();
   };
   RETURN_IF_ERROR(report(checked()));
+  if (src_bytes == 0) return Status::ok();
   auto* to = static_cast<std::byte*>(dst);
   const auto* from = static_cast<const std::byte*>(src);
   // Without waiting for each; then for all.
   for (std::size_t i = 0; i < count; ++i) {
     RETURN_IF_ERROR(get_bytes(to + i * static_cast<std::size_t>(dst_stride) * element,
-                              from + i * static_cast<std::size_t>(src_stride) * element, element,
-                              pe, Done::kLater));
+                              from + i * static_cast<std::size_t>(src_stride) * element,
+                              block * element, pe, Done::kLater));
   }
   if (!c.posted) return Status::ok();
+  const auto alone = c.turn();
   Status status = c.quiet(pe);
   return status.is_ok() ? status : report(c.remember(std::move(status)));
 }
@@ -157,6 +179,7 @@ Status Context::get_strided(void* dst, const void* src, std::ptrdiff_t dst_strid
 
 Result<DeviceContext> Context::device() {
   Impl& c = *impl_;
+  const auto alone = c.turn();
   Status status = c.usable();
   if (!status.is_ok()) return report(status);
   auto handle = c.job->device(c.lane);

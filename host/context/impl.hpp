@@ -1,10 +1,12 @@
 // Context::Impl: what a context keeps, and the pieces of its calls that the hot path leaves out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include <weft/context.hpp>
 #include <weft/dev/op.hpp>
@@ -43,7 +45,7 @@ struct Context::Impl {
 
   // Ok while calls of this context can still succeed.
   Status usable();
-  // The heap may have grown since the direct way learnt its size.
+  // The heap may have grown, or memory been adopted, since the direct way learnt of it.
   void refresh();
   // From here on every call returns `why`.
   void fail(const Status& why);
@@ -70,9 +72,15 @@ struct Context::Impl {
   const std::shared_ptr<Job> job;
   const Heap* const heap;
   const int pe, npes, lane;
-  const bool checks;      // WEFT_CHECK=1; the runtime's own context does without
-  bool posted = false;    // an Op, since the last quiet
-  bool unfenced = false;  // an Op, since the last fence
+  const bool checks;                  // WEFT_CHECK=1; the runtime's own context does without
+  std::atomic<bool> posted{false};    // an Op, since the last quiet
+  std::atomic<bool> unfenced{false};  // an Op, since the last fence
+  // Where threads share the context, one at a time goes beyond the direct way.
+  [[nodiscard]] std::unique_lock<std::mutex> turn() {
+    return shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+  }
+  bool shared = false;
+  std::mutex mutex;  // guards all that changes, if shared
   // Where a transport brings the result of a blocking fetch.
   const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
   Status failed;       // sticky

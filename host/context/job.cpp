@@ -77,6 +77,8 @@ Status Job::make_device_state() {
   state->fault = proxy_->fault();
   state->journal_offset = journal_offset;
   state->teams = teams;
+  state->adopted = heap->adopted().data();
+  state->adopted_count = heap->adopted().size();
   device_state_ = state;
   return Status::ok();
 }
@@ -94,11 +96,19 @@ Result<DeviceContext> Job::device(int lane) {
   handle.heap = device_state_->heap;
   handle.peer = device_state_->peer;
   handle.state = device_state_;
+  handle.heap_bytes = device_state_->heap_bytes;
   handle.pe = pe;
   handle.npes = npes;
   handle.lane = lane;
   handle.flags = options.check ? kDeviceCheck : 0;
   return handle;
+}
+
+void Job::show_adopted() {
+  const std::lock_guard lock(device_mutex_);
+  // Release: the ranges are there before their count. Pairs with the acquire of kernels' look-up.
+  if (device_state_ != nullptr)
+    __atomic_store_n(&device_state_->adopted_count, heap->adopted().size(), __ATOMIC_RELEASE);
 }
 
 Status Job::device_health() {

@@ -53,6 +53,8 @@ class Job {
 
   // What a kernel gets. The state is made at the first call.
   Result<DeviceContext> device(int lane);
+  // Kernels that start from now on know of what the heap has adopted.
+  void show_adopted();
   // The first failure of a kernel, if there was a device() at all.
   Status device_health();
   void stop_proxy();

@@ -136,7 +136,7 @@ Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void*
   if (width != 4 && width != 8)
     return Status::error(Code::kInvalidArgument,
                          fmt::format("{}: argument width is {}; atomics take words of 4 or 8 bytes",
-                                     routine, width));
+                                     caller_or(routine), width));
   RETURN_IF_ERROR(check_not_null(routine, "dst", dst, width));
   RETURN_IF_ERROR(check_aligned(routine, "dst", dst, width));
   if (is_fetching(kind)) RETURN_IF_ERROR(check_not_null(routine, "result", result, width));

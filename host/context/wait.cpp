@@ -135,8 +135,9 @@ Status check_args(const Context::Impl& c, const char* routine, const WaitArgs& a
   if (args.form != Form::kAll)
     RETURN_IF_ERROR(check_not_null(routine, "indices", args.indices, args.count));
   if (args.cmp > Cmp::kLe)
-    return Status::error(Code::kInvalidArgument, fmt::format("{}: comparison {} does not exist",
-                                                             routine, static_cast<int>(args.cmp)));
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: argument cmp is {}; comparisons are 0 (eq) to 5 (le)",
+                                     caller_or(routine), static_cast<int>(args.cmp)));
   return Status::ok();
 }
 
@@ -148,13 +149,18 @@ Result<std::size_t> run(Context::Impl& c, const WaitArgs& args, bool wait) {
   std::size_t found = scan.look();
   if (found != 0) return found;
   if (!wait) {
+    const auto alone = c.turn();
     if (c.queue.needs_progress()) c.queue.progress();  // a loop of tests is a wait, too
     return found;
   }
-  RETURN_IF_ERROR(c.usable());
+  const auto usable = [&] {
+    const auto alone = c.turn();
+    return c.usable();
+  };
+  RETURN_IF_ERROR(usable());
   RETURN_IF_ERROR(wait_for(
       *c.job, &c.queue, [&] { return (found = scan.look()) != 0; },
-      [&] { return scan.facts(name_of(args.form)); }));
+      [&] { return scan.facts(name_of(args.form)); }, c.shared ? &c.mutex : nullptr));
   return found;
 }
 

@@ -14,13 +14,18 @@ bool Waiter::step() {
   spins_ = 0;
   ++steps_;
   if (!deadline_) deadline_.emplace(job_.options.wait_timeout);
-  const bool driven = drives();
-  if (driven) queue_->progress();
-  burst_ = driven || job_.crowded ? kShortBurst : kBurst;
+  burst_ = drive() || job_.crowded ? kShortBurst : kBurst;
   sched_yield();
   if (steps_ % 16 != 0) return true;
   ended_ = job_.health();
   return ended_.is_ok() && !deadline_->expired();
+}
+
+bool Waiter::drive() {
+  const auto lock = alone();
+  const bool driven = queue_ != nullptr && queue_->needs_progress();
+  if (driven) queue_->progress();
+  return driven;
 }
 
 std::string Waiter::report(const WaitFacts& facts) const {

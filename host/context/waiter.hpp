@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -29,10 +30,14 @@ struct WaitFacts {
 
 class Waiter {
  public:
-  // `queue` (may be null) is moved on while something in it needs that.
-  // A crowded host, and a transport that must be driven, cannot wait long for the first step.
-  explicit Waiter(Job& job, LaneQueue* queue = nullptr)
-      : job_(job), queue_(queue), burst_(job.crowded || drives() ? kShortBurst : kFirstBurst) {}
+  // `queue` (may be null) is moved on while something in it needs that, under `mutex` (may be
+  // null). A crowded host, and a transport that must be driven, cannot wait long for the first
+  // step.
+  explicit Waiter(Job& job, LaneQueue* queue = nullptr, std::mutex* mutex = nullptr)
+      : job_(job),
+        queue_(queue),
+        mutex_(mutex),
+        burst_(job.crowded || drives() ? kShortBurst : kFirstBurst) {}
 
   // Between two looks. False: the wait is over, give_up() says why.
   bool again() {
@@ -55,15 +60,24 @@ class Waiter {
 #endif
   }
   bool step();
-  bool drives() const { return queue_ != nullptr && queue_->needs_progress(); }
+  std::unique_lock<std::mutex> alone() const {
+    return mutex_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(*mutex_);
+  }
+  bool drives() const {
+    const auto lock = alone();
+    return queue_ != nullptr && queue_->needs_progress();
+  }
+  bool drive();  // true if the queue needs that
   std::string report(const WaitFacts& facts) const;
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 64;
+  static constexpr int kCrowdedBurst = 64;  // less than a turn of the scheduler
   static constexpr int kShortBurst = 8;
 
   Job& job_;
   LaneQueue* queue_;
+  std::mutex* mutex_;
   int burst_;
   int spins_ = 0;
   int steps_ = 0;
@@ -73,8 +87,9 @@ class Waiter {
 
 // Waits until `ready()`; `facts()` makes the WaitFacts of the report.
 template <class Ready, class Facts>
-Status wait_for(Job& job, LaneQueue* queue, Ready&& ready, Facts&& facts) {
-  Waiter waiter(job, queue);
+Status wait_for(Job& job, LaneQueue* queue, Ready&& ready, Facts&& facts,
+                std::mutex* mutex = nullptr) {
+  Waiter waiter(job, queue, mutex);
   while (!ready())
     if (!waiter.again()) [[unlikely]]
       return ready() ? Status::ok() : waiter.give_up(facts());

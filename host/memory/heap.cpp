@@ -26,17 +26,18 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 }  // namespace
 
 Result<std::unique_ptr<Heap>> Heap::create(Platform& platform, const Options& options) {
-  ASSIGN_OR_RETURN(Memory reservation,
-                   platform.reserve(round_up(options.heap_size, platform.granularity())));
-  return std::unique_ptr<Heap>(new Heap(platform, options, std::move(reservation)));
+  const std::size_t bytes = round_up(options.heap_size, platform.granularity());
+  const std::size_t room = round_up(options.adopt_size, platform.granularity());
+  ASSIGN_OR_RETURN(Memory reservation, platform.reserve(bytes + room));
+  return std::unique_ptr<Heap>(new Heap(platform, options, std::move(reservation), bytes));
 }
 
-Heap::Heap(Platform& platform, const Options& options, Memory reservation)
+Heap::Heap(Platform& platform, const Options& options, Memory reservation, std::size_t bytes)
     : platform_(platform),
       hints_(hints_of(options)),
       chunk_bytes_(options.heap_chunk),
       reservation_(std::move(reservation)),
-      range_(reservation_.range()) {}
+      range_{reservation_.base(), bytes} {}
 
 Heap::~Heap() { unpoison(range_.base, committed()); }
 
@@ -99,6 +100,41 @@ Status Heap::check_can_hold(std::size_t bytes, std::size_t missing) const {
                   bytes, in_use(), committed(), allocator_.largest_free(), range_.bytes));
 }
 
+// --- adopted memory ------------------------------------------------------------------------------
+
+Result<Memory> Heap::take_over(Range own, std::uint64_t offset) {
+  const std::size_t room = space().bytes - offset;
+  if (own.bytes > room)
+    return Status::error(
+        Code::kOutOfMemory,
+        fmt::format("{} bytes at {} cannot be adopted: {} of {} are left (WEFT_ADOPT_SIZE). Set a "
+                    "larger WEFT_ADOPT_SIZE (the same on every PE); it is address space, not "
+                    "memory",
+                    own.bytes, fmt::ptr(own.base), room, space().bytes - range_.bytes));
+  if (adopted().size() == kMaxAdopted)
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("{} bytes at {} cannot be adopted: {} pieces of memory are "
+                                     "already, as many as there can be",
+                                     own.bytes, fmt::ptr(own.base), kMaxAdopted));
+  return platform_.adopt(own, {space().base + offset, own.bytes});
+}
+
+Status Heap::adopt(Range own) {
+  const std::lock_guard in_order(order_);
+  const std::size_t count = adopted().size();
+  const std::uint64_t offset =
+      count == 0 ? range_.bytes : adopted_[count - 1].offset + adopted_[count - 1].bytes;
+  Result<Memory> chunk = take_over(own, offset);
+  if (announce_) RETURN_IF_ERROR(announce_(offset, chunk));
+  if (!chunk.is_ok()) return chunk.status();
+  chunks_.push_back(std::move(chunk).value());
+  adopted_[count] = {own.base, own.bytes, offset};
+  adopted_count_.store(count + 1, std::memory_order_release);  // pairs with adopted()
+  return Status::ok();
+}
+
+// --- giving back ---------------------------------------------------------------------------------
+
 Status Heap::free(void* memory) {
   if (memory == nullptr) return Status::ok();
   const std::lock_guard in_order(order_);
@@ -121,7 +157,7 @@ Result<std::size_t> Heap::size_of(const void* memory) const {
 // Says what `memory` is instead of the start of a live allocation.
 Status Heap::not_an_allocation(const void* memory) const {
   const std::uint64_t offset = try_offset(memory, 0);
-  if (offset == kNoOffset) {
+  if (offset == kNoOffset || offset >= range_.bytes) {
     return Status::error(Code::kNotSymmetric,
                          fmt::format("{} is not in the symmetric heap, which has {} bytes at {}",
                                      memory, committed(), fmt::ptr(range_.base)));
@@ -143,21 +179,32 @@ Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
   const std::uint64_t offset = try_offset(address, bytes);
   if (offset != kNoOffset) return Offset{offset};
   const std::uint64_t start = try_offset(address, 0);
+  if (address != nullptr && start != kNoOffset && start > range_.bytes) {
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("{} bytes at {} run past the end of the adopted memory that "
+                                     "they start in",
+                                     bytes, address));
+  }
   if (address != nullptr && start != kNoOffset) {
     return Status::error(Code::kOutOfRange,
                          fmt::format("{} bytes at {} (heap offset {:#x}) run past the end of the "
                                      "symmetric heap, which has {} bytes at {}",
                                      bytes, address, start, committed(), fmt::ptr(range_.base)));
   }
-  return Status::error(Code::kNotSymmetric,
-                       fmt::format("{} bytes at {} are not in the symmetric heap, which has {} "
-                                   "bytes at {}; take memory from Runtime::allocate()",
-                                   bytes, address, committed(), fmt::ptr(range_.base)));
+  return Status::error(
+      Code::kNotSymmetric,
+      fmt::format("{} bytes at {} are not in the symmetric heap, which has {} bytes at {}{}; take "
+                  "memory from Runtime::allocate()",
+                  bytes, address, committed(), fmt::ptr(range_.base),
+                  adopted().empty() ? ""
+                                    : ", nor in adopted static data, which thread-local, constant "
+                                      "and local variables are no part of"));
 }
 
 Status Heap::check_live(const void* address, std::size_t bytes) const {
   ASSIGN_OR_RETURN(const Offset in_heap, offset_of(address, bytes));
   const std::uint64_t offset = to_u64(in_heap);
+  if (offset >= range_.bytes) return Status::ok();  // adopted: lives as long as I do
   const std::lock_guard lock(mutex_);
   if (allocator_.find(offset, bytes)) return Status::ok();
   const auto block = allocator_.at_or_before(offset);

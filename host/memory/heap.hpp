@@ -1,14 +1,17 @@
 // Heap: same offset = same object on every PE. The only place that turns addresses into offsets.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include <weft/context.hpp>
 #include <weft/options.hpp>
 #include <weft/status.hpp>
 
@@ -22,9 +25,10 @@ inline std::uint64_t to_u64(Offset offset) { return static_cast<std::uint64_t>(o
 
 class Heap {
  public:
-  // Called for each new chunk, on every PE in the same order: expose, exchange, attach. A PE whose
-  // commit failed calls it, too, with that failure, since the others are on their way into the
-  // exchange: a chunk that fails anywhere must fail everywhere. It is then given back.
+  // Called for each new chunk, and for each piece of adopted memory, on every PE in the same order:
+  // expose, exchange, attach. A PE whose commit failed calls it, too, with that failure, since the
+  // others are on their way into the exchange: a chunk that fails anywhere must fail everywhere. It
+  // is then given back.
   using Announce = std::function<Status(std::uint64_t offset, const Result<Memory>& chunk)>;
 
   // Largest alignment, whatever the platform: what every reservation begins on.
@@ -32,6 +36,7 @@ class Heap {
 
   // Address space only; the first allocation commits the first chunk. WEFT_HEAP_SIZE and
   // WEFT_HEAP_CHUNK must be the same on all PEs.
+  // Behind the heap's own offsets lie WEFT_ADOPT_SIZE more, for adopt().
   static Result<std::unique_ptr<Heap>> create(Platform& platform, const Options& options);
   ~Heap();
   void on_growth(Announce announce) { announce_ = std::move(announce); }
@@ -44,27 +49,42 @@ class Heap {
   // Bytes of a live allocation that starts at `memory`.
   Result<std::size_t> size_of(const void* memory) const;
 
+  // Whole pages that this process has already get offsets behind those of the heap; contents and
+  // address stay, and offset_of() and its like know them from then on. Collective in effect, as
+  // allocate() is; every PE brings as many bytes. A failure leaves nothing adopted.
+  Status adopt(Range own);
+  // What has been. Grows at its end and never moves.
+  std::span<const AdoptedRange> adopted() const {
+    // acquire: pairs with the release in adopt().
+    return {adopted_.data(), adopted_count_.load(std::memory_order_acquire)};
+  }
+
   // The range check: an error that names address, bytes and heap unless all of
-  // [address, address + bytes) lies in committed heap memory.
+  // [address, address + bytes) lies in committed heap memory, or in one piece of adopted memory.
   Result<Offset> offset_of(const void* address, std::size_t bytes) const;
   // The same answer without a text, for the hot path: kNoOffset when it does not.
-  static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNoOffset = detail::kNowhere;
   std::uint64_t try_offset(const void* address, std::size_t bytes) const {
     // relaxed: whoever holds an address of a chunk got it from allocate(), after the growth.
     const std::size_t committed = committed_.load(std::memory_order_relaxed);
     const auto offset =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(range_.base);
-    return offset <= committed && bytes <= committed - offset ? offset : kNoOffset;
+    if (offset <= committed && bytes <= committed - offset) [[likely]]
+      return offset;
+    const auto own = adopted();
+    return detail::adopted_offset(own.data(), own.size(), address, bytes);
   }
   // WEFT_CHECK: kInvalidArgument with a clear text unless the range is inside one live allocation.
   Status check_live(const void* address, std::size_t bytes) const;
 
-  Range range() const { return range_; }
+  Range range() const { return range_; }                // the heap
+  Range space() const { return reservation_.range(); }  // and the room for what is adopted
   std::size_t committed() const { return committed_.load(std::memory_order_relaxed); }
   std::size_t in_use() const;
 
  private:
-  Heap(Platform& platform, const Options& options, Memory reservation);
+  Heap(Platform& platform, const Options& options, Memory reservation, std::size_t bytes);
+  Result<Memory> take_over(Range own, std::uint64_t offset);
   Status grow(std::size_t bytes, std::size_t align);
   Status check_can_hold(std::size_t bytes, std::size_t missing) const;
   Status not_an_allocation(const void* memory) const;
@@ -82,6 +102,9 @@ class Heap {
   OffsetAllocator allocator_;
   std::vector<Memory> chunks_;
   std::atomic<std::size_t> committed_{0};
+  static constexpr std::size_t kMaxAdopted = 256;
+  std::array<AdoptedRange, kMaxAdopted> adopted_;
+  std::atomic<std::size_t> adopted_count_{0};
 };
 
 }  // namespace weft

@@ -15,9 +15,12 @@ namespace weft {
 // Everybody sees all values and so comes to the same answer.
 Status Runtime::Impl::check_same(const char* routine, std::string values) {
   ++collective_calls;
-  if (!job->options.check) return Status::ok();
+  return job->options.check ? compare(routine, std::move(values)) : Status::ok();
+}
+
+Status Runtime::Impl::compare(const char* routine, std::string values) {
   RETURN_IF_ERROR(rendezvous());
-  const std::string mine = fmt::format("{}({})", routine, values);
+  const std::string mine = fmt::format("{}({})", caller_or(routine), values);
   const auto* raw = reinterpret_cast<const std::byte*>(mine.data());
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather({raw, mine.size()}));
   const auto text = [&](std::size_t pe) {
@@ -40,11 +43,11 @@ Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, st
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
-                    routine, 8 * sizeof(std::size_t)));
+                    caller_or(routine), 8 * sizeof(std::size_t)));
   auto memory = job->heap->allocate(bytes, align);
   if (memory.is_ok()) return memory;
-  return Status::error(memory.status().code(),
-                       fmt::format("{} of {} bytes: {}", routine, bytes, memory.status().text()));
+  return Status::error(memory.status().code(), fmt::format("{} of {} bytes: {}", caller_or(routine),
+                                                           bytes, memory.status().text()));
 }
 
 Status Runtime::Impl::free(void* memory) {
@@ -55,7 +58,29 @@ Status Runtime::Impl::free(void* memory) {
                                             : std::string("an address outside the heap")));
   Status status = job->heap->free(memory);
   if (status.is_ok()) return status;
-  return Status::error(status.code(), fmt::format("free: {}", status.text()));
+  return Status::error(status.code(), fmt::format("{}: {}", caller_or("free"), status.text()));
+}
+
+Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
+  RETURN_IF_ERROR(usable());
+  ++collective_calls;
+  std::string values;
+  for (const OwnMemory& piece : pieces)
+    values += fmt::format("{}{} bytes of {}", values.empty() ? "" : ", ", piece.bytes, piece.name);
+  RETURN_IF_ERROR(compare("adopt", std::move(values)));
+  for (const OwnMemory& piece : pieces) {
+    Status status = job->heap->adopt({static_cast<std::byte*>(piece.address), piece.bytes});
+    if (!status.is_ok())
+      return Status::error(status.code(),
+                           fmt::format("adopt of {}: {}", piece.name, status.text()));
+  }
+  job->show_adopted();
+  return rendezvous();
+}
+
+Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
+  const std::lock_guard lock(impl_->mutex);
+  return report(impl_->adopt(pieces));
 }
 
 Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align) {
@@ -83,7 +108,11 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
     RETURN_IF_ERROR(impl_->usable());
     std::size_t old_bytes = 0;
     if (memory != nullptr) {
-      ASSIGN_OR_RETURN(old_bytes, impl_->job->heap->size_of(memory));
+      auto size = impl_->job->heap->size_of(memory);
+      if (!size)
+        return Status::error(size.status().code(),
+                             fmt::format("{}: {}", caller_or("reallocate"), size.status().text()));
+      old_bytes = *size;
     }
     ASSIGN_OR_RETURN(void* const fresh, impl_->allocate("reallocate", bytes, 0));
     const std::size_t kept = std::min(old_bytes, bytes);
@@ -95,6 +124,12 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
   auto fresh = reallocate();
   if (!fresh) return report(fresh.status());
   return fresh;
+}
+
+std::optional<std::uint64_t> Runtime::offset_of(const void* address, std::size_t bytes) const {
+  const std::uint64_t offset = impl_->job->heap->try_offset(address, bytes);
+  if (offset == Heap::kNoOffset) return {};
+  return offset;
 }
 
 Status Runtime::free(void* memory) {

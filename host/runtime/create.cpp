@@ -120,8 +120,9 @@ Status Runtime::Impl::prepare(Facts* mine) {
   env.pe = job->pe;
   env.npes = job->npes;
   env.platform = job->platform;
-  env.heap = job->heap->range();
+  env.heap = job->heap->space();
   env.options = &job->options;
+  env.adopted_at = job->heap->range().bytes;
   ASSIGN_OR_RETURN(job->routes.transports, make_transports(env));
   return Status::ok();
 }
@@ -136,10 +137,12 @@ Status Runtime::Impl::connect() {
 // A chunk that fails on one PE fails on all, which then give it back.
 Status Runtime::Impl::grow(std::uint64_t offset, const Result<Memory>& chunk) {
   if (wired) RETURN_IF_ERROR(rendezvous());
-  const std::string what = fmt::format("growing the symmetric heap at offset {:#x}", offset);
+  const bool adopts = offset >= job->heap->range().bytes;
+  const std::string what = fmt::format(
+      "{} at offset {:#x}", adopts ? "adopting memory" : "growing the symmetric heap", offset);
   RETURN_IF_ERROR(agree(*job->bootstrap, chunk.status(), what));
   RETURN_IF_ERROR(attach_chunk(job->routes, *job->bootstrap, offset, *chunk));
-  LOG(kDebug, "memory", "the symmetric heap has {} bytes", offset + chunk->bytes());
+  LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
   return Status::ok();
 }
 
@@ -207,8 +210,10 @@ Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
 // and then by it. A second exchange of flags is worth that from some blocks' size on.
 Status Runtime::Impl::compare_maps() {
   constexpr std::uint64_t kPushedBytes = 512;
-  const bool mine = shared.size == job->npes;
+  const bool mine = shared.size == job->npes && !job->crowded;
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
+  // Where waiting is a turn of the scheduler, one exchange is worth more than bytes that cross
+  // once.
   if (std::all_of(all.begin(), all.end(), [](const Blob& theirs) {
         return theirs.size() == 1 && theirs[0] != std::byte{0};
       }))

@@ -48,6 +48,9 @@ struct Runtime::Impl {
   Status free(void* memory);
   // WEFT_CHECK: every PE made the same call with the same values.
   Status check_same(const char* routine, std::string values);
+  // The same, whether WEFT_CHECK is set or not.
+  Status compare(const char* routine, std::string values);
+  Status adopt(const std::vector<OwnMemory>& pieces);
 
   // --- teams (teams.cpp) ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,

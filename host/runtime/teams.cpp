@@ -44,14 +44,14 @@ Status Runtime::Impl::check_team(const char* routine, const Team& team) const {
                      same_value(team, teams[static_cast<std::size_t>(team.id)]);
   if (known) return Status::ok();
   if (!team.is_member())
-    return Status::error(
-        Code::kInvalidArgument,
-        fmt::format("{}: PE {} is not a member of the team; only members call", routine, job->pe));
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: PE {} is not a member of the team; only members call",
+                                     caller_or(routine), job->pe));
   return Status::error(
       Code::kInvalidArgument,
       fmt::format("{}: {} is not a live team of this runtime: it was destroyed, changed, or comes "
                   "from another runtime",
-                  routine, name(team)));
+                  caller_or(routine), name(team)));
 }
 
 // One reduction over the parent: AND of the free ids, and of the arguments' digest and of its
@@ -70,7 +70,7 @@ Result<int> Runtime::Impl::agree_on_id(const char* routine, const Team& parent,
         Code::kNotSymmetric,
         fmt::format("{}: the members of the parent, {}, came with different arguments or calls; "
                     "all must make the same call",
-                    routine, name(parent)));
+                    caller_or(routine), name(parent)));
   const int id = IdMask::lowest(all, words);
   if (id >= 0) return id;
   return Status::error(
@@ -78,7 +78,7 @@ Result<int> Runtime::Impl::agree_on_id(const char* routine, const Team& parent,
       fmt::format("{}: no team id is free on all members of the parent: there can be {} teams at a "
                   "time (WEFT_MAX_TEAMS, the 3 predefined ones included); destroy one, or set a "
                   "larger WEFT_MAX_TEAMS, the same on every PE",
-                  routine, job->options.max_teams));
+                  caller_or(routine), job->options.max_teams));
 }
 
 Team Runtime::Impl::enter_team(int id, const Pes& pes) {
@@ -185,9 +185,9 @@ Status Runtime::destroy(Team& team) {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(impl_->check_team("destroy", team));
     if (team.id == impl_->world.id || team.id == impl_->node.id || team.id == impl_->shared.id)
-      return Status::error(
-          Code::kInvalidArgument,
-          fmt::format("destroy: {} is predefined; it lives as long as the runtime", name(team)));
+      return Status::error(Code::kInvalidArgument,
+                           fmt::format("{}: {} is predefined; it lives as long as the runtime",
+                                       caller_or("destroy"), name(team)));
     RETURN_IF_ERROR(sync(*impl_->own, team));
     impl_->forget_team(team);
     team = Team{};

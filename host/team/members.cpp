@@ -20,24 +20,24 @@ Status bad(Code code, std::string text, const char* file = __builtin_FILE(),
 Result<Pes> strided_members(const Team& parent, int start, int stride, int size) {
   if (size < 1 || size > parent.size)
     return bad(Code::kOutOfRange,
-               fmt::format("split_strided: argument size is {}; a team of this parent has 1 to {} "
+               fmt::format("{}: argument size is {}; a team of this parent has 1 to {} "
                            "members",
-                           size, parent.size));
+                           caller_or("split_strided"), size, parent.size));
   if (start < 0 || start >= parent.size)
-    return bad(Code::kOutOfRange, fmt::format("split_strided: argument start is {}; the parent has "
+    return bad(Code::kOutOfRange, fmt::format("{}: argument start is {}; the parent has "
                                               "ranks 0 to {}",
-                                              start, parent.size - 1));
+                                              caller_or("split_strided"), start, parent.size - 1));
   if (stride == 0 && size > 1)
     return bad(Code::kInvalidArgument,
-               fmt::format("split_strided: argument stride is 0, so that rank {} would be a member "
+               fmt::format("{}: argument stride is 0, so that rank {} would be a member "
                            "{} times",
-                           start, size));
+                           caller_or("split_strided"), start, size));
   const std::int64_t last = start + std::int64_t{size - 1} * stride;
   if (last < 0 || last >= parent.size)
     return bad(Code::kOutOfRange,
-               fmt::format("split_strided: start {}, stride {} and size {} end at rank {}; the "
+               fmt::format("{}: start {}, stride {} and size {} end at rank {}; the "
                            "parent has ranks 0 to {}",
-                           start, stride, size, last, parent.size - 1));
+                           caller_or("split_strided"), start, stride, size, last, parent.size - 1));
   Pes pes;
   for (int i = 0; i < size; ++i) pes.push_back(parent.pe_of(start + i * stride));
   return pes;
@@ -46,19 +46,20 @@ Result<Pes> strided_members(const Team& parent, int start, int stride, int size)
 Result<Pes> listed_members(const Team& parent, const std::vector<int>& ranks) {
   if (ranks.empty())
     return bad(Code::kInvalidArgument,
-               "team_from_list: argument ranks is empty; a team has at least one member");
+               fmt::format("{}: argument ranks is empty; a team has at least one member",
+                           caller_or("team_from_list")));
   std::vector<bool> seen(static_cast<std::size_t>(parent.size));
   Pes pes;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const int rank = ranks[i];
     if (rank < 0 || rank >= parent.size)
       return bad(Code::kOutOfRange,
-                 fmt::format("team_from_list: ranks[{}] is {}; the parent has ranks 0 to {}", i,
-                             rank, parent.size - 1));
+                 fmt::format("{}: ranks[{}] is {}; the parent has ranks 0 to {}",
+                             caller_or("team_from_list"), i, rank, parent.size - 1));
     if (seen[static_cast<std::size_t>(rank)])
-      return bad(
-          Code::kInvalidArgument,
-          fmt::format("team_from_list: ranks[{}] is {}, which is in the list already", i, rank));
+      return bad(Code::kInvalidArgument,
+                 fmt::format("{}: ranks[{}] is {}, which is in the list already",
+                             caller_or("team_from_list"), i, rank));
     seen[static_cast<std::size_t>(rank)] = true;
     pes.push_back(parent.pe_of(rank));
   }
@@ -68,7 +69,8 @@ Result<Pes> listed_members(const Team& parent, const std::vector<int>& ranks) {
 Result<Grid2d> grid_members(const Team& parent, int xrange, int rank) {
   if (xrange < 1)
     return bad(Code::kInvalidArgument,
-               fmt::format("split_2d: argument xrange is {}; a row has at least 1 rank", xrange));
+               fmt::format("{}: argument xrange is {}; a row has at least 1 rank",
+                           caller_or("split_2d"), xrange));
   const int row = std::min(xrange, parent.size);
   Grid2d grid;
   for (int r = rank / row * row; r < parent.size && r < (rank / row + 1) * row; ++r)

@@ -26,18 +26,17 @@ Status bad(const Op& op, Code code, std::string_view why, const char* file = __b
 }
 
 // One range of the target's heap.
-Status check_range(const Op& op, std::uint64_t offset, std::uint64_t bytes,
-                   std::uint64_t heap_bytes) {
-  if (offset <= heap_bytes && bytes <= heap_bytes - offset) return Status::ok();
+Status check_range(const Op& op, std::uint64_t offset, std::uint64_t bytes, const Extent& extent) {
+  if (extent.holds(offset, bytes)) return Status::ok();
   return bad(op, Code::kOutOfRange,
              fmt::format("{} bytes at offset {:#x} do not lie in the {} bytes of heap that PE {} "
                          "has; pass an address that the symmetric heap gave out",
-                         bytes, offset, heap_bytes, op.pe));
+                         bytes, offset, extent.heap, op.pe));
 }
 
-Status check_transfer(const Op& op, std::uint64_t heap_bytes) {
+Status check_transfer(const Op& op, const Extent& extent) {
   if (op.bytes != 0) {
-    RETURN_IF_ERROR(check_range(op, op.remote, op.bytes, heap_bytes));
+    RETURN_IF_ERROR(check_range(op, op.remote, op.bytes, extent));
     if (op.local == 0) return bad(op, Code::kInvalidArgument, "my side's address is null");
   }
   if (op.notify == NotifyOp::kNone) return Status::ok();
@@ -50,10 +49,10 @@ Status check_transfer(const Op& op, std::uint64_t heap_bytes) {
         op, Code::kInvalidArgument,
         fmt::format("a signal is an aligned 8-byte word; offset {:#x} is not a multiple of 8",
                     op.signal));
-  return check_range(op, op.signal, 8, heap_bytes);
+  return check_range(op, op.signal, 8, extent);
 }
 
-Status check_amo(const Op& op, std::uint64_t heap_bytes) {
+Status check_amo(const Op& op, const Extent& extent) {
   if (op.width != 4 && op.width != 8)
     return bad(op, Code::kInvalidArgument,
                fmt::format("an atomic takes a word of 4 or 8 bytes, not {}", op.width));
@@ -63,7 +62,7 @@ Status check_amo(const Op& op, std::uint64_t heap_bytes) {
         fmt::format("offset {:#x} is not a multiple of the word's {} bytes", op.remote, op.width));
   if (is_fetching(op.kind) && op.result == 0)
     return bad(op, Code::kInvalidArgument, "the address for the old value is null");
-  return check_range(op, op.remote, op.width, heap_bytes);
+  return check_range(op, op.remote, op.width, extent);
 }
 
 constexpr std::array kKindNames = {"no operation", "put",          "get",         "fence",
@@ -86,14 +85,14 @@ void apply_op(const Op& op, std::byte* heap) {
   }
 }
 
-Status check_op(const Op& op, int npes, std::uint64_t heap_bytes) {
+Status check_op(const Op& op, int npes, const Extent& extent) {
   const bool to_all = op.kind == OpKind::kFence && op.pe == kAllPes;
   if (!to_all && op.pe >= static_cast<std::uint32_t>(npes))
     return bad(op, Code::kOutOfRange,
                fmt::format("this job has PEs 0 to {}; PE {} does not exist", npes - 1, op.pe));
-  if (op.kind == OpKind::kPut || op.kind == OpKind::kGet) return check_transfer(op, heap_bytes);
+  if (op.kind == OpKind::kPut || op.kind == OpKind::kGet) return check_transfer(op, extent);
   if (op.kind == OpKind::kFence) return Status::ok();
-  if (is_amo(op.kind) && op.kind <= OpKind::kAmoFetchXor) return check_amo(op, heap_bytes);
+  if (is_amo(op.kind) && op.kind <= OpKind::kAmoFetchXor) return check_amo(op, extent);
   return bad(op, Code::kInvalidArgument,
              fmt::format("operation kind {} does not exist", static_cast<int>(op.kind)));
 }

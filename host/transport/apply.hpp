@@ -97,9 +97,22 @@ inline std::uint64_t amo_at(OpKind kind, void* word, std::size_t width, std::uin
 // check_op(); a kFence does nothing, since this function is in order by itself.
 void apply_op(const Op& op, std::byte* heap);
 
+// What of a target's offsets exists: its heap, and what it has adopted.
+struct Extent {
+  std::uint64_t heap = 0;
+  std::uint64_t adopted_at = 0, adopted_end = 0;
+
+  bool holds(std::uint64_t offset, std::uint64_t bytes) const {
+    const auto within = [&](std::uint64_t begin, std::uint64_t end) {
+      return offset >= begin && offset <= end && bytes <= end - offset;
+    };
+    return within(0, heap) || within(adopted_at, adopted_end);
+  }
+};
+
 // What can be wrong with an op, whoever made it (a kernel's ring is not to be trusted): an error
-// that names kind, PE, offset and bytes. `heap_bytes` is what of the target's heap exists.
-Status check_op(const Op& op, int npes, std::uint64_t heap_bytes);
+// that names kind, PE, offset and bytes.
+Status check_op(const Op& op, int npes, const Extent& extent);
 
 // "put of 24 bytes to PE 3 at heap offset 0x40, then add 1 at 0x80": for messages.
 const char* to_string(OpKind kind);

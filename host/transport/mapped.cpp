@@ -10,10 +10,11 @@ namespace weft {
 MappedTransport::MappedTransport(const TransportEnv& env, const Caps& caps)
     : env_(env), caps_(caps), windows_(static_cast<std::size_t>(env.npes)) {}
 
-void MappedTransport::map(int pe, std::byte* heap, std::uint64_t bytes) {
+void MappedTransport::map(int pe, std::byte* heap, std::uint64_t offset, std::uint64_t bytes) {
   Window& window = windows_[static_cast<std::size_t>(pe)];
   window.heap.store(heap, std::memory_order_relaxed);
-  window.bytes.store(bytes, std::memory_order_release);  // pairs with the acquire in check
+  auto& end = offset < env_.adopted_at ? window.end : window.adopted_end;
+  end.store(offset + bytes, std::memory_order_release);  // pairs with the acquire in check
 }
 
 std::byte* MappedTransport::base_of(int pe) const {
@@ -21,10 +22,14 @@ std::byte* MappedTransport::base_of(int pe) const {
 }
 
 Status MappedTransport::check(const Op& op) const {
-  // acquire: pairs with the release in map; post then finds the address, too.
-  const std::uint64_t bytes =
-      op.pe < windows_.size() ? windows_[op.pe].bytes.load(std::memory_order_acquire) : 0;
-  return check_op(op, env_.npes, bytes);
+  Extent extent;
+  if (op.pe < windows_.size()) {
+    // acquire: pairs with the release in map; post then finds the address, too.
+    extent.heap = windows_[op.pe].end.load(std::memory_order_acquire);
+    extent.adopted_at = env_.adopted_at;
+    extent.adopted_end = windows_[op.pe].adopted_end.load(std::memory_order_acquire);
+  }
+  return check_op(op, env_.npes, extent);
 }
 
 Status MappedTransport::post(Lane lane, const Op& op) {

@@ -24,16 +24,18 @@ class MappedTransport : public Transport {
  protected:
   MappedTransport(const TransportEnv& env, const Caps& caps);
 
-  // Ops to `pe` may touch [heap, heap + bytes) from now on.
-  void map(int pe, std::byte* heap, std::uint64_t bytes);
+  // `pe`'s chunk at `offset` is the last of its kind, heap or adopted: ops may touch both kinds up
+  // to their last bytes from now on. 0 bytes take the chunk away.
+  void map(int pe, std::byte* heap, std::uint64_t offset, std::uint64_t bytes);
   std::byte* base_of(int pe) const;
   const TransportEnv& env() const { return env_; }
 
  private:
-  // Growth of the heap maps while other threads post: `bytes` is released after `heap`.
+  // Growth of the heap maps while other threads post: the ends are released after `heap`.
   struct Window {
     std::atomic<std::byte*> heap{nullptr};
-    std::atomic<std::uint64_t> bytes{0};
+    std::atomic<std::uint64_t> end{0};
+    std::atomic<std::uint64_t> adopted_end{0};
   };
   struct alignas(64) Counter {
     std::atomic<std::uint64_t> value{0};

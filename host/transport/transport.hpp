@@ -84,8 +84,9 @@ struct TransportEnv {
   int pe = 0;
   int npes = 1;
   Platform* platform = nullptr;
-  Range heap;  // my heap's reservation; only committed chunks may be touched
+  Range heap;  // my reservation; only committed chunks may be touched
   const Options* options = nullptr;
+  std::uint64_t adopted_at = ~std::uint64_t{0};  // offsets from here on are of adopted memory
 };
 
 // Registry: one row per transport, in transport.cpp.

@@ -1,6 +1,7 @@
 // Context: an ordering domain. put, get, atomics, and the fence and quiet that cover them.
 //
-// One thread at a time uses a context (make one per thread: Runtime::create_context). Addresses
+// One thread at a time uses a context (make one per thread: Runtime::create_context), unless it is
+// made shared. Addresses
 // named `symmetric` are this PE's own addresses of objects in the symmetric heap; they stand for
 // the same object on `pe`. Sizes are in bytes where the name says bytes, else in elements.
 //
@@ -49,11 +50,26 @@ enum class Amo : std::uint8_t {
 
 namespace detail {
 
-// How far the shortest calls may go. Kept up to date by libweft.
+// How far the shortest calls may go. Kept up to date by libweft. Read and written relaxed: threads
+// may share a context, and a stale value only sends a call the long way.
 struct Reachable {
-  std::size_t bytes = 0;  // of the heap, that I know to be there: whole pages
-  unsigned npes = 0;      // 0: nothing goes the direct way
+  std::size_t bytes = 0;                  // of the heap, that I know to be there: whole pages
+  unsigned npes = 0;                      // 0: nothing goes the direct way
+  const AdoptedRange* adopted = nullptr;  // never moves
+  std::size_t adopted_count = 0;
 };
+
+inline constexpr std::size_t kNowhere = ~std::size_t{0};
+
+inline std::size_t adopted_offset(const AdoptedRange* ranges, std::size_t count,
+                                  const void* symmetric, std::size_t size) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) -
+                           reinterpret_cast<std::uintptr_t>(ranges[i].base);
+    if (at <= ranges[i].bytes && size <= ranges[i].bytes - at) return ranges[i].offset + at;
+  }
+  return kNowhere;
+}
 
 // Where mapped memory lies: all that a context's shortest calls read. Made by libweft; what is not
 // plain to see here (a peer that is not mapped, WEFT_CHECK=1, a wrong argument) takes the long way.
@@ -62,20 +78,26 @@ struct DirectWay {
   std::byte* const* peer = nullptr;
   const Reachable* reachable = nullptr;
 
-  static constexpr std::size_t kNowhere = ~std::size_t{0};
-
   std::byte* heap_of(int pe) const {
-    return static_cast<unsigned>(pe) < reachable->npes ? peer[pe] : nullptr;
+    return static_cast<unsigned>(pe) < __atomic_load_n(&reachable->npes, __ATOMIC_RELAXED)
+               ? peer[pe]
+               : nullptr;
   }
   std::size_t offset(const void* symmetric, std::size_t size) const {
     const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) - heap;
-    return at <= reachable->bytes && size <= reachable->bytes - at ? at : kNowhere;
+    const std::size_t bytes = __atomic_load_n(&reachable->bytes, __ATOMIC_RELAXED);
+    if (at <= bytes && size <= bytes - at) [[likely]]
+      return at;
+    // Acquire: pairs with the release where libweft counts another range.
+    const std::size_t count = __atomic_load_n(&reachable->adopted_count, __ATOMIC_ACQUIRE);
+    return adopted_offset(reachable->adopted, count, symmetric, size);
   }
   // An aligned 8-byte word of `pe`, or null. All tests are branches, so that the address waits for
   // none of them: an atomic begins when its address is there, and nothing overlaps it.
   std::uint64_t* word(const void* symmetric, int pe) const {
     const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) - heap;
-    if (at % sizeof(std::uint64_t) != 0 || at >= reachable->bytes) [[unlikely]]
+    if (at % sizeof(std::uint64_t) != 0 ||
+        at >= __atomic_load_n(&reachable->bytes, __ATOMIC_RELAXED)) [[unlikely]]
       return nullptr;
     std::byte* const base = heap_of(pe);
     return base == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(base + at);
@@ -93,6 +115,10 @@ class WEFT_API Context {
   int pe() const;
   int npes() const;
   Runtime& runtime() const;
+
+  // From here on several threads may use the context at once, except for collectives. What mapped
+  // memory answers costs the same; what a transport carries, and fence and quiet, take turns.
+  void share();
 
   // --- bytes ------------------------------------------------------------------------------
   // `bytes` from `src` (any memory of mine) to `dst` (symmetric) on `pe`, then `notify` there once
@@ -174,6 +200,14 @@ class WEFT_API Context {
                      std::ptrdiff_t src_stride, std::size_t element, std::size_t count, int pe);
   Status get_strided(void* dst, const void* src, std::ptrdiff_t dst_stride,
                      std::ptrdiff_t src_stride, std::size_t element, std::size_t count, int pe);
+  // The same for `count` blocks of `block` elements each; strides, in elements, are from the start
+  // of a block to the start of the next.
+  Status put_blocks(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                    std::ptrdiff_t src_stride, std::size_t element, std::size_t block,
+                    std::size_t count, int pe);
+  Status get_blocks(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                    std::ptrdiff_t src_stride, std::size_t element, std::size_t block,
+                    std::size_t count, int pe);
 
   // --- atomics ----------------------------------------------------------------------------
   template <class T>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ class WEFT_API UniqueId {
  private:
   std::string text_;
   std::shared_ptr<void> server_;  // held by the process that made it
+};
+
+// Memory that a PE has already, for Runtime::adopt.
+struct OwnMemory {
+  void* address = nullptr;  // of whole pages
+  std::size_t bytes = 0;    // whole pages; the same on every PE
+  std::string name;         // what it is, for messages; the same on every PE
 };
 
 class WEFT_API Runtime {
@@ -75,6 +83,21 @@ class WEFT_API Runtime {
   Result<void*> reallocate_bytes(void* memory, std::size_t bytes);
   // null is fine; anything but a live allocation is an error. Not a barrier.
   Status free(void* memory);
+  // Where [address, address + bytes) lies in symmetric memory: the same number on every PE. None if
+  // it is not all symmetric memory of mine.
+  std::optional<std::uint64_t> offset_of(const void* address, std::size_t bytes = 1) const;
+
+  // Memory that I have already (static data, say, or what mmap gave) becomes symmetric where it
+  // is: every operation takes its addresses as it takes those of the heap, and piece i of a PE
+  // stands for piece i of the others, wherever it lies there. Contents stay. Collective, with as
+  // many pieces of the same sizes and names everywhere, which is checked; ends with a barrier.
+  //
+  // Other threads of this process must not store to the pieces during the call. Until the runtime
+  // goes, the pages belong to an object in memory that peers map; afterwards they are ordinary
+  // private pages again, with their contents. A child of fork() gets a copy of its own. All pieces
+  // together: at most WEFT_ADOPT_SIZE bytes. What is adopted stays so as long as the runtime lives;
+  // so no part may be unmapped or adopted again before.
+  Status adopt(const std::vector<OwnMemory>& pieces);
 
   // --- teams ----------------------------------------------------------------------------------
   const Team& world() const;

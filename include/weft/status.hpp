@@ -37,6 +37,13 @@ enum class Code : unsigned char {
 
 WEFT_API const char* to_string(Code code);
 
+class Status;
+namespace detail {
+WEFT_API Status report_failure(Status status);
+// In static storage of the thread, found without a call.
+WEFT_API extern __thread const char* caller_name [[gnu::tls_model("initial-exec")]];
+}  // namespace detail
+
 class WEFT_NODISCARD WEFT_API Status {
  public:
   Status() noexcept = default;  // success
@@ -66,13 +73,19 @@ class WEFT_NODISCARD WEFT_API Status {
   void ignore() const noexcept {}
 
  private:
-  friend Status report(Status status);  // inside the library: logs a failure once
-  friend class Context;                 // returns one in a register
+  friend Status detail::report_failure(Status status);
+  friend class Context;  // returns one in a register
   struct Rep;
   explicit Status(Rep* rep) noexcept : rep_(rep) {}
   void release() noexcept;
   Rep* rep_ = nullptr;
 };
+
+// Logs a failure, once however often it is reported, keeps its text for last_error(), and returns
+// it. Weft's own calls have reported theirs; this is for interfaces built on them.
+inline Status report(Status status) {
+  return status.is_ok() ? status : detail::report_failure(std::move(status));
+}
 
 // A value, or the Status that says why there is none.
 template <class T>
@@ -104,5 +117,23 @@ class WEFT_NODISCARD Result {
 
 // The text of the last failure that a call on this thread reported; "" if none did.
 WEFT_API const char* last_error() noexcept;
+
+// While it lives, failures of Weft's calls on this thread name `routine`, which the user called,
+// instead of Weft's own routine. The text must live as long.
+class CallerName {
+ public:
+  explicit CallerName(const char* routine) noexcept : before_(exchange(routine)) {}
+  ~CallerName() { detail::caller_name = before_; }
+  CallerName(const CallerName&) = delete;
+  CallerName& operator=(const CallerName&) = delete;
+
+  // The name so far; null for none.
+  static const char* exchange(const char* routine) noexcept {
+    return std::exchange(detail::caller_name, routine);
+  }
+
+ private:
+  const char* before_;
+};
 
 }  // namespace weft

@@ -90,13 +90,19 @@ thread_local std::string last_error_text;
 
 // Busy is an answer, not a failure. A call may be built from others that report: the flag of the
 // shared Rep keeps the log to one line.
-Status report(Status status) {
-  if (status.is_ok() || status.is(Code::kBusy)) return status;
+Status detail::report_failure(Status status) {
+  if (status.is(Code::kBusy)) return status;
   last_error_text = status.to_string();
   if (!status.rep_->reported.exchange(true, std::memory_order_relaxed)) {
     LOG(kError, "api", "{}", last_error_text);
   }
   return status;
+}
+
+__thread const char* detail::caller_name = nullptr;
+
+std::string_view caller_or(std::string_view routine) noexcept {
+  return detail::caller_name == nullptr ? routine : std::string_view(detail::caller_name);
 }
 
 const char* last_error() noexcept { return last_error_text.c_str(); }

@@ -1,5 +1,7 @@
-// Status inside the library: the two macros that pass an error on.
+// Status inside the library: the two macros that pass an error on, and the caller's name.
 #pragma once
+
+#include <string_view>
 
 #include <weft/status.hpp>
 
@@ -20,8 +22,8 @@
 
 namespace weft {
 
-// Called where a status leaves the library (the API boundary): remembers the text for
-// last_error(), logs it once, and hands it on.
-Status report(Status status);
+// The name that a failure's text gives the routine: what the user called (CallerName), else
+// `routine`.
+std::string_view caller_or(std::string_view routine) noexcept;
 
 }  // namespace weft

@@ -60,6 +60,12 @@ class Platform {
   // chunk that this machine cannot hold is refused now, with what is there and what was asked.
   // Zeroed. When the result goes away, `where` is bare address space again.
   virtual Result<Memory> commit(Range where, const MemoryHints& hints) = 0;
+  // The memory that lies behind `own`, whole pages of this process that are no reservation's, from
+  // now on lies behind `where`, a part of one, as well, and can be shared like any chunk. What it
+  // holds stays; pages that hold zeros only take no memory. Other threads may read it meanwhile,
+  // not write. When the result goes away, `own` keeps its contents and is this process's alone
+  // again; so it is in a child of fork() from the beginning.
+  virtual Result<Memory> adopt(Range own, Range where) = 0;
   // Bytes with which a process of this host can open a committed chunk.
   virtual Result<Blob> share(const Memory& chunk) = 0;
   // Maps a peer's chunk at `where`, a part of a reservation of mine.

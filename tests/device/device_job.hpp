@@ -106,13 +106,8 @@ class DeviceJob {
     pe.state.ring[0] = {pe.slots.data(),   options_.ring_capacity, &pe.head,
                         &pe.consumed,      &pe.completed,          &pe.wanted,
                         pe.results.data(), pe.busy.data()};
-    pe.handle = {pe.heap(),
-                 pe.peers.data(),
-                 &pe.state,
-                 number,
-                 options_.npes,
-                 0,
-                 options_.check ? kDeviceCheck : 0};
+    pe.handle = {pe.heap(), pe.peers.data(), &pe.state, options_.heap_bytes,
+                 number,    options_.npes,   0,         options_.check ? kDeviceCheck : 0};
     if (options_.proxy) start_proxy(pe);
   }
 

@@ -327,12 +327,14 @@ TEST(Drop, WaitActionAbortEndsTheWholeJob) {
   const Status status = run_together(
       3,
       [&](Runtime& rt) -> Status {
-        ASSIGN_OR_RETURN(auto* word, rt.allocate<std::uint64_t>(1));
-        __atomic_store_n(word, 0, __ATOMIC_RELAXED);  // a peer may already be putting
-        if (rt.pe() == 0) RETURN_IF_ERROR(rt.context().p(word, std::uint64_t{1}, 1));
-        const Status waited = rt.pe() == 0
-                                  ? rt.context().quiet()
-                                  : wait_until(rt.context(), word, Cmp::kEq, std::uint64_t{9});
+        const auto wait = [&]() -> Status {
+          ASSIGN_OR_RETURN(auto* word, rt.allocate<std::uint64_t>(1));
+          __atomic_store_n(word, 0, __ATOMIC_RELAXED);  // a peer may already be putting
+          if (rt.pe() != 0) return wait_until(rt.context(), word, Cmp::kEq, std::uint64_t{9});
+          RETURN_IF_ERROR(rt.context().p(word, std::uint64_t{1}, 1));
+          return rt.context().quiet();
+        };
+        const Status waited = wait();  // a late PE may already fail in allocate()
         seen.note(rt.pe(), waited);
         return waited;
       },

@@ -79,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Message& message = at_once.messages[i];
     require(message.command == in_pieces.messages[i].command, "the pieces change a command");
     require(message.fields == in_pieces.messages[i].fields, "the pieces change a field");
+    if (form != Form::kCounted) continue;  // a line's names may hold what a counted message cannot
     const std::string text = encode(message, Form::kCounted);
     const auto again = weft::pmi::decode(std::string_view(text).substr(6), Form::kCounted);
     require(again && again->command == message.command && again->fields == message.fields,

@@ -9,6 +9,7 @@ Also: no cycle between files, every quoted include exists and starts at the repo
 vendor headers stay in the folders that need them.
 """
 import argparse
+import os
 import pathlib
 import re
 import sys
@@ -40,10 +41,14 @@ HOST_LEVELS = {
     "collective": 2,
     "runtime": 3,
     "info": 4,
+    "api": 4,
 }
 
 # The one exception: the umbrella header pulls the bodies in behind the contract.
 EXCEPTIONS = {("include/weft/device.hpp", "bodies")}
+
+# Headers of other libraries' names, which programs find by one -I of their own.
+COMPAT = "include/weft/compat/"
 
 VENDOR = {
     re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp"],
@@ -61,8 +66,11 @@ def sources(root):
                 yield path.relative_to(root).as_posix()
 
 
-def resolve(root, bracket, name):
+def resolve(root, path, bracket, name):
     """(kind, path of the included file or None) of one include."""
+    if path.startswith(COMPAT) and bracket == '"':  # found beside the file: programs give one -I
+        target = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        return ("public", target) if (root / target).exists() else ("missing", None)
     if name.startswith("weft/"):
         if name == "weft/version.hpp":
             return "public", None
@@ -85,7 +93,7 @@ def check_file(root, path, errors):
     for match in INCLUDE.finditer(text):
         bracket, name = match.groups()
         line = text.count("\n", 0, match.start()) + 1
-        kind, target = resolve(root, bracket, name)
+        kind, target = resolve(root, path, bracket, name)
         where = f"{path}:{line}: #include {name}"
         if kind == "missing":
             errors.append(f"{where}: no such file from the repository's root")

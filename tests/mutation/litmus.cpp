@@ -578,6 +578,28 @@ void faults(JobOptions options) {
   LITMUS(taken > 0);
 }
 
+// A range that the host adopts while a kernel looks for it is found whole, or not yet.
+void adopted_meanwhile(JobOptions options) {
+  forget_fences();
+  options.npes = 1;
+  DeviceJob job(options);
+  std::vector<Word> own(4);
+  AdoptedRange range;
+  job.state(0).adopted = &range;
+  std::thread host([&] {
+    range = {reinterpret_cast<const std::byte*>(own.data()), own.size() * sizeof(Word), 4096};
+    __atomic_store_n(&job.state(0).adopted_count, 1, __ATOMIC_RELEASE);  // as Job::show_adopted
+  });
+  run_grids(1, 1, 1, [&](int pe) {
+    const DeviceContext handle = job.handle(pe);
+    std::uint64_t offset = 0;
+    while ((offset = dev::adopted_offset(handle, &own[1], sizeof(Word))) == kNoHeapOffset)
+      sched_yield();
+    LITMUS(offset == 4096 + sizeof(Word));
+  });
+  host.join();
+}
+
 void run_all(const JobOptions& options) {
   put_with_signal<Thread>(options);
   put_with_signal<Warp>(options);
@@ -619,6 +641,7 @@ int main(int argc, char** argv) {
   carried_words(by_ring);
   abandoned_words(by_ring);
   faults(mapped);
+  adopted_meanwhile(mapped);
   each_looks(mapped);
   return 0;
 }

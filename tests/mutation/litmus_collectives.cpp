@@ -14,22 +14,26 @@ constexpr int kPes = 3;
 // straight to dst, in uneven shares.
 constexpr std::size_t kTiny = 5, kSmall = 50, kLarge = 1111;
 constexpr int kCalls = 6;  // more than there are generations of slots
+constexpr int kManyPes = kFlatSync + 1;
+constexpr std::uint64_t kAllPushed = ~std::uint64_t{0};
 
 // A job with team blocks, and the buffers of one collective: they are used again call after call,
 // which only the promises of the calls before allow.
 class Collective {
  public:
-  explicit Collective(JobOptions options) : job(with_room(options)) {
-    const TeamBlocks shape = team_blocks(kPes, 1, 0);
-    const std::uint64_t offset = job.allocate<std::byte>(shape.stride);
-    for (int pe = 0; pe < kPes; ++pe) job.state(pe).teams = team_blocks(kPes, 1, offset);
+  explicit Collective(JobOptions options, int pes = kPes, std::uint64_t pushed_bytes = kAllPushed)
+      : job(with_room(options, pes)), pes_(pes) {
+    TeamBlocks blocks = team_blocks(pes, 1, 0);
+    blocks.offset = job.allocate<std::byte>(blocks.stride);
+    blocks.pushed_bytes = pushed_bytes;
+    for (int pe = 0; pe < pes; ++pe) job.state(pe).teams = blocks;
     src_ = job.allocate<Word>(kPes * kLarge * 2);
     dst_ = job.allocate<Word>(kPes * kLarge * 2);
   }
   Team team(int pe) const {
     Team team;
     team.id = 0;
-    team.size = kPes;
+    team.size = pes_;
     team.rank = pe;
     return team;
   }
@@ -39,10 +43,11 @@ class Collective {
   DeviceJob job;
 
  private:
-  static JobOptions with_room(JobOptions options) {
-    options.npes = kPes;
+  static JobOptions with_room(JobOptions options, int pes) {
+    options.npes = pes;
     return options;
   }
+  const int pes_;
   std::uint64_t src_ = 0, dst_ = 0;
 };
 
@@ -153,8 +158,9 @@ void make_call(Kind kind, const Call<Scope>& c) {
 // A kind is called over and over with the same buffers and nothing in between: a member's dst is
 // not written before it has made the call, and its src is its own again after it.
 template <class Scope>
-void collective(const JobOptions& options, Kind kind, std::size_t count, unsigned threads) {
-  Collective shared(options);
+void collective(const JobOptions& options, Kind kind, std::size_t count, unsigned threads,
+                std::uint64_t pushed_bytes = kAllPushed) {
+  Collective shared(options, kPes, pushed_bytes);
   run_grids(kPes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
     for (int call = 0; call < kCalls; ++call) {
@@ -168,13 +174,13 @@ void collective(const JobOptions& options, Kind kind, std::size_t count, unsigne
 // sync: what any thread of any member wrote before it, every thread of every member may read after.
 // barrier: that, and all puts before it have arrived.
 template <class Scope>
-void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads) {
-  Collective shared(options);
-  run_grids(kPes, 1, threads, [&](int pe) {
+void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads, int pes = kPes) {
+  Collective shared(options, pes);
+  run_grids(pes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
     const Scope scope;
     const Team team = shared.team(pe);
-    const int next = (pe + 1) % kPes;
+    const int next = (pe + 1) % pes;
     for (int call = 0; call < 2 * kCalls; ++call) {
       forget_fences();
       // A place of its own for each call: nothing but the meeting keeps readers and writers apart.
@@ -189,7 +195,7 @@ void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads
         theirs[me] = mine[me];  // a plain store to the neighbour's memory
         LITMUS(dev::sync(ctx, scope, team));
       }
-      const int before = (pe + kPes - 1) % kPes;
+      const int before = (pe + pes - 1) % pes;
       const Word* here = shared.dst(pe) + static_cast<std::size_t>(call) * kThreads;
       for (std::size_t i = 0; i < static_cast<std::size_t>(scope.size()); ++i)
         LITMUS(here[i] == given(call, before, i));
@@ -203,6 +209,13 @@ void run_scope(const JobOptions& options, unsigned threads) {
     for (std::size_t count : {kTiny, kSmall, kLarge})
       collective<Scope>(options, kind, count, threads);
   }
+}
+
+// What fcollect and alltoall do where receivers read.
+template <class Scope>
+void run_pulled(const JobOptions& options, unsigned threads) {
+  for (Kind kind : {1, 3})
+    for (std::size_t count : {kTiny, kLarge}) collective<Scope>(options, kind, count, threads, 0);
 }
 
 }  // namespace
@@ -220,7 +233,9 @@ int main(int argc, char** argv) {
   meetings_of_pes<Block>(mapped, false, 3);
   meetings_of_pes<Block>(mapped, true, 3);
   meetings_of_pes<Block>(by_ring, true, 3);
+  meetings_of_pes<Block>(mapped, false, 1, kManyPes);
   run_scope<Block>(mapped, 3);
+  run_pulled<Block>(mapped, 3);
   run_scope<Block>(by_ring, 3);
   return 0;
 }

@@ -14,13 +14,31 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
+// kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
+WEFT_DEVICE_COLD std::uint64_t adopted_offset(const DeviceContext& h, const void* address,
+                                              std::uint64_t bytes) {
+  // Acquire: pairs with the release of Job::show_adopted.
+  const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const AdoptedRange& range = h.state->adopted[i];
+    const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.base);
+    if (at <= range.bytes && bytes <= range.bytes - at) return range.offset + at;
+  }
+  return kNoHeapOffset;
+}
+
+// Of an address that is symmetric; of another one, where it lies from the heap.
 WEFT_DEVICE std::uint64_t offset_of(const DeviceContext& h, const void* symmetric) {
-  return static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
+  if (offset <= h.heap_bytes) return offset;
+  const std::uint64_t adopted = adopted_offset(h, symmetric, 0);
+  return adopted != kNoHeapOffset ? adopted : offset;
 }
 
 WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::uint64_t bytes) {
-  const std::uint64_t offset = offset_of(h, address);
-  return offset <= h.state->heap_bytes && bytes <= h.state->heap_bytes - offset;
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - h.heap);
+  if (offset <= h.heap_bytes) return bytes <= h.heap_bytes - offset;
+  return adopted_offset(h, address, bytes) != kNoHeapOffset;
 }
 
 WEFT_DEVICE_COLD bool refuse(const DeviceContext& h, FaultCode code, const char* where, int pe,

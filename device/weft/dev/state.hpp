@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <weft/device/handle.hpp>
+
 #include <weft/dev/op.hpp>
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 1;
+inline constexpr std::uint32_t kDeviceAbi = 2;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All
@@ -84,6 +86,8 @@ struct DeviceState {
   std::uint32_t trap_on_fault = 0;  // WEFT_WAIT_ACTION=abort
   std::byte* heap = nullptr;
   std::uint64_t heap_bytes = 0;  // reserved; offsets below it are symmetric
+  const AdoptedRange* adopted = nullptr;
+  std::uint64_t adopted_count = 0;
   std::byte* const* peer = nullptr;
   std::uint64_t deadline_ns = 0;  // of every wait; 0: none
   FaultRecord* fault = nullptr;

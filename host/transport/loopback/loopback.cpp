@@ -22,10 +22,10 @@ class Loopback final : public MappedTransport {
 
   Result<Blob> expose(const Region&) override { return Blob(); }
   Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes, const Blob&) override {
-    map(pe, env().heap.base, offset + bytes);
+    map(pe, env().heap.base, offset, bytes);
     return Mapping{env().heap.base};
   }
-  void detach(int pe, std::uint64_t offset) override { map(pe, env().heap.base, offset); }
+  void detach(int pe, std::uint64_t offset) override { map(pe, env().heap.base, offset, 0); }
 };
 
 }  // namespace

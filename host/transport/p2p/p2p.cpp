@@ -112,7 +112,7 @@ Result<Mapping> P2p::attach(int pe, std::uint64_t offset, std::uint64_t bytes,
     }
     heap = peer.reservation.base();
   }
-  map(pe, heap, offset + bytes);
+  map(pe, heap, offset, bytes);
   return Mapping{heap};
 }
 
@@ -139,7 +139,7 @@ Status P2p::open_chunk(int pe, std::uint64_t offset, std::uint64_t bytes, const 
 }
 
 void P2p::detach(int pe, std::uint64_t offset) {
-  map(pe, base_of(pe), offset);
+  map(pe, base_of(pe), offset, 0);
   peers_[static_cast<std::size_t>(pe)].chunks.erase(offset);
 }
 

@@ -28,11 +28,15 @@ WEFT_OPTION(heap_size, "WEFT_HEAP_SIZE", kBytes, 17179869184, 1048576, 175921860
             "Most bytes that one PE's symmetric heap may grow to. Address space, not memory; must be the same on every PE.")
 WEFT_OPTION(heap_chunk, "WEFT_HEAP_CHUNK", kBytes, 268435456, 65536, 1099511627776, heap,
             "Step in which the heap grows; memory of a chunk is taken when it is first touched.")
+WEFT_OPTION(adopt_size, "WEFT_ADOPT_SIZE", kBytes, 1073741824, 0, 17592186044416, heap,
+            "Most bytes of a program's own memory that can become symmetric (Runtime::adopt). Address space, not memory; must be the same on every PE.")
+WEFT_OPTION(static_data, "WEFT_STATIC_DATA", kEnum, "program", "program|all|none", "", heap,
+            "OpenSHMEM programs: whose global and static variables are symmetric, the program's, or also those of its shared libraries that are not the system's.")
 WEFT_OPTION(huge_pages, "WEFT_HUGE_PAGES", kEnum, "auto", "auto|on|off", "", heap,
             "Back the heap with huge pages: auto asks for them where the system allows, on fails without.")
 WEFT_OPTION(numa, "WEFT_NUMA", kEnum, "local", "local|off", "", heap,
             "Where heap memory is placed: local prefers the NUMA node of the PE that owns it.")
-WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 256, 4, 4096, team,
+WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 32, 4, 4096, team,
             "How many teams can exist at a time, the predefined three included.")
 WEFT_OPTION(wait_timeout, "WEFT_WAIT_TIMEOUT", kSeconds, 120, 0, 31536000, wait,
             "Deadline of every wait; when it passes, a report is printed. 0 waits for ever.")

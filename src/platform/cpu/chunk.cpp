@@ -91,6 +91,18 @@ Result<std::shared_ptr<Chunk>> Chunk::commit(Range where, const MemoryHints& hin
   return chunk;
 }
 
+// No check of room: the process has this memory already.
+Result<std::shared_ptr<Chunk>> Chunk::adopt(Range own, Range where) {
+  ASSIGN_OR_RETURN(auto reservation, Reservation::containing(where));
+  const auto lead = static_cast<std::size_t>(where.base - reservation->range().base) % kHugePage;
+  std::shared_ptr<Chunk> chunk(new Chunk(std::move(reservation), where));
+  chunk->lead_ = lead;
+  RETURN_IF_ERROR(chunk->make_file());
+  RETURN_IF_ERROR(chunk->map(chunk->file_.get(), lead));
+  ASSIGN_OR_RETURN(chunk->adoption_, Adoption::make(own, where, chunk->file_.get(), lead));
+  return chunk;
+}
+
 Result<std::shared_ptr<Chunk>> Chunk::open(const Blob& blob, Range where) {
   ASSIGN_OR_RETURN(const ChunkBlob peer, parse(blob, where.bytes));
   ASSIGN_OR_RETURN(auto reservation, Reservation::containing(where));

@@ -9,6 +9,7 @@
 #include <weft/status.hpp>
 
 #include "src/base/unique_fd.hpp"
+#include "src/platform/cpu/adoption.hpp"
 #include "src/platform/cpu/fd_server.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/reservation.hpp"
@@ -18,6 +19,7 @@ namespace weft::cpu {
 class Chunk final : public Owned {
  public:
   static Result<std::shared_ptr<Chunk>> commit(Range where, const MemoryHints& hints);
+  static Result<std::shared_ptr<Chunk>> adopt(Range own, Range where);
   static Result<std::shared_ptr<Chunk>> open(const Blob& blob, Range where);
   ~Chunk() override;
 
@@ -35,6 +37,7 @@ class Chunk final : public Owned {
   Range range_;
   bool mapped_ = false;
   UniqueFd file_;
+  std::optional<Adoption> adoption_;
   std::size_t lead_ = 0;  // unused bytes before the chunk in its file
   bool huge_ = false;
 

@@ -51,6 +51,11 @@ class CpuPlatform final : public Platform {
     return hold(where, std::move(chunk));
   }
 
+  Result<Memory> adopt(Range own, Range where) override {
+    ASSIGN_OR_RETURN(auto chunk, cpu::Chunk::adopt(own, where));
+    return hold(where, std::move(chunk));
+  }
+
   Result<Blob> share(const Memory& memory) override {
     auto* const chunk = dynamic_cast<cpu::Chunk*>(static_cast<Owned*>(memory.owner().get()));
     if (chunk == nullptr) {

@@ -206,6 +206,69 @@ TEST(Heap, AChunkThatFailsForAPeerIsGivenBack) {
   EXPECT_TRUE(heap->allocate(1, 0));
 }
 
+// --- adopted memory ------------------------------------------------------------------------------
+
+TEST(Heap, AdoptedMemoryHasOffsetsBehindTheHeap) {
+  const std::size_t page = cpu_platform().granularity();
+  const auto heap = make();
+  const Memory own = *cpu_platform().host_visible(4 * page);
+  std::memset(own.base(), 7, page + 1);
+  std::vector<std::uint64_t> announced;
+  heap->on_growth([&](std::uint64_t offset, const Result<Memory>& chunk) {
+    EXPECT_TRUE(chunk);
+    announced.push_back(offset);
+    return Status::ok();
+  });
+  ASSERT_TRUE(heap->adopt({own.base() + 2 * page, page}).is_ok());
+  ASSERT_TRUE(heap->adopt({own.base(), 2 * page}).is_ok());
+  const std::uint64_t begin = heap->range().bytes;
+  EXPECT_THAT(announced, testing::ElementsAre(begin, begin + page));
+  EXPECT_EQ(heap->try_offset(own.base() + 2 * page, page), begin);
+  EXPECT_EQ(heap->try_offset(own.base(), 1), begin + page);
+  // One piece lies before the other in memory and behind it in offsets: no range spans both.
+  EXPECT_EQ(heap->try_offset(own.base() + 2 * page - 1, 2), Heap::kNoOffset);
+  EXPECT_EQ(heap->try_offset(own.base() + 3 * page, 1), Heap::kNoOffset);
+  // Two views of one memory, its contents kept.
+  std::byte* const view = heap->space().base + begin + page;
+  EXPECT_EQ(view[page], std::byte{7});
+  EXPECT_EQ(view[page + 1], std::byte{0});
+  view[5] = std::byte{8};
+  EXPECT_EQ(own.base()[5], std::byte{8});
+  EXPECT_TRUE(heap->check_live(own.base(), 2 * page).is_ok());
+  EXPECT_THAT(text(heap->free(own.base())), HasSubstr("is not in the symmetric heap"));
+  EXPECT_EQ(heap->in_use(), 0u);
+}
+
+TEST(Heap, AdoptedMemoryIsPrivateAgainWhenTheHeapGoes) {
+  const std::size_t page = cpu_platform().granularity();
+  const Memory own = *cpu_platform().host_visible(page);
+  for (int round = 1; round <= 3; ++round) {
+    const auto heap = make();
+    ASSERT_TRUE(heap->adopt({own.base(), page}).is_ok());
+    EXPECT_FALSE(make()->adopt({own.base(), page}).is_ok());  // by another one meanwhile
+    heap->space().base[heap->range().bytes] = static_cast<std::byte>(round);
+    EXPECT_EQ(own.base()[0], static_cast<std::byte>(round));
+  }
+  EXPECT_EQ(own.base()[0], std::byte{3});
+}
+
+TEST(Heap, AFailedAdoptionLeavesRoomForAnother) {
+  const std::size_t page = cpu_platform().granularity();
+  const auto heap = make();
+  const Memory own = *cpu_platform().host_visible(page);
+  own.base()[9] = std::byte{9};
+  heap->on_growth([&](std::uint64_t, const Result<Memory>&) {
+    return Status::error(Code::kPeerLost, "PE 1 could not");
+  });
+  EXPECT_FALSE(heap->adopt({own.base(), page}).is_ok());
+  EXPECT_TRUE(heap->adopted().empty());
+  EXPECT_EQ(heap->try_offset(own.base(), 1), Heap::kNoOffset);
+  heap->on_growth(nullptr);
+  EXPECT_TRUE(heap->adopt({own.base(), page}).is_ok());
+  EXPECT_EQ(heap->try_offset(own.base(), 1), heap->range().bytes);
+  EXPECT_EQ(own.base()[9], std::byte{9});
+}
+
 // A platform that has no memory left.
 class EmptyPlatform final : public Platform {
  public:
@@ -215,6 +278,7 @@ class EmptyPlatform final : public Platform {
   Result<Memory> commit(Range, const MemoryHints&) override {
     return Status::error(Code::kOutOfMemory, "nothing left on this host");
   }
+  Result<Memory> adopt(Range, Range) override { return Memory(); }
   Result<Blob> share(const Memory&) override { return Blob(); }
   Result<Memory> open(const Blob&, Range) override { return Memory(); }
   Result<Memory> host_visible(std::size_t) override { return Memory(); }

@@ -261,24 +261,37 @@ Op good_put() {
 }
 
 void expect_refused(const Op& op, Code code, const std::string& text) {
-  const Status status = check_op(op, 4, 1024);
+  const Status status = check_op(op, 4, {.heap = 1024});
   EXPECT_EQ(status.code(), code) << status.to_string();
   EXPECT_THAT(std::string(status.text()), HasSubstr(text));
 }
 
 TEST(CheckOp, TakesWhatIsRight) {
   Op op = good_put();
-  EXPECT_TRUE(check_op(op, 4, 1024).is_ok());
+  EXPECT_TRUE(check_op(op, 4, {.heap = 1024}).is_ok());
   op.remote = 1024 - 64;  // the last bytes
-  EXPECT_TRUE(check_op(op, 4, 1024).is_ok());
+  EXPECT_TRUE(check_op(op, 4, {.heap = 1024}).is_ok());
   op.bytes = 0;  // nothing to move, so nothing to look at
   op.local = 0;
   op.remote = 1 << 20;
-  EXPECT_TRUE(check_op(op, 4, 1024).is_ok());
+  EXPECT_TRUE(check_op(op, 4, {.heap = 1024}).is_ok());
   op = Op{};
   op.kind = OpKind::kFence;
   op.pe = kAllPes;
-  EXPECT_TRUE(check_op(op, 4, 0).is_ok());
+  EXPECT_TRUE(check_op(op, 4, {}).is_ok());
+}
+
+TEST(CheckOp, TakesAdoptedMemoryBehindTheHeap) {
+  const Extent extent{.heap = 1024, .adopted_at = 8192, .adopted_end = 8192 + 256};
+  Op op = good_put();
+  for (const std::uint64_t offset : {0, 1024 - 64, 8192, 8192 + 256 - 64}) {
+    op.remote = offset;
+    EXPECT_TRUE(check_op(op, 4, extent).is_ok()) << offset;
+  }
+  for (const std::uint64_t offset : {1024 - 63, 1024, 8191, 8192 + 256 - 63, 1 << 20}) {
+    op.remote = offset;
+    EXPECT_EQ(check_op(op, 4, extent).code(), Code::kOutOfRange) << offset;
+  }
 }
 
 TEST(CheckOp, NamesAWrongPe) {

@@ -27,6 +27,7 @@ class FakePlatform final : public Platform {
     return Memory({reinterpret_cast<std::byte*>(0x100000), bytes}, nullptr);
   }
   Result<Memory> commit(Range where, const MemoryHints&) override { return Memory(where, nullptr); }
+  Result<Memory> adopt(Range, Range where) override { return Memory(where, nullptr); }
   Result<Blob> share(const Memory&) override {
     ++shared;
     return Blob(3, std::byte{7});

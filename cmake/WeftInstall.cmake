@@ -4,9 +4,10 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(weft PROPERTIES EXPORT_NAME weft)
 set_target_properties(weft_device PROPERTIES EXPORT_NAME device)
+set_target_properties(weft_shmem PROPERTIES EXPORT_NAME shmem INSTALL_RPATH "$ORIGIN")
 
 # A static libweft carries its private dependencies to whoever links it; a shared one does not.
-set(weft_exported weft weft_device)
+set(weft_exported weft weft_device weft_shmem)
 if(NOT BUILD_SHARED_LIBS)
   list(APPEND weft_exported weft_objects weft_compile)
 endif()
@@ -23,7 +24,7 @@ endforeach()
 
 foreach(root IN ITEMS include device)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${root}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def.h")
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/include/weft/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
@@ -44,5 +45,8 @@ if(BUILD_SHARED_LIBS)
 else()
   set(weft_pc_requires_private "fmt")
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package IN ITEMS weft weft_shmem)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc
+                 @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,0 +1,99 @@
+// The deprecated collectives over active sets: active_set.hpp behind the names of active_set.def.h.
+#include <complex>
+#include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <weft/collective.hpp>
+#include <weft/types.hpp>
+
+#include "host/api/shmem/active_set.hpp"
+#include "host/api/shmem/blocks.hpp"
+
+namespace weft::shmem {
+namespace {
+
+// Failures of collectives are reported and name the routine; those of making a set's team do not.
+[[gnu::cold]] void report_of(const char* routine, const Status& status) {
+  if (status.text().find(routine) != std::string_view::npos) return report(status).ignore();
+  report(Status::error(status.code(), fmt::format("{}: {}", routine, status.text()))).ignore();
+}
+
+// operation(context, team) of a set of which this PE is a member.
+template <class Operation>
+void together(const char* routine, const ActiveSet& set, Operation operation) {
+  const weft_shmem_team* place = admit(routine, SHMEM_TEAM_WORLD);
+  if (place == nullptr) return;
+  const CallerName name(routine);
+  if (set.start != 0 || set.log_stride != 0 || set.size != place->team.size) {
+    auto found = place_of(set);
+    if (!found) return report_of(routine, found.status());
+    place = *found;
+  }
+  operation(*place->context, place->team).ignore();
+}
+
+void set_synchronize(const char* routine, const ActiveSet& set) {
+  together(routine, set, [](Context& c, const Team& t) { return sync(c, t); });
+}
+
+void set_barrier(const char* routine, const ActiveSet& set) {
+  together(routine, set, [](Context& c, const Team& t) {
+    Context& operations = *default_ctx.context;
+    if (&c == &operations) return barrier(c, t);
+    Status quiet = operations.quiet();
+    Status synced = sync(c, t);
+    return synced ? quiet : synced;
+  });
+}
+
+void broadcast(const char* routine, const ActiveSet& set, void* dest, const void* source,
+               std::size_t block, std::size_t count, int root) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return broadcast_bytes(c, t, dest, source, bytes_of_blocks(block, count), root, false);
+  });
+}
+
+void collect(const char* routine, const ActiveSet& set, void* dest, const void* source,
+             std::size_t block, std::size_t count) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return collect_bytes(c, t, dest, source, bytes_of_blocks(block, count));
+  });
+}
+
+void fcollect(const char* routine, const ActiveSet& set, void* dest, const void* source,
+              std::size_t block, std::size_t count) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return fcollect_bytes(c, t, dest, source, bytes_of_blocks(block, count));
+  });
+}
+
+void alltoall(const char* routine, const ActiveSet& set, void* dest, const void* source,
+              std::size_t block, std::size_t count) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return alltoall_bytes(c, t, dest, source, bytes_of_blocks(block, count));
+  });
+}
+
+void alltoalls(const char* routine, const ActiveSet& set, void* dest, const void* source,
+               std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block, std::size_t count) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return alltoalls_bytes(c, t, dest, source, dst, sst, block, count);
+  });
+}
+
+// pWrk is not needed.
+template <ReduceOp kOp, class T>
+void to_all(const char* routine, const ActiveSet& set, T* dest, const T* source, int count, T*) {
+  together(routine, set, [=](Context& c, const Team& t) {
+    return reduce(c, t, dest, source, count < 0 ? 0 : static_cast<std::size_t>(count), kOp);
+  });
+}
+
+}  // namespace
+}  // namespace weft::shmem
+
+#define WEFT_SHMEM_GROUP "active_set.def.h"
+#define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
+#include <weft/compat/shmem/families.def.h>

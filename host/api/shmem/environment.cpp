@@ -1,0 +1,83 @@
+// The environment variables that OpenSHMEM names itself.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <weft/version.hpp>
+
+#include "host/api/shmem/state.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+const char* value_of(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+// SHMEM_x, or SMA_x as it was called before 1.4.
+const char* shmem_value_of(const std::string& name) {
+  const char* const value = value_of("SHMEM_" + name);
+  return value != nullptr ? value : value_of("SMA_" + name);
+}
+
+// "0.5G" in bytes; negative if it is no size. K, M, G and T are powers of 1024.
+double bytes_in(const char* text) {
+  char* end = nullptr;
+  const double number = std::strtod(text, &end);
+  if (end == text || !(number > 0)) return -1;
+  const std::string unit(end);
+  if (unit.empty()) return number;
+  const std::size_t power = std::string("kmgt").find(static_cast<char>(unit[0] | 0x20));
+  if (unit.size() > 1 || power == std::string::npos) return -1;
+  return std::ldexp(number, 10 * (static_cast<int>(power) + 1));
+}
+
+// Active sets are teams, and programs make many of them; the words of one that is never made cost
+// no memory. Who bounds the heap bounds this, too.
+Status make_room_for_sets(Options* options) {
+  if (value_of("WEFT_MAX_TEAMS") != nullptr || value_of("WEFT_HEAP_SIZE") != nullptr)
+    return Status::ok();
+  return options->set("WEFT_MAX_TEAMS", "256");
+}
+
+}  // namespace
+
+Status read_environment(Options* options) {
+  if (Status made = make_room_for_sets(options); !made.is_ok()) return made;
+  if (shmem_value_of("DEBUG") != nullptr && value_of("WEFT_LOG") == nullptr) options->log = "debug";
+  const char* const text = shmem_value_of("SYMMETRIC_SIZE");
+  if (text == nullptr || value_of("WEFT_HEAP_SIZE") != nullptr) return Status::ok();
+  const double bytes = bytes_in(text);
+  if (bytes < 0 || bytes > std::ldexp(1.0, 62))
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("SHMEM_SYMMETRIC_SIZE=\"{}\" is not a size: a number of "
+                                     "bytes, which may end in K, M, G or T",
+                                     text));
+  // The heap also holds what teams need; the program's share must not be smaller for that.
+  constexpr double kOwnShare = 64.0 * 1024 * 1024;
+  return options->set("WEFT_HEAP_SIZE",
+                      std::to_string(static_cast<unsigned long long>(bytes + kOwnShare)));
+}
+
+void greet(const Runtime& rt) {
+  if (rt.pe() != 0) return;
+  if (shmem_value_of("VERSION") != nullptr)
+    std::printf("%s %s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, WEFT_VERSION, SHMEM_MAJOR_VERSION,
+                SHMEM_MINOR_VERSION);
+  if (shmem_value_of("INFO") != nullptr)
+    std::puts(
+        "SHMEM_VERSION         print the library's version at start\n"
+        "SHMEM_INFO            print this text at start\n"
+        "SHMEM_SYMMETRIC_SIZE  most bytes of the symmetric heap: a number, then K, M, G or T;\n"
+        "                      WEFT_HEAP_SIZE, if set, comes first\n"
+        "SHMEM_DEBUG           log more; WEFT_LOG, if set, comes first\n"
+        "Weft's own variables: weft-info --options");
+  std::fflush(stdout);
+}
+
+}  // namespace weft::shmem

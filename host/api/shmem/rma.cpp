@@ -1,0 +1,148 @@
+// Put, get, strided, signals, fence and quiet: one template each behind the names of rma.def.h.
+#include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "host/api/shmem/blocks.hpp"
+#include "host/api/shmem/state.hpp"
+
+namespace weft::shmem {
+namespace {
+
+template <class T>
+void put(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
+         int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe()).ignore();
+}
+
+template <class T>
+void put_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
+             int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater).ignore();
+}
+
+template <class T>
+void get(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
+         int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe()).ignore();
+}
+
+template <class T>
+void get_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
+             int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater).ignore();
+}
+
+template <class T>
+void p(const char* routine, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  if (Aim aim(routine, ctx, pe); aim) aim->put_bytes(dest, &value, sizeof(T), aim.pe()).ignore();
+}
+
+template <class T>
+T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
+  T value{};
+  if (Aim aim(routine, ctx, pe); aim) aim->get_bytes(&value, source, sizeof(T), aim.pe()).ignore();
+  return value;
+}
+
+// --- strided -------------------------------------------------------------------------------------
+
+template <class T>
+void iput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
+          std::ptrdiff_t sst, std::size_t count, int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->put_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()).ignore();
+}
+
+template <class T>
+void iget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
+          std::ptrdiff_t sst, std::size_t count, int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->get_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()).ignore();
+}
+
+template <class T>
+void ibput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
+           std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()).ignore();
+}
+
+template <class T>
+void ibget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
+           std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()).ignore();
+}
+
+// --- signals -------------------------------------------------------------------------------------
+
+[[gnu::cold]] void refuse_signal_op(const char* routine, int sig_op) {
+  report(Status::error(
+             Code::kInvalidArgument,
+             fmt::format("{}: argument sig_op is {}; it is SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD",
+                         routine, sig_op)))
+      .ignore();
+}
+
+template <class T>
+void put_with_signal(const char* routine, shmem_ctx_t ctx, T* dest, const T* source,
+                     std::size_t count, std::uint64_t* sig_addr, std::uint64_t signal, int sig_op,
+                     int pe, Done done) {
+  if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD) [[unlikely]]
+    return refuse_signal_op(routine, sig_op);
+  const NotifyOp op = sig_op == SHMEM_SIGNAL_SET ? NotifyOp::kSet : NotifyOp::kAdd;
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), Notify{op, sig_addr, signal}, done)
+        .ignore();
+}
+
+template <class T>
+void put_signal(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
+                std::uint64_t* sig_addr, std::uint64_t signal, int sig_op, int pe) {
+  put_with_signal(routine, ctx, dest, source, count, sig_addr, signal, sig_op, pe, Done::kLocal);
+}
+
+template <class T>
+void put_signal_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source,
+                    std::size_t count, std::uint64_t* sig_addr, std::uint64_t signal, int sig_op,
+                    int pe) {
+  put_with_signal(routine, ctx, dest, source, count, sig_addr, signal, sig_op, pe, Done::kLater);
+}
+
+void signal_set(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
+                int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()).ignore();
+}
+
+void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
+                int pe) {
+  if (Aim aim(routine, ctx, pe); aim)
+    aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()).ignore();
+}
+
+// --- ordering ------------------------------------------------------------------------------------
+
+// An invalid context has nothing to order or complete.
+void fence(const char* routine, shmem_ctx_t ctx) {
+  if (ctx == SHMEM_CTX_INVALID) return;
+  if (Aim aim(routine, ctx, 0); aim) aim->fence().ignore();
+}
+
+void quiet(const char* routine, shmem_ctx_t ctx) {
+  if (ctx == SHMEM_CTX_INVALID) return;
+  if (Aim aim(routine, ctx, 0); aim) aim->quiet().ignore();
+}
+
+}  // namespace
+}  // namespace weft::shmem
+
+#define WEFT_SHMEM_GROUP "rma.def.h"
+#define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
+#include <weft/compat/shmem/families.def.h>

@@ -1,0 +1,123 @@
+// The process default that OpenSHMEM's names stand on: one Runtime, and the contexts and teams
+// behind the C handles.
+#pragma once
+
+#include <optional>
+
+#include <weft/runtime.hpp>
+
+#include "host/api/shmem/names.hpp"
+
+// Behind shmem_team_t.
+struct weft_shmem_team {
+  weft::Team team;
+  weft::Context* context = nullptr;  // its collectives'; null: the team is not there
+  std::optional<weft::Context> own;  // what `context` is, if not the default one
+  shmem_team_config_t config{0};
+};
+
+// Behind shmem_ctx_t.
+struct weft_shmem_ctx {
+  // Calls go straight here: no checks, PE numbers of the world. Null: see admit().
+  weft::Context* quick = nullptr;
+  weft::Context* context = nullptr;  // null: the context is not there
+  std::optional<weft::Context> own;  // what `context` is, if not the default one
+  shmem_team_t team = nullptr;       // whose PE numbers its calls take; null: SHMEM_TEAM_INVALID
+};
+
+namespace weft::shmem {
+
+// SHMEM_CTX_DEFAULT. There before shmem_init and after shmem_finalize, so that a call then finds
+// something that says no.
+[[gnu::visibility("hidden")]] extern weft_shmem_ctx default_ctx;
+inline weft_shmem_ctx* resolve(shmem_ctx_t ctx) {
+  return ctx == SHMEM_CTX_DEFAULT ? &default_ctx : ctx;
+}
+
+[[gnu::visibility("hidden")]] extern weft_shmem_team world_team, shared_team;
+inline weft_shmem_team* resolve(shmem_team_t team) {
+  if (team == SHMEM_TEAM_WORLD) return &world_team;
+  return team == SHMEM_TEAM_SHARED ? &shared_team : team;
+}
+
+// --- what a call needs to go on; none, and reported, if it may not ------------------------------
+
+// Outside of shmem_init ... shmem_finalize there is none.
+Runtime* runtime(const char* routine);
+// The context behind a handle.
+Context* admit(const char* routine, shmem_ctx_t ctx);
+// The team behind a handle. One that is there says that the runtime is.
+[[gnu::cold]] weft_shmem_team* refuse(const char* routine, shmem_team_t team);
+inline weft_shmem_team* admit(const char* routine, shmem_team_t team) {
+  weft_shmem_team* const place = resolve(team);
+  if (place != nullptr && place->context != nullptr) [[likely]]
+    return place;
+  return refuse(routine, team);
+}
+// What a call with a context and a PE aims at: `if (Aim aim(...); aim) aim->put_bytes(...)`. On the
+// quick way that is one load and one test; failures of the others name the routine.
+class Aim {
+ public:
+  [[gnu::always_inline]] Aim(const char* routine, shmem_ctx_t ctx, int pe)
+      : context_(nullptr), pe_(pe) {
+    const weft_shmem_ctx* const target = resolve(ctx);
+    if (target != nullptr) [[likely]]
+      context_ = target->quick;
+    if (context_ == nullptr) [[unlikely]] {
+      const Admission admission = admit(routine, ctx, pe);
+      context_ = admission.context;
+      pe_ = admission.pe;
+      careful_ = true;
+    }
+  }
+  [[gnu::always_inline]] ~Aim() {
+    if (careful_) [[unlikely]]
+      CallerName::exchange(nullptr);
+  }
+  Aim(const Aim&) = delete;
+  Aim& operator=(const Aim&) = delete;
+
+  explicit operator bool() const { return context_ != nullptr; }
+  Context* operator->() const { return context_; }
+  int pe() const { return pe_; }
+
+ private:
+  // By value, so that an Aim stays in registers. Leaves the routine as the caller's name.
+  struct Admission {
+    Context* context = nullptr;
+    int pe = 0;
+  };
+  [[gnu::cold]] static Admission admit(const char* routine, shmem_ctx_t ctx, int pe);
+
+  Context* context_;
+  int pe_;
+  bool careful_ = false;
+};
+
+// --- between the files ---------------------------------------------------------------------------
+
+int thread_level();
+// WEFT_CHECK=1.
+bool checks();
+// A context for one more thread, or team, to use by itself.
+Result<Context> make_context();
+// Everything of the default context is complete, and every PE is here.
+Status barrier_world();
+
+// Makes `place` that of `team`.
+Status fill(weft_shmem_team* place, const Team& team, Runtime& rt);
+// The predefined ones, and the end of all others.
+Status start_teams(Runtime& rt);
+void stop_teams();
+void forget_active_sets();
+void start_contexts(Runtime& rt);
+void stop_contexts();
+void stop_contexts_of(shmem_team_t team);
+
+// SHMEM_SYMMETRIC_SIZE and the other variables of OpenSHMEM 1.5, 7, where Weft's own do not say
+// otherwise.
+Status read_environment(Options* options);
+// What they ask to be printed, on PE 0.
+void greet(const Runtime& rt);
+
+}  // namespace weft::shmem

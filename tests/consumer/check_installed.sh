@@ -1,16 +1,18 @@
 #!/bin/sh
-# check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, then builds and runs
-# main.cpp against that prefix only, through find_package and through pkg-config.
+# check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, moves that, then builds
+# and runs main.cpp against it only, through find_package and through pkg-config; and shmem.c through these and weft-cc.
 set -eu
 build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',') generator=$4
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
+c_compiler=$(echo "$compiler" | sed 's/clang++/clang/; s/g++/gcc/; s/c++$/cc/')
 flags=""
 [ -n "$sanitize" ] && flags="-fsanitize=$sanitize"
 
-cmake --install "$build" --prefix "$prefix" > "$scratch/install.log"
+cmake --install "$build" --prefix "$scratch/first" > "$scratch/install.log"
+mv "$scratch/first" "$prefix"
 
 library=$(find "$prefix" -name 'libweft.so' | head -1)
 [ -z "$library" ] || readelf -d "$library" | grep -q NODELETE || {
@@ -46,8 +48,45 @@ libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
 "$scratch/by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
+
+# OpenSHMEM in C, in a project that has no C++.
+mkdir "$scratch/c-project"
+cp "$here/shmem.c" "$scratch/c-project"
+cat > "$scratch/c-project/CMakeLists.txt" <<'LISTS'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(weft 0.1 REQUIRED)
+add_executable(consumer shmem.c)
+target_link_libraries(consumer PRIVATE weft::shmem)
+LISTS
+cmake -G "$generator" -S "$scratch/c-project" -B "$scratch/c-project/build" -DCMAKE_PREFIX_PATH="$prefix" \
+      -DCMAKE_C_COMPILER="$c_compiler" -DCMAKE_C_FLAGS="$flags" > "$scratch/configure.log"
+cmake --build "$scratch/c-project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+"$prefix/bin/weft-run" -n 2 "$scratch/c-project/build/consumer"
+
+# The same by pkg-config, and by the compilers that know the way, which a link may lead to.
+# shellcheck disable=SC2046
+"$c_compiler" $flags "$here/shmem.c" $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_shmem) \
+    -Wl,-rpath,"$libdir" -o "$scratch/shmem-by-pkg-config"
+"$prefix/bin/weft-run" -n 2 "$scratch/shmem-by-pkg-config"
+ln -s "$prefix/bin/weft-cc" "$scratch/linked-cc"
+CC="$c_compiler" "$scratch/linked-cc" $flags -Wall -Werror "$here/shmem.c" -o "$scratch/shmem-by-weft-cc"
+"$prefix/bin/weft-run" -n 3 "$scratch/shmem-by-weft-cc"
+CC="$c_compiler" "$prefix/bin/weft-cc" $flags -c "$here/shmem.c" -o "$scratch/shmem.o"
+CXX="$compiler" "$prefix/bin/weft-c++" $flags "$scratch/shmem.o" -o "$scratch/shmem-by-weft-c++"
+"$prefix/bin/weft-run" -n 2 "$scratch/shmem-by-weft-c++"
+"$prefix/bin/weft-cc" --help | grep -q "^SYNOPSIS"
+for word in --show --cflags --libs; do
+  case $("$prefix/bin/weft-cc" $word) in
+    *"$build"* | *"$scratch/first"*) echo "weft-cc $word names where Weft was built"; exit 1 ;;
+    *"$prefix"*) ;;
+    *) echo "weft-cc $word does not name $prefix"; exit 1 ;;
+  esac
+done
+CC=no-such-compiler "$prefix/bin/weft-cc" x.c 2> "$scratch/message" && exit 1
+grep -q "no-such-compiler; set CC" "$scratch/message"
 "$prefix/bin/weft-info" > /dev/null
 if [ -f "$build/bin/weft-perf" ]; then
   "$prefix/bin/weft-perf" list > /dev/null
 fi
-echo "the installed tree serves find_package, pkg-config and its programs"
+echo "the installed tree serves find_package, pkg-config, weft-cc and its programs"

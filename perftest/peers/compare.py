@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Weft and Open MPI side by side: one benchmark source, this machine, interleaved runs, medians.
+
+  perftest/peers/compare.py --build build/cpu-release
+  perftest/peers/compare.py --build build/cpu-release --quick --json result.json
+
+Builds shmem_bench.c with both libraries, runs them in turns at each number of PEs, and prints one
+table with a ratio for each row: above 1 Weft is ahead.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent / "shmem_bench.c"
+FLAGS = ["-std=gnu11", "-O2", "-Wno-deprecated-declarations"]
+HOW_TO_INSTALL = "apt-get install openmpi-bin libopenmpi-dev (its OpenSHMEM is oshcc and oshrun)"
+# What is within this of the other is neither ahead nor behind: clocks and layouts differ by as much.
+NOISE = 0.03
+
+
+def fail(text):
+    print(f"compare.py: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def run(command, environment, limit):
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True,
+                              timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        fail(f"no end after {limit} s: {' '.join(map(str, command))}")
+    if done.returncode != 0:
+        fail(f"exit status {done.returncode}: {' '.join(map(str, command))}\n"
+             f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+class Weft:
+    name = "Weft"
+
+    def __init__(self, build):
+        self.build = Path(build).resolve()
+        self.launcher = self.build / "bin" / "weft-run"
+        if not self.launcher.exists():
+            fail(f"{self.launcher} is not there; build weft-run and shmem_bench, or give --build")
+
+    def compile(self, folder):
+        program = self.build / "bin" / "shmem_bench"
+        if not program.exists():
+            fail(f"{program} is not there; cmake --build {self.build} --target shmem_bench")
+        return program
+
+    def command(self, program, npes):
+        return [self.launcher, "-n", str(npes), program]
+
+    def environment(self):
+        return dict(os.environ)
+
+
+class OpenMpi:
+    name = "Open MPI"
+
+    def __init__(self):
+        for tool in ("oshcc", "oshrun"):
+            if shutil.which(tool) is None:
+                fail(f"{tool} is not there, so there is nothing to compare with: {HOW_TO_INSTALL}")
+
+    def compile(self, folder):
+        program = Path(folder) / "shmem_bench_openmpi"
+        run(["oshcc", *FLAGS, SOURCE, "-o", program], dict(os.environ), 120)
+        return program
+
+    # Without ^rdma Debian's Open MPI 4.1 crashes in shmem_finalize. The program pins by itself.
+    def command(self, program, npes):
+        return ["oshrun", "--mca", "osc", "^rdma", "--oversubscribe", "--bind-to", "none",
+                "-np", str(npes), program]
+
+    def environment(self):
+        return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def parse(text):
+    rows = {}
+    for line in text.splitlines():
+        parts = line.split(",")
+        if len(parts) == 4:
+            rows[parts[0], int(parts[1])] = float(parts[2]), parts[3]
+    if not rows:
+        fail(f"no rows in the output:\n{text[-2000:]}")
+    return rows
+
+
+def measure(libraries, programs, npes, arguments):
+    """{library: {row: ([values], unit)}}, the libraries in turns."""
+    samples = {library.name: {} for library in libraries}
+    extra = ["--pin"] + (["--quick"] if arguments.quick else [])
+    extra += ["--only", arguments.only] if arguments.only else []
+    for turn in range(arguments.runs):
+        for library in libraries if turn % 2 == 0 else reversed(libraries):
+            command = library.command(programs[library.name], npes) + extra
+            output = run(command, library.environment(), arguments.timeout)
+            for row, (value, unit) in parse(output).items():
+                samples[library.name].setdefault(row, ([], unit))[0].append(value)
+    return samples
+
+
+def compare(samples, npes):
+    rows = []
+    for (name, size), (ours, unit) in samples[Weft.name].items():
+        theirs, _ = samples[OpenMpi.name][name, size]
+        weft, peer = statistics.median(ours), statistics.median(theirs)
+        ratio = peer / weft if unit == "us" else weft / peer
+        rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit, "weft": weft,
+                     "openmpi": peer, "ratio": ratio, "weft_all": ours, "openmpi_all": theirs,
+                     "ceiling": name.startswith("memcpy")})
+    return rows
+
+
+def verdict(row):
+    if row["ceiling"]:
+        return "(ceiling)"
+    if row["ratio"] >= 1 + NOISE:
+        return ""
+    return "even" if row["ratio"] > 1 - NOISE else "BEHIND"
+
+
+def print_table(rows):
+    print(f"{'PEs':>3} {'row':<14} {'bytes':>8} {'Weft':>11} {'Open MPI':>11} {'unit':<5} ratio")
+    for row in rows:
+        print(f"{row['npes']:>3} {row['row']:<14} {row['bytes']:>8} {row['weft']:>11.4g} "
+              f"{row['openmpi']:>11.4g} {row['unit']:<5} {row['ratio']:>5.2f} {verdict(row)}")
+    rated = [row for row in rows if not row["ceiling"]]
+    behind = [row for row in rated if verdict(row)]
+    print(f"\n{len(rated) - len(behind)} of {len(rated)} rows ahead by more than {NOISE:.0%}"
+          f"; not ahead: {len(behind)}")
+    for row in behind:
+        print(f"  {row['npes']} PEs, {row['row']}, {row['bytes']} bytes: {row['ratio']:.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/cpu-release", help="Weft's build folder")
+    parser.add_argument("--npes", default="2,4", help="numbers of PEs, comma-separated")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each library")
+    parser.add_argument("--quick", action="store_true", help="3 runs with fewer iterations")
+    parser.add_argument("--only", default="", help="rows whose names begin so")
+    parser.add_argument("--json", help="write everything that was measured to this file")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.runs = min(arguments.runs, 3)
+    libraries = [Weft(arguments.build), OpenMpi()]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        programs = {library.name: library.compile(folder) for library in libraries}
+        for npes in map(int, arguments.npes.split(",")):
+            rows += compare(measure(libraries, programs, npes, arguments), npes)
+    print_table(rows)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({"cores": os.cpu_count(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

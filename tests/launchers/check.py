@@ -112,6 +112,12 @@ class Site:
         done = self.run(2, program, "refuse", environment=environment)
         self.require(done.returncode != 0 and text in done.stdout + done.stderr, f"wanted an error with: {text}")
 
+    def runs_examples(self, programs):
+        for program in programs:
+            for npes in (1, 2, 3, 4, 7, 16):
+                done = self.run(npes, program)
+                self.require(done.returncode == 0, f"{program} at {npes} PEs must end with 0")
+
     def runs_mpi(self, program, bootstrap="mpi"):
         done = self.run(4, program)
         self.require(done.returncode == 0, "the MPI program must end with 0")
@@ -183,6 +189,7 @@ def check_slurm(args):
                 srun.meets(args.program, npes, plugin)
             srun.notices_a_kill(args.program, (1, 137))
             srun.aborts(args.program, abort_status)
+            srun.runs_examples(args.examples)
         site("--mpi=none").refuses(args.program, "--mpi=pmi2")
 
 
@@ -218,6 +225,8 @@ def main():
     parser.add_argument("--weft-run")
     parser.add_argument("--id-program")
     parser.add_argument("--mpi-program", help="an MPI program of this launcher's MPI")
+    parser.add_argument("--examples", nargs="*", default=[],
+                        help="programs that check themselves; the other launchers run theirs as tests of their own")
     args = parser.parse_args()
     try:
         checks[args.launcher](args)

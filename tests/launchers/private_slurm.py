@@ -9,7 +9,7 @@ import time
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-NODE_CPUS = 8  # whatever the machine has, so that srun starts as many tasks at once
+NODE_CPUS = 16  # whatever the machine has, so that srun starts as many tasks at once
 
 SLURM_CONF = """
 ClusterName=weft

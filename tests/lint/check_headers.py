@@ -44,7 +44,7 @@ def mpi_includes():
     for package in ("ompi-c", "mpich", "mpi"):
         found = subprocess.run(["pkg-config", "--cflags-only-I", package], capture_output=True, text=True)
         if found.returncode == 0:
-            return [f"-isystem{word[2:]}" for word in found.stdout.split()]
+            return [word for path in found.stdout.split() for word in ("-isystem", path[2:])]
     return None
 
 

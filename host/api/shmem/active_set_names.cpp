@@ -20,9 +20,9 @@ namespace {
   report(Status::error(status.code(), fmt::format("{}: {}", routine, status.text()))).ignore();
 }
 
-// operation(context, team) of a set of which this PE is a member.
+// operation(place) of a set of which this PE is a member.
 template <class Operation>
-void together(const char* routine, const ActiveSet& set, Operation operation) {
+void together_in(const char* routine, const ActiveSet& set, Operation operation) {
   const weft_shmem_team* place = admit(routine, SHMEM_TEAM_WORLD);
   if (place == nullptr) return;
   const CallerName name(routine);
@@ -31,7 +31,14 @@ void together(const char* routine, const ActiveSet& set, Operation operation) {
     if (!found) return report_of(routine, found.status());
     place = *found;
   }
-  operation(*place->context, place->team).ignore();
+  operation(*place).ignore();
+}
+
+// The same for operation(context, team).
+template <class Operation>
+void together(const char* routine, const ActiveSet& set, Operation operation) {
+  together_in(routine, set,
+              [&](const weft_shmem_team& place) { return operation(*place.context, place.team); });
 }
 
 void set_synchronize(const char* routine, const ActiveSet& set) {
@@ -39,13 +46,7 @@ void set_synchronize(const char* routine, const ActiveSet& set) {
 }
 
 void set_barrier(const char* routine, const ActiveSet& set) {
-  together(routine, set, [](Context& c, const Team& t) {
-    Context& operations = *default_ctx.context;
-    if (&c == &operations) return barrier(c, t);
-    Status quiet = operations.quiet();
-    Status synced = sync(c, t);
-    return synced ? quiet : synced;
-  });
+  together_in(routine, set, barrier_of);
 }
 
 void broadcast(const char* routine, const ActiveSet& set, void* dest, const void* source,

@@ -51,7 +51,6 @@ int alltoall(const char* routine, shmem_team_t team, T* dest, const T* source, s
 template <class T>
 int alltoalls(const char* routine, shmem_team_t team, T* dest, const T* source, std::ptrdiff_t dst,
               std::ptrdiff_t sst, std::size_t count) {
-  if (dst == 1 && sst == 1) return alltoall(routine, team, dest, source, count);
   return together(routine, team, [=](Context& c, const Team& t) {
     return weft::alltoalls(c, t, dest, source, dst, sst, count);
   });

@@ -24,13 +24,6 @@ Contexts& contexts() {
   return *contexts;
 }
 
-weft_shmem_ctx* free_place() {
-  Contexts& c = contexts();
-  for (const auto& ctx : c.all)
-    if (ctx->context == nullptr) return ctx.get();
-  return c.all.emplace_back(std::make_unique<weft_shmem_ctx>()).get();
-}
-
 void remove(weft_shmem_ctx* ctx) {
   ctx->quick = ctx->context = nullptr;
   ctx->own.reset();  // completes what is outstanding
@@ -60,7 +53,7 @@ int ctx_create(const char* routine, shmem_team_t team, long options, shmem_ctx_t
   auto made = make_context();
   if (!made) return -1;
   const std::lock_guard lock(contexts().mutex);
-  weft_shmem_ctx* const place = free_place();
+  weft_shmem_ctx* const place = free_place(contexts().all);
   place->own.emplace(std::move(made).value());
   place->context = &*place->own;
   if ((options & (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE)) == 0) share(*place->context);

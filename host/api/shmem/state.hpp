@@ -2,7 +2,9 @@
 // behind the C handles.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <weft/runtime.hpp>
 
@@ -101,8 +103,16 @@ int thread_level();
 bool checks();
 // A context for one more thread, or team, to use by itself.
 Result<Context> make_context();
-// Everything of the default context is complete, and every PE is here.
-Status barrier_world();
+// Everything of the default context is complete, and every member is here.
+Status barrier_of(const weft_shmem_team& place);
+
+// One of `all` that is not in use, or one more: for contexts and for teams.
+template <class Place>
+Place* free_place(std::vector<std::unique_ptr<Place>>& all) {
+  for (const auto& place : all)
+    if (place->context == nullptr) return place.get();
+  return all.emplace_back(std::make_unique<Place>()).get();
+}
 
 // Makes `place` that of `team`.
 Status fill(weft_shmem_team* place, const Team& team, Runtime& rt);

@@ -36,10 +36,7 @@ int adopt(const Team& team, const shmem_team_config_t* config, long mask, shmem_
   if (!team.is_member()) return 0;
   Teams& t = teams();
   const std::lock_guard lock(t.mutex);
-  weft_shmem_team* place = nullptr;
-  for (const auto& old : t.all)
-    if (old->context == nullptr) place = old.get();
-  if (place == nullptr) place = t.all.emplace_back(std::make_unique<weft_shmem_team>()).get();
+  weft_shmem_team* const place = free_place(t.all);
   if (!fill(place, team, *runtime("shmem_team_split"))) return -1;
   const bool configured = (mask & SHMEM_TEAM_NUM_CONTEXTS) != 0 && config != nullptr;
   place->config.num_contexts = configured ? config->num_contexts : 0;
@@ -137,7 +134,7 @@ void sync_all(const char* routine) { team_sync(routine, SHMEM_TEAM_WORLD); }
 void barrier_all(const char* routine) {
   if (admit(routine, SHMEM_CTX_DEFAULT) == nullptr) return;
   const CallerName name(routine);
-  barrier_world().ignore();
+  barrier_of(world_team).ignore();
 }
 
 }  // namespace
@@ -156,11 +153,11 @@ Status fill(weft_shmem_team* place, const Team& team, Runtime& rt) {
   return Status::ok();
 }
 
-Status barrier_world() {
-  Context& context = *default_ctx.context;
-  if (world_team.context == &context) return barrier(context, world_team.team);
-  Status quiet = context.quiet();
-  Status synced = sync(*world_team.context, world_team.team);
+Status barrier_of(const weft_shmem_team& place) {
+  Context& operations = *default_ctx.context;
+  if (place.context == &operations) return barrier(operations, place.team);
+  Status quiet = operations.quiet();
+  Status synced = sync(*place.context, place.team);
   return synced ? quiet : synced;
 }
 

@@ -1,6 +1,5 @@
 #include "host/collective/host_fold.hpp"
 
-#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -56,7 +55,8 @@ struct Loops {
 template <class T, ReduceOp kOp>
 Loops loops() {
   constexpr bool kBits = kOp == ReduceOp::kAnd || kOp == ReduceOp::kOr || kOp == ReduceOp::kXor;
-  if constexpr (kBits && !is_bitwise_type<T>) {
+  constexpr bool kOrder = kOp == ReduceOp::kMin || kOp == ReduceOp::kMax;
+  if constexpr ((kBits && !is_bitwise_type<T>) || (kOrder && is_complex_type<T>)) {
     return {};
   } else {
     using U = typename Loop<T, kOp>::type;
@@ -78,28 +78,6 @@ Loops loops_of(ReduceOp op) {
   return {};
 }
 
-template <class T, ReduceOp kOp>
-void combine_complex(void* out, const void* a, const void* b, std::size_t count) {
-  auto* to = static_cast<T*>(out);
-  const auto* x = static_cast<const T*>(a);
-  const auto* y = static_cast<const T*>(b);
-  for (std::size_t i = 0; i < count; ++i) to[i] = kOp == ReduceOp::kSum ? x[i] + y[i] : x[i] * y[i];
-}
-
-template <class T, ReduceOp kOp>
-void fill_complex(void* out, std::size_t count) {
-  std::fill_n(static_cast<T*>(out), count, kOp == ReduceOp::kSum ? T(0) : T(1));
-}
-
-template <class T>
-Loops complex_loops_of(ReduceOp op) {
-  if (op == ReduceOp::kSum)
-    return {combine_complex<T, ReduceOp::kSum>, fill_complex<T, ReduceOp::kSum>};
-  if (op == ReduceOp::kProd)
-    return {combine_complex<T, ReduceOp::kProd>, fill_complex<T, ReduceOp::kProd>};
-  return {};
-}
-
 Loops loops_of(Element element, ReduceOp op) {
   switch (element) {
     case Element::kInt8: return loops_of<std::int8_t>(op);
@@ -113,8 +91,8 @@ Loops loops_of(Element element, ReduceOp op) {
     case Element::kFloat: return loops_of<float>(op);
     case Element::kDouble: return loops_of<double>(op);
     case Element::kLongDouble: return loops_of<long double>(op);
-    case Element::kComplexFloat: return complex_loops_of<std::complex<float>>(op);
-    case Element::kComplexDouble: return complex_loops_of<std::complex<double>>(op);
+    case Element::kComplexFloat: return loops_of<std::complex<float>>(op);
+    case Element::kComplexDouble: return loops_of<std::complex<double>>(op);
   }
   return {};
 }

@@ -72,7 +72,6 @@ class Waiter {
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 64;
-  static constexpr int kCrowdedBurst = 64;  // less than a turn of the scheduler
   static constexpr int kShortBurst = 8;
 
   Job& job_;

@@ -29,7 +29,7 @@ WEFT_HOST_DEVICE constexpr T combine(T a, T b) {
     return b < a ? b : a;
   } else if constexpr (kOp == ReduceOp::kMax) {
     return a < b ? b : a;
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (!std::is_integral_v<T>) {
     static_assert(kOp == ReduceOp::kSum || kOp == ReduceOp::kProd, "and, or, xor take integers");
     return kOp == ReduceOp::kSum ? a + b : a * b;
   } else {

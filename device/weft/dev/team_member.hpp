@@ -7,9 +7,8 @@
 //   using Thread                        the scope of one thread
 //   int npes(); int slot_bytes(); std::byte* block(int team_id)
 //   T* direct(T* mine, int pe)          where pe's copy of it can be loaded and stored, or null
-//   bool pulls(std::size_t bytes)       blocks of that size are best read by who wants them. The
-//   same
-//                                       on all members, and only if direct() is null for none
+//   bool pulls(std::size_t bytes)       blocks of that size are best read by who wants them; the
+//                                       same on all members, and only if direct() is null for none
 //   void put(scope, void* dst, const void* src, std::size_t bytes, int pe, Notify)
 //                                       on return src is reusable
 //   void get_nbi(scope, void* dst, const void* src, std::size_t bytes, int pe)

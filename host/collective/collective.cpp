@@ -148,10 +148,6 @@ Status alltoalls_call(Context::Impl& c, const Team& team, void* dst, const void*
   CollectiveCall call = call_of(c, Routine::kAlltoalls, dst, src, element * count);
   call.strides[0] = static_cast<std::uint64_t>(dst_stride);
   call.strides[1] = static_cast<std::uint64_t>(src_stride);
-  if (dst_stride == 1 && src_stride == 1)
-    return run(c, team, call, [&](HostMember& m) {
-      return dev::coll::alltoall(m, bytes_at(dst), bytes_at(src), element * count);
-    });
   const std::size_t to = static_cast<std::size_t>(dst_stride) * element;
   const std::size_t from = static_cast<std::size_t>(src_stride) * element;
   return run(c, team, call, [&](HostMember& m) {

@@ -141,6 +141,17 @@ inline Script make_script(const ScriptShape& shape, std::mt19937_64& random) {
     some.resize(1 + random() % some.size());
     script.teams.push_back(some);
   }
+  // Every kind once as chance seldom has it: blocks too large for a slot, nothing strided.
+  for (unsigned kind = 0; kind < static_cast<unsigned>(Kind::kKinds); ++kind) {
+    Step step = random_step(shape, all, random);
+    step.kind = static_cast<Kind>(kind);
+    step.dst_stride = step.src_stride = 1;
+    with_any_type(step.type, [&](auto zero) {
+      step.count = std::min(shape.most_bytes, 2 * team_slot_bytes(shape.npes)) / sizeof(zero);
+    });
+    step.counts.assign(all.size(), step.count);
+    script.steps.push_back(step);
+  }
   for (std::size_t i = 0; i < shape.steps; ++i) {
     const std::size_t team = random() % 2 == 0 ? 0 : random() % script.teams.size();
     script.steps.push_back(random_step(shape, script.teams[team], random));

@@ -216,13 +216,15 @@ WEFT_DEVICE void for_pieces(const Scope& scope, std::size_t stride, std::size_t 
   }
 }
 
-// Strided blocks go packed, slot by slot, however many exchanges it takes.
+// Strided blocks go packed, slot by slot, however many exchanges it takes. Strides are in bytes, the same
+// on all members, as all that decides which way a call goes.
 template <class Member>
 WEFT_DEVICE bool alltoalls(Member& m, std::byte* dst, const std::byte* src, std::size_t dst_stride,
                            std::size_t src_stride, std::size_t element, std::size_t count) {
   using Thread = typename Member::Thread;
   const int n = m.size();
   const std::size_t bytes = element * count;
+  if (dst_stride == element && src_stride == element) return alltoall(m, dst, src, bytes);
   const std::size_t room = m.payload_bytes();
   const std::size_t piece = element <= room ? room / element * element : room;
   auto& port = m.port();

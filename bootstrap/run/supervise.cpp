@@ -304,8 +304,9 @@ void Supervisor::on_job_failure() {
   const auto code = server_.abort_code();
   // Without an abort the PEs know what failed; their own ends will tell.
   if (!code || ending_) return;
-  status_ = (*code & 0xff) != 0 ? *code & 0xff : 1;
-  outlet_.say(server_.failure().text());
+  // A process has 8 bits for its status; what is not 0 must not become 0 in them.
+  status_ = *code != 0 ? std::max(*code & 0xff, 1) : 0;
+  if (*code != 0) outlet_.say(server_.failure().text());
   end_all(SIGTERM);
 }
 

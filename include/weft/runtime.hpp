@@ -128,7 +128,8 @@ class WEFT_API Runtime {
   Status barrier();  // world, default context
   // The first failure that this PE knows of: a wait that timed out in a kernel, a dead peer.
   Status health();
-  // Ends the whole job: every PE's calls fail with kAborted, launched processes exit with `code`.
+  // Ends the whole job: every PE's calls fail with kAborted, and weft-run exits with `code`
+  // (0 too: a program that found its answer may end everybody).
   void abort(int code, std::string_view why);
   // What runs here, for people: transports, reach, heap, teams.
   std::string describe() const;

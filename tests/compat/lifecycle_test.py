@@ -19,6 +19,7 @@ CASES = [
     ("threads 3", 2, 0, []),
     ("bad_level", 1, 0, ["shmem_init_thread: argument requested is 99"]),
     ("global_exit 0 7", 3, 7, []),
+    ("global_exit 1 0", 3, 0, []),
     ("global_exit 2 41", 3, 41, []),
     ("global_exit 0 3", 1, 3, []),
     ("before", 1, 0, [f"{name}: called before shmem_init" for name in [

@@ -191,6 +191,18 @@ TEST(LaunchFailure, AnAbortEndsTheJobWithItsCode) {
   EXPECT_TRUE(job.all_gone());
 }
 
+TEST(LaunchFailure, AnAbortWithCode0EndsTheJobAsASuccess) {
+  Launched job({"-n", "3", "PROGRAM", "abort", "2", "0"});
+  EXPECT_EQ(job.wait(), 0);
+  EXPECT_EQ(job.err(), "");
+  EXPECT_TRUE(job.all_gone());
+}
+
+TEST(LaunchFailure, ACodeThatAStatusCannotHoldIsNoSuccess) {
+  Launched job({"-n", "3", "PROGRAM", "abort", "2", "256"});
+  EXPECT_EQ(job.wait(), 1);
+}
+
 TEST(LaunchFailure, WhoDoesNotListenIsKilledAfterTheGrace) {
   Launched job({"-n", "3", "--grace", "0.1", "PROGRAM", "stubborn"});
   ASSERT_TRUE(job.await("deaf", 2));

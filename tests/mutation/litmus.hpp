@@ -1,5 +1,6 @@
 // What the litmus programs share. A program is a few threads that pass data along one promise of
 // the device API; ThreadSanitizer, the late proxy and the checks say when the promise is broken.
+// They are compiled alone (no test framework), since the mutation test compiles them once per mutant.
 #pragma once
 
 #include <sys/time.h>
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 #include <weft/dev/platform.hpp>
 #include <weft/dev/rma.hpp>
@@ -29,6 +31,8 @@ using test::run_grids;
 using Word = std::uint64_t;
 
 inline constexpr unsigned kThreads = 6;  // a warp of four and one of two
+inline constexpr std::size_t kRounds = 8;
+inline constexpr std::size_t kPart = 9;  // words that a thread moves by itself
 
 inline void fail(const char* program, const char* what) {
   std::fprintf(stderr, "litmus %s: %s\n", program, what);
@@ -42,6 +46,20 @@ inline void limit_processor_time(int seconds) {
   setitimer(ITIMER_PROF, &limit, nullptr);
 }
 inline constexpr std::uint64_t kNoSoonerThan = 1'000'000'000'000;  // ns, of waits: as good as never
+
+// The jobs that programs run on; the first argument is the seed of the proxy's delays.
+struct Jobs {
+  JobOptions mapped, by_ring;
+};
+inline Jobs begin(int argc, char** argv) {
+  limit_processor_time(30);
+  Jobs jobs;
+  jobs.mapped.seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1;
+  jobs.mapped.deadline_ns = kNoSoonerThan;
+  jobs.by_ring = jobs.mapped;
+  jobs.by_ring.mapped = false;
+  return jobs;
+}
 
 #define LITMUS(condition)                         \
   do {                                            \

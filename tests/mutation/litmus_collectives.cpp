@@ -1,7 +1,5 @@
 // Litmus programs of the collectives in kernels: small and large messages, mapped heaps and late
 // ones, scopes of several threads. Exit status 0: every promise was kept.
-#include <cstdlib>
-
 #include <weft/dev/collective.hpp>
 
 #include "tests/mutation/litmus.hpp"
@@ -223,13 +221,7 @@ void run_pulled(const JobOptions& options, unsigned threads) {
 
 int main(int argc, char** argv) {
   using namespace weft::litmus;
-  limit_processor_time(30);
-  weft::test::JobOptions mapped;
-  mapped.seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1;
-  mapped.deadline_ns = kNoSoonerThan;
-  weft::test::JobOptions by_ring = mapped;
-  by_ring.mapped = false;
-
+  const auto [mapped, by_ring] = begin(argc, argv);
   meetings_of_pes<Block>(mapped, false, 3);
   meetings_of_pes<Block>(mapped, true, 3);
   meetings_of_pes<Block>(by_ring, true, 3);

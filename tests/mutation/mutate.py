@@ -3,14 +3,19 @@
 
 A site is a release, acquire or acq_rel (made relaxed), a barrier of a scope, a fence or a wait
 (removed). Sites are found in the text of device/weft/dev, so new code is covered without being
-listed. For each one a copy of the headers with that site changed is compiled with litmus.cpp under
-ThreadSanitizer and run; a mutant that passes is a hole in the tests, or an ordering that nobody
-needs.
+listed. For each one a copy of the headers with that site changed is compiled with litmus programs
+under ThreadSanitizer and run, the likeliest program first; a mutant that passes all of them is a
+hole in the tests, or an ordering that nobody needs.
+
+All of them take some minutes, and the outcome depends only on the device API and on this folder. So
+`--record` writes what noticed each mutant to noticed.txt, with a digest of those files, and
+`--sample N` demands that the record is of the present files and tries N of the mutants again.
 
 A line that ends in "// mutation: equivalent, WHY" is left out; the reason is printed.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import re
@@ -22,8 +27,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "device" / "weft" / "dev"
+RECORD = ROOT / "tests" / "mutation" / "noticed.txt"
 # Other targets' platforms cannot run here; the contract is documentation.
 SKIPPED = {"platform/cuda.hpp", "platform/hip.hpp", "platform/contract.hpp", "platform/order.hpp", "launch.hpp"}
+TSAN = ["-O1", "-fsanitize=thread"]
 EXCUSE = re.compile(r"//\s*mutation: equivalent, (.+)$")
 
 
@@ -121,9 +128,23 @@ def waits(text):
             yield m.start() + len("if "), end, "(false)", "wait"
 
 
-def program_for(path):
-    """Collectives have a program of their own, so that neither takes long to compile."""
-    return "litmus_collectives.cpp" if path.startswith(("collective", "team_")) else "litmus.cpp"
+def programs_for(path):
+    """Those that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
+    if path.startswith(("collective", "team_")):
+        return ["collectives"]
+    if path.startswith(("ring", "fault", "check", "scope")):
+        return ["ring", "order", "move"]
+    return ["move", "order"] if path.startswith("rma") else ["order", "processor", "move", "ring"]
+
+
+def included_from_system():
+    """What the programs and the headers under mutation include from outside: parsed once for all mutants."""
+    names = set()
+    for path in [*HEADERS.rglob("*.hpp"), *(ROOT / "tests" / "mutation").glob("*.?pp"),
+                 *(ROOT / "tests" / "device").glob("*.hpp")]:
+        if path.relative_to(path.parents[1]).as_posix() not in SKIPPED:
+            names.update(re.findall(r"#include <((?:sys/)?[a-z_]+(?:\.h)?)>", path.read_text(encoding="utf-8")))
+    return sorted(names)
 
 
 def sites():
@@ -145,12 +166,21 @@ def sites():
 
 class Runner:
     def __init__(self, args, folder):
-        self.args, self.folder = args, pathlib.Path(folder)
+        self.args, self.folder = args, pathlib.Path(folder).resolve()
+        self.compile = [args.compiler, "-std=c++17", "-g1", "-w"]
+
+    def precompile(self):
+        names = [name for name in included_from_system() if not name.startswith(("cuda", "hip"))]
+        text = "".join(f"#include <{name}>\n" for name in names)
+        (self.folder / "system.hpp").write_text(text, encoding="utf-8")
+        return subprocess.run([*self.compile, *TSAN, "-x", "c++-header", "system.hpp", "-o", "system.hpp.gch"],
+                              cwd=self.folder, capture_output=True, text=True)
 
     def build(self, headers, source, program):
-        line = [self.args.compiler, "-std=c++17", "-O1", "-g1", "-w", "-fsanitize=thread", f"-I{headers}",
-                f"-I{ROOT}", f"-I{ROOT}/include", f"-I{ROOT}/device", str(ROOT / "tests" / "mutation" / source), "-o", str(program)]
-        return subprocess.run(line, capture_output=True, text=True)
+        checker = ["-O2", "-pthread"] if source == "processor" else [*TSAN, "-include", "system.hpp"]
+        line = [*self.compile, *checker, f"-I{headers}", f"-I{ROOT}", f"-I{ROOT}/include", f"-I{ROOT}/device",
+                str(ROOT / "tests" / "mutation" / f"litmus_{source}.cpp"), "-o", str(program)]
+        return subprocess.run(line, cwd=self.folder, capture_output=True, text=True)
 
     def run(self, program, seed):
         env = dict(os.environ, TSAN_OPTIONS="halt_on_error=1 exitcode=66 report_bugs=1")
@@ -181,28 +211,79 @@ class Runner:
             return f"does not compile\n{built.stderr[:3000]}"
         return self.try_seeds(program, min(self.args.seeds, 5))
 
-    def mutant(self, number, site):
-        """How the litmus programs noticed; None if they did not."""
+    def mutant(self, number, site, seeds):
+        """How a litmus program noticed; None if none did."""
         tree = self.folder / str(number)
-        shutil.copytree(HEADERS, tree / "weft" / "dev")
+        shutil.copytree(HEADERS, tree / "weft" / "dev", dirs_exist_ok=True)
         path = tree / "weft" / "dev" / site.path
-        text = path.read_text(encoding="utf-8")
+        text = (HEADERS / site.path).read_text(encoding="utf-8")
         path.write_text(text[:site.begin] + site.instead + text[site.end:], encoding="utf-8")
-        program = tree / "litmus"
-        built = self.build(tree, program_for(site.path), program)
-        how = self.try_seeds(program, self.args.seeds) if built.returncode == 0 else "does not compile"
+        how, errors = None, ""
+        for source in programs_for(site.path):
+            program = tree / f"litmus_{source}"
+            built = self.build(tree, source, program)
+            if built.returncode != 0:
+                how, errors = "does not compile", built.stderr
+            else:
+                how = self.try_seeds(program, seeds)
+            if how:
+                break
         if not self.args.keep:
             shutil.rmtree(tree)
-        return how, built.stderr
+        return how, errors
+
+
+def digest():
+    """Of everything that decides which mutants there are and what notices them."""
+    mutated = [path for path in HEADERS.rglob("*.hpp") if path.relative_to(HEADERS).as_posix() not in SKIPPED]
+    programs = [path for path in (ROOT / "tests" / "mutation").iterdir() if path.suffix in (".cpp", ".hpp", ".py")]
+    helpers = [ROOT / "tests" / "device" / name for name in ("device_job.hpp", "run_threads.hpp")]
+    total = hashlib.sha256()
+    for path in sorted([*mutated, *programs, *helpers]):
+        total.update(f"{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def sample(todo, count):
+    """`count` of all, evenly apart; which ones changes with the files."""
+    step = max(1, len(todo) // count)
+    return todo[int(digest(), 16) % step::step]
+
+
+def recorded():
+    """Why the record is none of the present files; None if it is."""
+    text = RECORD.read_text(encoding="utf-8") if RECORD.exists() else ""
+    if f"digest {digest()}\n" in text:
+        return None
+    return (f"{RECORD.relative_to(ROOT)} is a record of other files: the device API or tests/mutation has changed.\n"
+            "Run tests/mutation/mutate.py --record, and commit what it writes.")
+
+
+def write_record(outcomes):
+    lines = ["What noticed each mutant of the device API. Written by tests/mutation/mutate.py --record",
+             f"digest {digest()}", ""]
+    lines += [f"{number:4} {site}\n     {how.split(' ', 1)[0]}" for number, site, how in outcomes]
+    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def report(number, site, how, errors):
+    """Prints what became of a mutant; 1 if that is a failure."""
+    text = f"noticed: {how}" if how else "NOT NOTICED"
+    if how == "does not compile":
+        text = f"the mutant does not compile:\n{errors[:1500]}"
+    print(f"{number:4} {site}\n     {text}", flush=True)
+    return 0 if how and how != "does not compile" else 1
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="print the sites and stop")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N of them, and the record must be right")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name} when all were noticed")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="only this site of the list")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--seeds", type=int, default=25, help="runs before a mutant counts as unnoticed")
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each program before a mutant counts as unnoticed")
     parser.add_argument("--keep", metavar="FOLDER", help="work there and leave the mutants")
     args = parser.parse_args()
 
@@ -214,30 +295,49 @@ def main():
     if args.only:
         todo = [pair for pair in todo if pair[0] in args.only]
 
-    failures = 0
+    if args.sample:
+        stale = recorded()
+        if stale:
+            print(stale)
+            return 1
+        todo = sample(todo, args.sample)
+
+    failures, outcomes = 0, []
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(args, args.keep or scratch)
-        for source in sorted({program_for(site.path) for _, site in todo}):
+        made = runner.precompile()
+        if made.returncode != 0:
+            print(f"the system's headers do not compile\n{made.stderr[:3000]}")
+            return 1
+        for source in sorted({source for _, site in todo for source in programs_for(site.path)}):
             how = runner.unmutated(source)
             if how:
-                print(f"{source}: the unmutated device API fails: {how}")
+                print(f"litmus_{source}.cpp: the unmutated device API fails: {how}")
                 return 1
         left_out = [pair for pair in todo if pair[1].excuse]
         for number, site in left_out:
             print(f"{number:4} {site}\n     left out: {site.excuse}")
         todo = [pair for pair in todo if not pair[1].excuse]
+        unnoticed = []
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            for (number, site), (how, errors) in zip(todo, pool.map(lambda pair: runner.mutant(*pair), todo)):
-                if how == "does not compile":
-                    failures += 1
-                    print(f"{number:4} {site}\n     the mutant does not compile:\n{errors[:1500]}", flush=True)
-                elif how is None:
-                    failures += 1
-                    print(f"{number:4} {site}\n     NOT NOTICED", flush=True)
+            tries = pool.map(lambda pair: runner.mutant(*pair, args.seeds), todo)
+            for (number, site), (how, errors) in zip(todo, tries):
+                if how:
+                    failures += report(number, site, how, errors)
+                    outcomes.append((number, site, how))
                 else:
-                    print(f"{number:4} {site}\n     noticed: {how}", flush=True)
+                    unnoticed.append((number, site))
+        # Some need their threads to run at the same moment: once more, with nothing else running.
+        for number, site in unnoticed:
+            how, errors = runner.mutant(number, site, 4 * args.seeds)
+            failures += report(number, site, how, errors)
+            outcomes.append((number, site, how))
     print(f"{len(todo) - failures} of {len(todo)} mutants noticed, {len(left_out)} left out")
-    return 1 if failures or not todo else 0
+    if failures or not todo:
+        return 1
+    if args.record:
+        write_record(sorted(outcomes, key=lambda outcome: outcome[0]))
+    return 0
 
 
 if __name__ == "__main__":

@@ -210,14 +210,21 @@ Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
 // and then by it. A second exchange of flags is worth that from some blocks' size on.
 Status Runtime::Impl::compare_maps() {
   constexpr std::uint64_t kPushedBytes = 512;
-  const bool mine = shared.size == job->npes && !job->crowded;
+  struct Facts {
+    std::uint8_t maps_all, crowded;
+  };
+  const Facts mine{shared.size == job->npes, job->crowded};
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
+  bool map_all = true, crowded = false;
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    ASSIGN_OR_RETURN(const Facts theirs, value_of<Facts>(all[pe], pe, "maps"));
+    map_all = map_all && theirs.maps_all != 0;
+    crowded = crowded || theirs.crowded != 0;
+  }
   // Where waiting is a turn of the scheduler, one exchange is worth more than bytes that cross
-  // once.
-  if (std::all_of(all.begin(), all.end(), [](const Blob& theirs) {
-        return theirs.size() == 1 && theirs[0] != std::byte{0};
-      }))
-    job->teams.pushed_bytes = kPushedBytes;
+  // once: only what fits into no slot is read, since then pushing takes two as well.
+  const auto slot = static_cast<std::uint64_t>(job->teams.slot_bytes) - kSlotHeader;
+  if (map_all) job->teams.pushed_bytes = crowded ? slot : kPushedBytes;
   return Status::ok();
 }
 

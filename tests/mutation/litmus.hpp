@@ -1,6 +1,7 @@
 // What the litmus programs share. A program is a few threads that pass data along one promise of
 // the device API; ThreadSanitizer, the late proxy and the checks say when the promise is broken.
-// They are compiled alone (no test framework), since the mutation test compiles them once per mutant.
+// They are compiled alone (no test framework), since the mutation test compiles them once per
+// mutant.
 #pragma once
 
 #include <sys/time.h>

@@ -127,10 +127,10 @@ void make_call(Kind kind, const Call<Scope>& c) {
         return given(c.call, part(i), static_cast<std::size_t>(me) * count + i % count);
       });
     case 4:
-      c.give(many);
-      LITMUS(dev::alltoalls(c.ctx, c.scope, c.team, c.dst, c.src, 1, 1, count));
+      c.give(2 * many);
+      LITMUS(dev::alltoalls(c.ctx, c.scope, c.team, c.dst, c.src, 1, 2, count));
       return c.expect(many, [&](std::size_t i) {
-        return given(c.call, part(i), static_cast<std::size_t>(me) * count + i % count);
+        return given(c.call, part(i), 2 * (static_cast<std::size_t>(me) * count + i % count));
       });
     case 5:
       c.give(count);
@@ -209,11 +209,12 @@ void run_scope(const JobOptions& options, unsigned threads) {
   }
 }
 
-// What fcollect and alltoall do where receivers read.
+// What broadcast, fcollect, alltoall and reduce do where receivers read.
 template <class Scope>
 void run_pulled(const JobOptions& options, unsigned threads) {
-  for (Kind kind : {1, 3})
-    for (std::size_t count : {kTiny, kLarge}) collective<Scope>(options, kind, count, threads, 0);
+  for (Kind kind : {0, 1, 3, 5})
+    for (std::size_t count : {kTiny, kSmall, kLarge})
+      collective<Scope>(options, kind, count, threads, 0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Litmus programs of moving data: put with a signal, get, the strided forms, and what quiet and fence
-// cover. Exit status 0: every promise was kept.
+// Litmus programs of moving data: put with a signal, get, the strided forms, and what quiet and
+// fence cover. Exit status 0: every promise was kept.
 #include "tests/mutation/litmus.hpp"
 
 namespace weft::litmus {

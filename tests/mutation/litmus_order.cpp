@@ -1,5 +1,5 @@
-// Litmus programs of order: who tells, who learns, who waits, and the meetings of a scope. Exit status
-// 0: every promise was kept.
+// Litmus programs of order: who tells, who learns, who waits, and the meetings of a scope. Exit
+// status 0: every promise was kept.
 #include "tests/mutation/litmus.hpp"
 
 #include <atomic>

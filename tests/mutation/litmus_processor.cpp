@@ -1,6 +1,6 @@
-// Litmus programs of what only the processor itself can show: the mutation test compiles them without
-// ThreadSanitizer, whose own work between two accesses would hide it. Exit status 0: every promise was
-// kept.
+// Litmus programs of what only the processor itself can show: the mutation test compiles them
+// without ThreadSanitizer, whose own work between two accesses would hide it. Exit status 0: every
+// promise was kept.
 #include "tests/mutation/litmus.hpp"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
-// Litmus programs of what kernels share with the host: rings, faults, adopted memory. Exit status 0:
-// every promise was kept.
+// Litmus programs of what kernels share with the host: rings, faults, adopted memory. Exit status
+// 0: every promise was kept.
 #include "tests/mutation/litmus.hpp"
 
 #include <sched.h>

@@ -35,14 +35,23 @@ WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src
   const int n = m.size();
   const int v = (m.rank() - root + n) % n;
   const bool flat = n <= kFlatBroadcast;
+  // What the root would have to push several times is read from its own slot: nobody else writes
+  // there, and the root not before all have read, as with any slot.
+  const bool pulled = flat && n > 1 && m.port().pulls(bytes * static_cast<std::size_t>(n - 1));
   if (!m.begin()) return false;
   if (v != 0) {
     const int parent = flat ? root : (tree_parent(v) + root) % n;
     if (!m.arrived(parent)) return false;
-    src = m.payload(parent);
+    src = pulled ? m.port().direct(m.payload(root), m.pe(root)) : m.payload(parent);
   }
   auto pass_on = [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); };
-  if (flat && v == 0) m.for_peers(0, n, bytes, pass_on);
+  if (pulled && v == 0) {
+    m.port().copy(m.scope(), m.payload(root), src, bytes);
+    m.scope().sync();  // all threads have copied
+    m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); });
+  } else if (flat && v == 0) {
+    m.for_peers(0, n, bytes, pass_on);
+  }
   if (!flat)
     for (int reach = tree_reach(v, n); reach > 0; reach /= 2)
       if (v + reach < n) pass_on(m.scope(), (v + reach + root) % n);
@@ -216,8 +225,8 @@ WEFT_DEVICE void for_pieces(const Scope& scope, std::size_t stride, std::size_t 
   }
 }
 
-// Strided blocks go packed, slot by slot, however many exchanges it takes. Strides are in bytes, the same
-// on all members, as all that decides which way a call goes.
+// Strided blocks go packed, slot by slot, however many exchanges it takes. Strides are in bytes,
+// the same on all members, as all that decides which way a call goes.
 template <class Member>
 WEFT_DEVICE bool alltoalls(Member& m, std::byte* dst, const std::byte* src, std::size_t dst_stride,
                            std::size_t src_stride, std::size_t element, std::size_t count) {

@@ -188,7 +188,8 @@ WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, s
 template <class Member, class Fold>
 WEFT_DEVICE bool reduce(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
                         const Fold& fold) {
-  if (count * fold.element <= m.payload_bytes() || m.size() == 1)
+  const std::size_t bytes = count * fold.element;
+  if (m.size() == 1 || (bytes <= m.payload_bytes() && !m.port().pulls(bytes)))
     return reduce_small(m, dst, src, count, fold);
   return reduce_large(m, dst, src, count, fold);
 }

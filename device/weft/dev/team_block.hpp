@@ -24,7 +24,8 @@ inline constexpr std::size_t kCacheLine = 64;
 inline constexpr int kSyncParities = 2;
 inline constexpr int kGenerations = 4;          // exchanges whose slots can be in use at once
 inline constexpr std::size_t kSlotHeader = 16;  // the arrival word; keeps payload 16-aligned
-inline constexpr std::size_t kWorkBytes = 4096 + kCacheLine;  // 4 KiB fit into a slot beside its words
+inline constexpr std::size_t kWorkBytes =
+    4096 + kCacheLine;                                // 4 KiB fit into a slot beside its words
 inline constexpr std::size_t kScratchBytes = 131072;  // all slots of a team, while npes allows it
 
 struct TeamHeader {

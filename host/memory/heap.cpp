@@ -194,7 +194,7 @@ Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
   return Status::error(
       Code::kNotSymmetric,
       fmt::format("{} bytes at {} are not in the symmetric heap, which has {} bytes at {}{}; take "
-                  "memory from Runtime::allocate()",
+                  "memory from Runtime::allocate() or shmem_malloc()",
                   bytes, address, committed(), fmt::ptr(range_.base),
                   adopted().empty() ? ""
                                     : ", nor in adopted static data, which thread-local, constant "

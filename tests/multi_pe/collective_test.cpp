@@ -76,7 +76,7 @@ TEST_P(Collectives, RandomSequencesMatchTheReference) {
   ScriptShape shape;
   shape.npes = GetParam().npes;
   shape.types = &script::kAllTypes;
-  shape.steps = shape.npes > 8 ? 100 : 200;
+  shape.steps = 100;
   std::mt19937_64 random(test_seed());
   const Script script = script::make_script(shape, random);
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) { return play(rt, script, shape); }));

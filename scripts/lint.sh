@@ -18,6 +18,7 @@ git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
 
 [ "${1:-}" = "--fast" ] && exit 0
 echo "== clang-tidy"
-git ls-files 'src/*.cpp' 'bootstrap/*.cpp' 'host/*.cpp' 'perftest/*.cpp' |
+# Without the programs that instantiate all of the device API: each takes a minute.
+git ls-files 'src/*.cpp' 'bootstrap/*.cpp' 'host/*.cpp' 'perftest/*.cpp' | grep -v '^perftest/tests/device_' |
   xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2> build/clang-tidy.log ||
   { grep -v 'warnings generated' build/clang-tidy.log || true; exit 1; }

@@ -210,14 +210,14 @@ Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
 // and then by it. A second exchange of flags is worth that from some blocks' size on.
 Status Runtime::Impl::compare_maps() {
   constexpr std::uint64_t kPushedBytes = 512;
-  struct Facts {
+  struct Reach {
     std::uint8_t maps_all, crowded;
   };
-  const Facts mine{shared.size == job->npes, job->crowded};
+  const Reach mine{shared.size == job->npes, job->crowded};
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
   bool map_all = true, crowded = false;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    ASSIGN_OR_RETURN(const Facts theirs, value_of<Facts>(all[pe], pe, "maps"));
+    ASSIGN_OR_RETURN(const Reach theirs, value_of<Reach>(all[pe], pe, "maps"));
     map_all = map_all && theirs.maps_all != 0;
     crowded = crowded || theirs.crowded != 0;
   }

@@ -156,7 +156,7 @@ Status Runtime::Impl::lay_out_heap() {
   if (!blocks)
     return Status::error(
         blocks.status().code(),
-        fmt::format("no room for the words of {} teams in the symmetric heap (WEFT_MAX_TEAMS, {} "
+        fmt::format("laying out the words of {} teams in the symmetric heap (WEFT_MAX_TEAMS, {} "
                     "bytes each): {}",
                     max_teams, job->teams.stride, blocks.status().text()));
   ASSIGN_OR_RETURN(const Offset offset, job->heap->offset_of(*blocks, block_bytes));

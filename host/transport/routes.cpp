@@ -91,10 +91,15 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
                             handles(routes, region)));
   for (; attached < routes.npes(); ++attached) {
     const auto pe = static_cast<std::size_t>(attached);
-    ASSIGN_OR_RETURN(const Mapping mapping,
-                     routes.transport(attached).attach(
-                         attached, region.offset, region.memory.bytes(), all[routes.via[pe]][pe]));
-    if (routes.transport(attached).caps().maps) routes.peer[pe] = mapping.heap;
+    Transport& transport = routes.transport(attached);
+    const auto mapping =
+        transport.attach(attached, region.offset, region.memory.bytes(), all[routes.via[pe]][pe]);
+    if (!mapping)
+      return Status::error(
+          mapping.status().code(),
+          fmt::format("PE {}'s memory at heap offset {:#x}, through {}: {}", attached,
+                      region.offset, transport.name(), mapping.status().text()));
+    if (transport.caps().maps) routes.peer[pe] = mapping->heap;
   }
   return Status::ok();
 }

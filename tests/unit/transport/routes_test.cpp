@@ -125,8 +125,11 @@ TEST(Routes, AChunkThatFailsOnOnePeIsForgottenOnAll) {
     for (const Pe& pe : pes) {
       EXPECT_TRUE(pe.connected.is_ok());
       EXPECT_EQ(pe.attached.code(), at_expose ? Code::kOutOfMemory : Code::kIo);
-      EXPECT_THAT(std::string(pe.attached.text()),
-                  HasSubstr(at_expose ? "no handle" : "mapping refused"));
+      EXPECT_THAT(
+          std::string(pe.attached.text()),
+          HasSubstr(at_expose ? "no handle"
+                              : "PE 2's memory at heap offset 0x5, through fragile: mapping "
+                                "refused"));
       EXPECT_TRUE(pe.transport->attached.empty());
     }
   }

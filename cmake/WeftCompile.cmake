@@ -12,6 +12,15 @@ if(NOT WEFT_SANITIZE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # see weft_objects
 endif()
 
+# The presets' environment lets every clone of the repository share what is cached.
+find_program(WEFT_CCACHE_PROGRAM ccache)
+mark_as_advanced(WEFT_CCACHE_PROGRAM)
+foreach(language IN ITEMS C CXX)
+  if(WEFT_CCACHE AND WEFT_CCACHE_PROGRAM AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${WEFT_CCACHE_PROGRAM})
+  endif()
+endforeach()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 
@@ -48,5 +57,8 @@ target_include_directories(weft_objects PRIVATE ${PROJECT_SOURCE_DIR})
 # Headers that nearly every file reads, parsed once: it takes a third off the builds with sanitizers. The
 # others do without: they prove that each file includes what it uses, and an optimising GCC 12 warns of
 # overflows in precompiled std::string that are none.
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # or ccache refuses such files
+endif()
 target_precompile_headers(weft_objects PRIVATE <fmt/format.h> <algorithm> <atomic> <chrono> <functional>
                           <map> <memory> <mutex> <optional> <span> <string> <thread> <vector>)

@@ -11,6 +11,7 @@ set(WEFT_CUDA OFF CACHE STRING "Compile device sources for CUDA too: ON or OFF")
 set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
 set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
 set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device sources")
+option(WEFT_CCACHE "Compile through ccache where it is installed" ${PROJECT_IS_TOP_LEVEL})
 set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON or OFF")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -69,8 +69,9 @@ Status slow::check_apart(const char* routine, const void* dst, std::size_t dst_b
   if (to + dst_bytes <= from || from + src_bytes <= to) return Status::ok();
   return Status::error(
       Code::kInvalidArgument,
-      fmt::format("{}: dst ({} bytes at {:#x}) and src ({} bytes at {:#x}) overlap; {}",
-                  caller_or(routine), dst_bytes, to, src_bytes, from,
+      fmt::format("{}: {} ({} bytes at {:#x}) and {} ({} bytes at {:#x}) overlap; {}",
+                  caller_or(routine), caller_argument("dst"), dst_bytes, to, caller_argument("src"),
+                  src_bytes, from,
                   in_place ? "they must be the same or apart" : "they must be apart"));
 }
 

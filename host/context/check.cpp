@@ -15,7 +15,7 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 // The same failure, with routine and argument in front.
 Status located(std::string_view routine, std::string_view argument, const Status& status) {
   return Status::error(status.code(), fmt::format("{}: argument {}: {}", caller_or(routine),
-                                                  argument, status.text()));
+                                                  caller_argument(argument), status.text()));
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Status check_not_null(std::string_view routine, std::string_view argument, const
   return Status::error(
       Code::kInvalidArgument,
       fmt::format("{}: argument {} is null; null is allowed for 0 bytes only, not for {}",
-                  caller_or(routine), argument, bytes));
+                  caller_or(routine), caller_argument(argument), bytes));
 }
 
 Result<Offset> check_symmetric(const Heap& heap, std::string_view routine,
@@ -42,8 +42,9 @@ Result<Offset> check_symmetric(const Heap& heap, std::string_view routine,
   if (bytes == kTooManyBytes)
     return Status::error(
         Code::kOutOfRange,
-        fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
-                    caller_or(routine), 8 * sizeof(std::size_t)));
+        fmt::format(
+            "{}: argument {} is so large that the bytes of its elements do not fit in {} bits",
+            caller_or(routine), caller_argument("count"), 8 * sizeof(std::size_t)));
   RETURN_IF_ERROR(check_not_null(routine, argument, address, bytes));
   auto offset = heap.offset_of(address, bytes);
   if (!offset) return located(routine, argument, offset.status());
@@ -64,10 +65,11 @@ Status check_local(const Heap& heap, std::string_view routine, std::string_view 
 Status check_aligned(std::string_view routine, std::string_view argument, const void* address,
                      std::size_t width) {
   if (number(address) % width == 0) return Status::ok();
-  return Status::error(Code::kInvalidArgument,
-                       fmt::format("{}: argument {} is {:#x}, which is not a multiple of the {} "
-                                   "bytes of the word",
-                                   caller_or(routine), argument, number(address), width));
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{}: argument {} is {:#x}, which is not a multiple of the {} "
+                  "bytes of the word",
+                  caller_or(routine), caller_argument(argument), number(address), width));
 }
 
 Status check_overlap(std::string_view routine, const void* dst, const void* src,
@@ -76,9 +78,9 @@ Status check_overlap(std::string_view routine, const void* dst, const void* src,
   if (a == b || (a < b ? b - a : a - b) >= bytes) return Status::ok();
   return Status::error(
       Code::kInvalidArgument,
-      fmt::format("{}: the {} bytes at dst {:#x} and at src {:#x} overlap, and the peer is this PE "
+      fmt::format("{}: the {} bytes at {} {:#x} and at {} {:#x} overlap, and the peer is this PE "
                   "itself; they must be the same or apart",
-                  caller_or(routine), bytes, a, b));
+                  caller_or(routine), bytes, caller_argument("dst"), a, caller_argument("src"), b));
 }
 
 Result<std::size_t> check_extent(std::string_view routine, std::string_view argument,
@@ -87,7 +89,7 @@ Result<std::size_t> check_extent(std::string_view routine, std::string_view argu
   if (stride < 1)
     return Status::error(Code::kInvalidArgument,
                          fmt::format("{}: argument {} is {}; strides are at least 1",
-                                     caller_or(routine), argument, stride));
+                                     caller_or(routine), caller_argument(argument), stride));
   if (count == 0 || block == 0) return std::size_t{0};
   std::size_t elements = 0, bytes = 0;
   const bool fits =
@@ -95,11 +97,11 @@ Result<std::size_t> check_extent(std::string_view routine, std::string_view argu
       !__builtin_add_overflow(elements, block, &elements) &&
       !__builtin_mul_overflow(elements, element, &bytes);
   if (fits) return bytes;
-  return Status::error(
-      Code::kOutOfRange,
-      fmt::format("{}: {} elements of {} bytes, {} apart ({}), do not fit in {} "
-                  "bits",
-                  caller_or(routine), count, element, stride, argument, 8 * sizeof(std::size_t)));
+  return Status::error(Code::kOutOfRange,
+                       fmt::format("{}: {} elements of {} bytes, {} apart ({}), do not fit in {} "
+                                   "bits",
+                                   caller_or(routine), count, element, stride,
+                                   caller_argument(argument), 8 * sizeof(std::size_t)));
 }
 
 }  // namespace weft

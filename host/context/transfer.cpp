@@ -137,10 +137,11 @@ Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void*
     return Status::error(Code::kInvalidArgument,
                          fmt::format("{}: argument width is {}; atomics take words of 4 or 8 bytes",
                                      caller_or(routine), width));
-  RETURN_IF_ERROR(check_not_null(routine, "dst", dst, width));
-  RETURN_IF_ERROR(check_aligned(routine, "dst", dst, width));
+  const char* const word = kind == OpKind::kAmoFetch ? "src" : "dst";
+  RETURN_IF_ERROR(check_not_null(routine, word, dst, width));
+  RETURN_IF_ERROR(check_aligned(routine, word, dst, width));
   if (is_fetching(kind)) RETURN_IF_ERROR(check_not_null(routine, "result", result, width));
-  ASSIGN_OR_RETURN(const Offset offset, check_symmetric(*heap, routine, "dst", dst, width, checks));
+  ASSIGN_OR_RETURN(const Offset offset, check_symmetric(*heap, routine, word, dst, width, checks));
   op->kind = kind;
   op->pe = static_cast<std::uint32_t>(target);
   op->remote = to_u64(offset);

@@ -129,8 +129,9 @@ Status check_args(const Context::Impl& c, const char* routine, const WaitArgs& a
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(args.count, std::size_t{args.width}, &bytes)) bytes = kTooManyBytes;
   if (bytes == 0) return Status::ok();
-  RETURN_IF_ERROR(check_symmetric(*c.heap, routine, "words", args.words, bytes, c.checks).status());
-  RETURN_IF_ERROR(check_aligned(routine, "words", args.words, args.width));
+  const char* const words = args.count == 1 && args.form == Form::kAll ? "word" : "words";
+  RETURN_IF_ERROR(check_symmetric(*c.heap, routine, words, args.words, bytes, c.checks).status());
+  RETURN_IF_ERROR(check_aligned(routine, words, args.words, args.width));
   RETURN_IF_ERROR(check_not_null(routine, "values", args.values, bytes));
   if (args.form != Form::kAll)
     RETURN_IF_ERROR(check_not_null(routine, "indices", args.indices, args.count));

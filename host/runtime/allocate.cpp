@@ -58,7 +58,8 @@ Status Runtime::Impl::free(void* memory) {
                                             : std::string("an address outside the heap")));
   Status status = job->heap->free(memory);
   if (status.is_ok()) return status;
-  return Status::error(status.code(), fmt::format("{}: {}", caller_or("free"), status.text()));
+  return Status::error(status.code(), fmt::format("{}: argument {}: {}", caller_or("free"),
+                                                  caller_argument("memory"), status.text()));
 }
 
 Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
@@ -111,7 +112,8 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
       auto size = impl_->job->heap->size_of(memory);
       if (!size)
         return Status::error(size.status().code(),
-                             fmt::format("{}: {}", caller_or("reallocate"), size.status().text()));
+                             fmt::format("{}: argument {}: {}", caller_or("reallocate"),
+                                         caller_argument("memory"), size.status().text()));
       old_bytes = *size;
     }
     ASSIGN_OR_RETURN(void* const fresh, impl_->allocate("reallocate", bytes, 0));

@@ -119,7 +119,8 @@ class WEFT_NODISCARD Result {
 WEFT_API const char* last_error() noexcept;
 
 // While it lives, failures of Weft's calls on this thread name `routine`, which the user called,
-// instead of Weft's own routine. The text must live as long.
+// instead of Weft's own routine, and its arguments as OpenSHMEM and NVSHMEM do (dest, source, ...).
+// The text must live as long.
 class CallerName {
  public:
   explicit CallerName(const char* routine) noexcept : before_(exchange(routine)) {}

@@ -105,6 +105,20 @@ std::string_view caller_or(std::string_view routine) noexcept {
   return detail::caller_name == nullptr ? routine : std::string_view(detail::caller_name);
 }
 
+std::string_view caller_argument(std::string_view argument) noexcept {
+  if (detail::caller_name == nullptr) return argument;
+  struct Name {
+    std::string_view ours, theirs;
+  };
+  static constexpr Name kNames[] = {
+      {"dst", "dest"},       {"src", "source"},      {"dst_stride", "dst"},
+      {"src_stride", "sst"}, {"signal", "sig_addr"}, {"word", "ivar"},
+      {"words", "ivars"},    {"memory", "ptr"},      {"count", "nelems"}};
+  for (const Name& name : kNames)
+    if (name.ours == argument) return name.theirs;
+  return argument;
+}
+
 const char* last_error() noexcept { return last_error_text.c_str(); }
 
 }  // namespace weft

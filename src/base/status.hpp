@@ -25,5 +25,7 @@ namespace weft {
 // The name that a failure's text gives the routine: what the user called (CallerName), else
 // `routine`.
 std::string_view caller_or(std::string_view routine) noexcept;
+// The same for an argument: under a CallerName, what OpenSHMEM and NVSHMEM call it.
+std::string_view caller_argument(std::string_view argument) noexcept;
 
 }  // namespace weft

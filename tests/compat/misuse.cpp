@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/compat/check.hpp"
 
 namespace {
@@ -66,6 +68,8 @@ void expect_report(Listener& listener, const Misuse& misuse) {
               text.empty() ? "nothing\n" : text.c_str());
 }
 
+std::string of(const void* address) { return fmt::format("{}", fmt::ptr(address)); }
+
 template <class T>
 T* symmetric(std::size_t count) {
   return static_cast<T*>(shmem_calloc(count, sizeof(T)));
@@ -114,23 +118,37 @@ int main() {
        [&] { shmem_long_put_signal(words, local, 1, signal, 1, SHMEM_SIGNAL_SET, npes); }},
       {"shmem_signal_add", {absent}, [&] { shmem_signal_add(signal, 1, npes); }},
       // Symmetric addresses.
-      {"shmem_long_put", {"dst"}, [&] { shmem_long_put(local, words, 1, next); }},
-      {"shmem_long_put", {"dst", "null"}, [&] { shmem_long_put(nullptr, local, 1, next); }},
-      {"shmem_long_put", {"src", "null"}, [&] { shmem_long_put(words, nullptr, 1, next); }},
-      {"shmem_getmem", {"src"}, [&] { shmem_getmem(local, local, 8, next); }},
-      {"shmem_long_iget", {"src"}, [&] { shmem_long_iget(words, local, 1, 1, 2, next); }},
-      {"shmem_long_p", {"dst"}, [&] { shmem_long_p(local, 1, next); }},
-      {"shmem_long_atomic_set", {"dst"}, [&] { shmem_long_atomic_set(local, 1, next); }},
+      {"shmem_long_put", {"argument dest"}, [&] { shmem_long_put(local, words, 1, next); }},
+      {"shmem_long_put",
+       {"argument dest is null"},
+       [&] { shmem_long_put(nullptr, local, 1, next); }},
+      {"shmem_long_put",
+       {"argument source is null"},
+       [&] { shmem_long_put(words, nullptr, 1, next); }},
+      {"shmem_getmem", {"argument source"}, [&] { shmem_getmem(local, local, 8, next); }},
+      {"shmem_long_iget",
+       {"argument source"},
+       [&] { shmem_long_iget(words, local, 1, 1, 2, next); }},
+      {"shmem_long_p", {"argument dest"}, [&] { shmem_long_p(local, 1, next); }},
+      {"shmem_long_atomic_set", {"argument dest"}, [&] { shmem_long_atomic_set(local, 1, next); }},
       {"shmem_long_put_signal",
-       {"signal"},
+       {"argument sig_addr"},
        [&] { shmem_long_put_signal(words, local, 1, &local_signal, 1, SHMEM_SIGNAL_SET, next); }},
-      {"shmem_signal_set", {}, [&] { shmem_signal_set(&local_signal, 1, next); }},
-      {"shmem_long_wait_until", {}, [&] { shmem_long_wait_until(local, SHMEM_CMP_EQ, 0); }},
+      {"shmem_signal_set", {"argument dest"}, [&] { shmem_signal_set(&local_signal, 1, next); }},
+      {"shmem_long_wait_until",
+       {"argument ivar"},
+       [&] { shmem_long_wait_until(local, SHMEM_CMP_EQ, 0); }},
       // Sizes and strides.
-      {"shmem_long_put", {}, [&] { shmem_long_put(words, local, ~std::size_t{0}, next); }},
-      {"shmem_long_iput", {"stride is 0"}, [&] { shmem_long_iput(words, local, 0, 1, 2, next); }},
-      {"shmem_long_iget", {"stride is -1"}, [&] { shmem_long_iget(local, words, 1, -1, 2, next); }},
-      {"shmem_iput32", {"stride is 0"}, [&] { shmem_iput32(words, local, 1, 0, 2, next); }},
+      {"shmem_long_put",
+       {"argument nelems"},
+       [&] { shmem_long_put(words, local, ~std::size_t{0}, next); }},
+      {"shmem_long_iput",
+       {"argument dst is 0"},
+       [&] { shmem_long_iput(words, local, 0, 1, 2, next); }},
+      {"shmem_long_iget",
+       {"argument sst is -1"},
+       [&] { shmem_long_iget(local, words, 1, -1, 2, next); }},
+      {"shmem_iput32", {"argument sst is 0"}, [&] { shmem_iput32(words, local, 1, 0, 2, next); }},
       // Constants.
       {"shmem_long_wait_until", {bad_cmp}, [&] { shmem_long_wait_until(words, 77, 0); }},
       {"shmem_int_test", {bad_cmp}, [&] { shmem_int_test(ints, 77, 0); }},
@@ -157,33 +175,40 @@ int main() {
       {"shmem_ctx_destroy", {"ctx"}, [&] { shmem_ctx_destroy(gone); }},
       {"shmem_ctx_destroy", {"SHMEM_CTX_DEFAULT"}, [&] { shmem_ctx_destroy(SHMEM_CTX_DEFAULT); }},
       // Memory.
-      {"shmem_free", {}, [&] { shmem_free(local); }},
-      {"shmem_free", {}, [&] { shmem_free(words + 1); }},
-      {"shmem_free", {}, [&] { shmem_free(&not_heap); }},
-      {"shmem_realloc", {}, [&] { CHECK(shmem_realloc(local, 10) == nullptr); }},
-      {"shmem_align", {"3"}, [&] { CHECK(shmem_align(3, 10) == nullptr); }},
-      {"shmem_malloc", {}, [&] { CHECK(shmem_malloc(~std::size_t{0} / 2) == nullptr); }},
+      {"shmem_free", {"argument ptr", of(local)}, [&] { shmem_free(local); }},
+      {"shmem_free", {"argument ptr", of(words + 1)}, [&] { shmem_free(words + 1); }},
+      {"shmem_free", {"argument ptr", of(&not_heap)}, [&] { shmem_free(&not_heap); }},
+      {"shmem_realloc",
+       {"argument ptr", of(local)},
+       [&] { CHECK(shmem_realloc(local, 10) == nullptr); }},
+      {"shmem_align", {"argument alignment is 3"}, [&] { CHECK(shmem_align(3, 10) == nullptr); }},
+      {"shmem_malloc",
+       {"9223372036854775807 bytes"},
+       [&] { CHECK(shmem_malloc(~std::size_t{0} / 2) == nullptr); }},
       // Locks.
-      {"shmem_set_lock", {}, [&] { shmem_set_lock(local); }},
-      {"shmem_clear_lock", {}, [&] { shmem_clear_lock(local); }},
+      {"shmem_set_lock", {"argument lock is " + of(local)}, [&] { shmem_set_lock(local); }},
+      {"shmem_clear_lock", {"argument lock is " + of(local)}, [&] { shmem_clear_lock(local); }},
+      {"shmem_clear_lock",
+       {"argument lock is " + of(words), "does not hold"},
+       [&] { shmem_clear_lock(words); }},
       // Teams and their collectives: all members are wrong in the same way, and go on.
       {"shmem_team_split_strided",
-       {},
+       {"argument size is " + std::to_string(npes + 1)},
        [&] {
          CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes + 1, nullptr, 0, &team) != 0);
          CHECK(team == SHMEM_TEAM_INVALID);
        }},
       {"shmem_long_broadcast",
-       {std::to_string(npes)},
+       {"root " + std::to_string(npes)},
        [&] { CHECK(shmem_long_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 1, npes) != 0); }},
       {"shmem_long_sum_reduce",
-       {},
+       {"dest (32 bytes at " + of(words), "source (32 bytes at " + of(words + 1), "overlap"},
        [&] { CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, words, words + 1, 4) != 0); }},
       {"shmem_int_fcollect",
-       {},
+       {"argument dest", of(local_ints)},
        [&] { CHECK(shmem_int_fcollect(SHMEM_TEAM_WORLD, local_ints, ints, 1) != 0); }},
       {"shmem_long_alltoalls",
-       {"stride is 0"},
+       {"argument dst is 0"},
        [&] { CHECK(shmem_long_alltoalls(SHMEM_TEAM_WORLD, words, words + 32, 0, 1, 1) != 0); }},
       {"shmem_double_max_reduce",
        {"team"},
@@ -194,16 +219,24 @@ int main() {
       {"shmem_team_sync", {"team"}, [&] { CHECK(shmem_team_sync(SHMEM_TEAM_INVALID) != 0); }},
       {"shmem_team_destroy", {"predefined"}, [&] { shmem_team_destroy(SHMEM_TEAM_WORLD); }},
       // Active sets.
-      {"shmem_barrier", {}, [&] { shmem_barrier(0, 0, npes + 1, words); }},
+      {"shmem_barrier",
+       {"PE_size " + std::to_string(npes + 1)},
+       [&] { shmem_barrier(0, 0, npes + 1, words); }},
       {"shmem_broadcast32",
-       {},
+       {"root " + std::to_string(npes)},
        [&] { shmem_broadcast32(ints, ints + 8, 1, npes, 0, 0, npes, words + 32); }},
       {"shmem_int_sum_to_all",
-       {},
+       {"dest (16 bytes at " + of(ints), "overlap"},
        [&] { shmem_int_sum_to_all(ints, ints + 1, 4, 0, 0, npes, ints + 40, words + 32); }},
       {"shmem_collect64",
-       {},
+       {"logPE_stride 31"},
        [&] { shmem_collect64(words, words + 8, 1, 0, 31, npes, words + 32); }},
+      {"shmem_fcollect32",
+       {"argument pSync is " + of(local)},
+       [&] { shmem_fcollect32(ints, ints + 8, 1, 0, 0, npes, local); }},
+      {"shmem_long_max_to_all",
+       {"argument pWrk is " + of(local)},
+       [&] { shmem_long_max_to_all(words, words + 8, 1, 0, 0, npes, local, words + 32); }},
   };
   for (const Misuse& misuse : each_alone) {
     expect_report(listener, misuse);

@@ -20,11 +20,24 @@ namespace {
   report(Status::error(status.code(), fmt::format("{}: {}", routine, status.text()))).ignore();
 }
 
+// pSync or pWrk that is not symmetric, reported. Only with WEFT_CHECK=1: most calls do not touch
+// them, so nothing else would notice.
+bool refuse(const char* routine, const char* argument, const void* words, std::size_t bytes) {
+  if (!checks() || runtime(routine)->offset_of(words, bytes)) return false;
+  report(
+      Status::error(Code::kNotSymmetric,
+                    fmt::format("{}: argument {} is {}, which is not {} bytes of symmetric memory",
+                                routine, argument, fmt::ptr(words), bytes)))
+      .ignore();
+  return true;
+}
+
 // operation(place) of a set of which this PE is a member.
 template <class Operation>
 void together_in(const char* routine, const ActiveSet& set, Operation operation) {
   const weft_shmem_team* place = admit(routine, SHMEM_TEAM_WORLD);
   if (place == nullptr) return;
+  if (refuse(routine, "pSync", set.psync, Runtime::kTeamWords * sizeof(long))) return;
   const CallerName name(routine);
   if (set.start != 0 || set.log_stride != 0 || set.size != place->team.size) {
     auto found = place_of(set);
@@ -86,9 +99,12 @@ void alltoalls(const char* routine, const ActiveSet& set, void* dest, const void
 
 // pWrk is not needed.
 template <ReduceOp kOp, class T>
-void to_all(const char* routine, const ActiveSet& set, T* dest, const T* source, int count, T*) {
+void to_all(const char* routine, const ActiveSet& set, T* dest, const T* source, int nreduce,
+            T* pwrk) {
+  const std::size_t count = nreduce < 0 ? 0 : static_cast<std::size_t>(nreduce);
   together(routine, set, [=](Context& c, const Team& t) {
-    return reduce(c, t, dest, source, count < 0 ? 0 : static_cast<std::size_t>(count), kOp);
+    if (refuse(routine, "pWrk", pwrk, (count / 2 + 1) * sizeof(T))) return Status::ok();
+    return reduce(c, t, dest, source, count, kOp);
   });
 }
 

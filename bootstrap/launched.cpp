@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +47,13 @@ class Session {
     LOG(kError, "bootstrap", "PE {} aborts the job with code {}: {}", launcher_->pe(), code, why);
     // Exit statuses have eight bits, and 0 would be a success.
     launcher_->abort((code & 0xff) != 0 ? code & 0xff : 1);
+  }
+
+  // Another PE aborted, and its word to the launcher may still be on the way: who ends before it
+  // arrives gives the job a status that nobody asked for. The launcher cuts this short.
+  void await_end() const {
+    constexpr std::chrono::seconds kAtMost{2};
+    if (!aborted_.load()) std::this_thread::sleep_for(kAtMost);
   }
 
  private:
@@ -98,6 +107,7 @@ class LaunchedBootstrap final : public Bootstrap {
 
   ~LaunchedBootstrap() override {
     if (!left_) session_->out_of_order();
+    if (tcp_->health().is(Code::kAborted)) session_->await_end();
   }
 
   std::string_view name() const override { return session_->launcher().name(); }

@@ -41,6 +41,7 @@ class Job {
   TeamBlocks teams;
   std::uint64_t journal_offset = 0;  // of dev/journal.hpp's table; 0: WEFT_CHECK is off
   bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
+  std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
 
   // Once the routes are there: transports that move nothing by themselves get a proxy thread.
   Status start_progress();

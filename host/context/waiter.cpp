@@ -13,12 +13,27 @@ namespace weft {
 bool Waiter::step() {
   spins_ = 0;
   ++steps_;
-  if (!deadline_) deadline_.emplace(job_.options.wait_timeout);
-  burst_ = drive() || job_.crowded ? kShortBurst : kBurst;
-  sched_yield();
+  const bool driven = drive();
+  give_core_away();
+  burst_ = burst(driven, kBurst);
   if (steps_ % 16 != 0) return true;
+  if (!deadline_) deadline_.emplace(job_.options.wait_timeout);
   ended_ = job_.health();
   return ended_.is_ok() && !deadline_->expired();
+}
+
+void Waiter::give_core_away() {
+  if (!job_.crowded) {
+    sched_yield();
+    return;
+  }
+  constexpr std::uint64_t kNobodyRan = 1000;  // ns; two switches of process take longer
+  const std::uint64_t before = now_ns();
+  sched_yield();
+  const bool alone = now_ns() - before < kNobodyRan;
+  const int so_far = job_.lone_yields.load(std::memory_order_relaxed);
+  if (alone && so_far >= kLoneYields) return;
+  job_.lone_yields.store(alone ? so_far + 1 : 0, std::memory_order_relaxed);
 }
 
 bool Waiter::drive() {

@@ -34,10 +34,7 @@ class Waiter {
   // null). A crowded host, and a transport that must be driven, cannot wait long for the first
   // step.
   explicit Waiter(Job& job, LaneQueue* queue = nullptr, std::mutex* mutex = nullptr)
-      : job_(job),
-        queue_(queue),
-        mutex_(mutex),
-        burst_(job.crowded || drives() ? kShortBurst : kFirstBurst) {}
+      : job_(job), queue_(queue), mutex_(mutex), burst_(burst(drives(), kFirstBurst)) {}
 
   // Between two looks. False: the wait is over, give_up() says why.
   bool again() {
@@ -68,11 +65,22 @@ class Waiter {
     return queue_ != nullptr && queue_->needs_progress();
   }
   bool drive();  // true if the queue needs that
+  int burst(bool driven, int otherwise) const {
+    if (!job_.crowded) return driven ? kDrivenBurst : otherwise;
+    // relaxed: a hint, about nothing but this core.
+    const bool alone = job_.lone_yields.load(std::memory_order_relaxed) >= kLoneYields;
+    return alone ? kBurst : kCrowdedBurst;
+  }
+  void give_core_away();
   std::string report(const WaitFacts& facts) const;
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 64;
-  static constexpr int kShortBurst = 8;
+  static constexpr int kDrivenBurst = 8;
+  // On a crowded host each pause delays those who wait for this core, and could bring what is
+  // missing. But a yield takes longer than a message, and is for nothing while the others sleep.
+  static constexpr int kCrowdedBurst = 2;
+  static constexpr int kLoneYields = 16;
 
   Job& job_;
   LaneQueue* queue_;

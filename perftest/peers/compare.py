@@ -23,6 +23,9 @@ FLAGS = ["-std=gnu11", "-O2", "-Wno-deprecated-declarations"]
 HOW_TO_INSTALL = "apt-get install openmpi-bin libopenmpi-dev (its OpenSHMEM is oshcc and oshrun)"
 # What is within this of the other is neither ahead nor behind: clocks and layouts differ by as much.
 NOISE = 0.03
+# A transfer that comes so close to what memcpy reaches in the same run cannot be ahead of anybody.
+CEILING_NOISE = 0.05
+CEILING_OF = {"put": "memcpy", "get": "memcpy", "put_bw": "memcpy_bw", "get_bw": "memcpy_bw"}
 
 
 def fail(text):
@@ -118,8 +121,14 @@ def compare(samples, npes):
         theirs, _ = samples[OpenMpi.name][name, size]
         weft, peer = statistics.median(ours), statistics.median(theirs)
         ratio = peer / weft if unit == "us" else weft / peer
+        ceiling, _ = samples[Weft.name].get((CEILING_OF.get(name), size), (None, unit))
+        of_ceiling = None
+        if ceiling:
+            best = statistics.median(ceiling)
+            of_ceiling = best / weft if unit == "us" else weft / best
         rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit, "weft": weft,
-                     "openmpi": peer, "ratio": ratio, "weft_all": ours, "openmpi_all": theirs,
+                     "openmpi": peer, "ratio": ratio, "of_ceiling": of_ceiling,
+                     "weft_all": ours, "openmpi_all": theirs,
                      "ceiling": name.startswith("memcpy")})
     return rows
 
@@ -129,6 +138,8 @@ def verdict(row):
         return "(ceiling)"
     if row["ratio"] >= 1 + NOISE:
         return ""
+    if (row["of_ceiling"] or 0) >= 1 - CEILING_NOISE:
+        return "memcpy"
     return "even" if row["ratio"] > 1 - NOISE else "BEHIND"
 
 
@@ -138,9 +149,10 @@ def print_table(rows):
         print(f"{row['npes']:>3} {row['row']:<14} {row['bytes']:>8} {row['weft']:>11.4g} "
               f"{row['openmpi']:>11.4g} {row['unit']:<5} {row['ratio']:>5.2f} {verdict(row)}")
     rated = [row for row in rows if not row["ceiling"]]
-    behind = [row for row in rated if verdict(row)]
-    print(f"\n{len(rated) - len(behind)} of {len(rated)} rows ahead by more than {NOISE:.0%}"
-          f"; not ahead: {len(behind)}")
+    limited = [row for row in rated if verdict(row) == "memcpy"]
+    behind = [row for row in rated if verdict(row) in ("even", "BEHIND")]
+    print(f"\n{len(rated) - len(limited) - len(behind)} of {len(rated)} rows ahead by more than "
+          f"{NOISE:.0%}; {len(limited)} more as fast as memcpy; neither: {len(behind)}")
     for row in behind:
         print(f"  {row['npes']} PEs, {row['row']}, {row['bytes']} bytes: {row['ratio']:.2f}")
 

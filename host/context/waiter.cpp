@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
@@ -32,8 +34,8 @@ void Waiter::give_core_away() {
   sched_yield();
   const bool alone = now_ns() - before < kNobodyRan;
   const int so_far = job_.lone_yields.load(std::memory_order_relaxed);
-  if (alone && so_far >= kLoneYields) return;
-  job_.lone_yields.store(alone ? so_far + 1 : 0, std::memory_order_relaxed);
+  const int now = alone ? std::min(so_far + 1, kLoneYields) : 0;
+  job_.lone_yields.store(now, std::memory_order_relaxed);
 }
 
 bool Waiter::drive() {

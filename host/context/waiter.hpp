@@ -66,10 +66,12 @@ class Waiter {
   }
   bool drive();  // true if the queue needs that
   int burst(bool driven, int otherwise) const {
-    if (!job_.crowded) return driven ? kDrivenBurst : otherwise;
     // relaxed: a hint, about nothing but this core.
-    const bool alone = job_.lone_yields.load(std::memory_order_relaxed) >= kLoneYields;
-    return alone ? kBurst : kCrowdedBurst;
+    const bool awaited =
+        job_.crowded && job_.lone_yields.load(std::memory_order_relaxed) < kLoneYields;
+    if (awaited) return kCrowdedBurst;
+    if (driven) return kDrivenBurst;
+    return job_.crowded ? kBurst : otherwise;
   }
   void give_core_away();
   std::string report(const WaitFacts& facts) const;

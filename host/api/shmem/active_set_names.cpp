@@ -22,13 +22,10 @@ namespace {
 
 // pSync or pWrk that is not symmetric, reported. Only with WEFT_CHECK=1: most calls do not touch
 // them, so nothing else would notice.
-bool refuse(const char* routine, const char* argument, const void* words, std::size_t bytes) {
+bool is_misplaced(const char* routine, const char* argument, const void* words, std::size_t bytes) {
   if (!checks() || runtime(routine)->offset_of(words, bytes)) return false;
-  report(
-      Status::error(Code::kNotSymmetric,
-                    fmt::format("{}: argument {} is {}, which is not {} bytes of symmetric memory",
-                                routine, argument, fmt::ptr(words), bytes)))
-      .ignore();
+  refuse_address(routine, argument, words, Code::kNotSymmetric,
+                 fmt::format("is not {} bytes of symmetric memory", bytes));
   return true;
 }
 
@@ -37,7 +34,7 @@ template <class Operation>
 void together_in(const char* routine, const ActiveSet& set, Operation operation) {
   const weft_shmem_team* place = admit(routine, SHMEM_TEAM_WORLD);
   if (place == nullptr) return;
-  if (refuse(routine, "pSync", set.psync, Runtime::kTeamWords * sizeof(long))) return;
+  if (is_misplaced(routine, "pSync", set.psync, Runtime::kTeamWords * sizeof(long))) return;
   const CallerName name(routine);
   if (set.start != 0 || set.log_stride != 0 || set.size != place->team.size) {
     auto found = place_of(set);
@@ -103,7 +100,7 @@ void to_all(const char* routine, const ActiveSet& set, T* dest, const T* source,
             T* pwrk) {
   const std::size_t count = nreduce < 0 ? 0 : static_cast<std::size_t>(nreduce);
   together(routine, set, [=](Context& c, const Team& t) {
-    if (refuse(routine, "pWrk", pwrk, (count / 2 + 1) * sizeof(T))) return Status::ok();
+    if (is_misplaced(routine, "pWrk", pwrk, (count / 2 + 1) * sizeof(T))) return Status::ok();
     return reduce(c, t, dest, source, count, kOp);
   });
 }

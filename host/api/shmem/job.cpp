@@ -187,6 +187,13 @@ Runtime* runtime(const char* routine) {
 
 int thread_level() { return job().level; }
 
+void refuse_address(const char* routine, const char* argument, const void* address, Code code,
+                    std::string_view why) {
+  report(Status::error(code, fmt::format("{}: argument {} is {}, which {}", routine, argument,
+                                         fmt::ptr(address), why)))
+      .ignore();
+}
+
 bool checks() { return job().runtime->options().check; }
 
 }  // namespace weft::shmem

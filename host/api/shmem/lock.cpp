@@ -15,8 +15,6 @@
 #include <optional>
 #include <unordered_set>
 
-#include <fmt/format.h>
-
 #include <weft/wait.hpp>
 
 #include "host/api/shmem/state.hpp"
@@ -133,18 +131,12 @@ std::optional<Lock> admit_lock(const char* routine, long* lock) {
   if (context == nullptr) return {};
   const auto offset = runtime(routine)->offset_of(lock, sizeof(long));
   if (offset && *offset % sizeof(long) == 0) return Lock(*context, lock, *offset);
-  report(
-      Status::error(Code::kNotSymmetric,
-                    fmt::format("{}: argument lock is {}, which is not a long in symmetric memory",
-                                routine, fmt::ptr(lock))))
-      .ignore();
+  refuse_address(routine, "lock", lock, Code::kNotSymmetric, "is not a long in symmetric memory");
   return {};
 }
 
 void refuse(const char* routine, const long* lock, const char* why) {
-  report(Status::error(Code::kInvalidArgument, fmt::format("{}: argument lock is {}, which {}",
-                                                           routine, fmt::ptr(lock), why)))
-      .ignore();
+  refuse_address(routine, "lock", lock, Code::kInvalidArgument, why);
 }
 
 void set_lock(const char* routine, long* lock) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <weft/runtime.hpp>
@@ -95,6 +96,10 @@ class Aim {
   int pe_;
   bool careful_ = false;
 };
+
+// Reports "ROUTINE: argument ARGUMENT is ADDRESS, which WHY".
+void refuse_address(const char* routine, const char* argument, const void* address, Code code,
+                    std::string_view why);
 
 // --- between the files ---------------------------------------------------------------------------
 

@@ -120,20 +120,20 @@ def best(values, unit):
     return min(values) if unit == "us" else max(values)
 
 
+def times_faster(ours, other, unit):
+    return other / ours if unit == "us" else ours / other
+
+
 def compare(samples, npes):
     rows = []
     for (name, size), (ours, unit) in samples[Weft.name].items():
         theirs, _ = samples[OpenMpi.name][name, size]
         weft, peer = best(ours, unit), best(theirs, unit)
-        ratio = peer / weft if unit == "us" else weft / peer
         ceiling, _ = samples[Weft.name].get((CEILING_OF.get(name), size), (None, unit))
-        of_ceiling = None
-        if ceiling:
-            limit = best(ceiling, unit)
-            of_ceiling = limit / weft if unit == "us" else weft / limit
+        of_ceiling = times_faster(weft, best(ceiling, unit), unit) if ceiling else None
         rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit, "weft": weft,
-                     "openmpi": peer, "ratio": ratio, "of_ceiling": of_ceiling,
-                     "weft_all": ours, "openmpi_all": theirs,
+                     "openmpi": peer, "ratio": times_faster(weft, peer, unit),
+                     "of_ceiling": of_ceiling, "weft_all": ours, "openmpi_all": theirs,
                      "ceiling": name.startswith("memcpy")})
     return rows
 

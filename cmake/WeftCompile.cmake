@@ -57,8 +57,5 @@ target_include_directories(weft_objects PRIVATE ${PROJECT_SOURCE_DIR})
 # Headers that nearly every file reads, parsed once: it takes a third off the builds with sanitizers. The
 # others do without: they prove that each file includes what it uses, and an optimising GCC 12 warns of
 # overflows in precompiled std::string that are none.
-if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # or ccache refuses such files
-endif()
 target_precompile_headers(weft_objects PRIVATE <fmt/format.h> <algorithm> <atomic> <chrono> <functional>
                           <map> <memory> <mutex> <optional> <span> <string> <thread> <vector>)

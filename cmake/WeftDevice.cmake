@@ -5,8 +5,7 @@
 # adds the sources to TARGET for the CPU target and, where WEFT_CUDA or WEFT_HIP is ON, compiles each
 # for that too: as C++17 objects that nothing links yet, and as C++20 for one architecture as far as
 # the language reaches (PTX; no code for HIP). So it is a check that everything compiles. They
-# are built by the targets weft_device_cuda and weft_device_hip, which `all` includes. They take the host
-# compiler's launcher, since nobody enables CMake's own CUDA and HIP languages.
+# are built by the targets weft_device_cuda and weft_device_hip, which `all` includes.
 
 # pass-failed: how many waves fit is no question of right and wrong.
 set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
@@ -55,8 +54,10 @@ function(weft_device_object platform source standard)
   set(object ${PROJECT_BINARY_DIR}/device-objects/${name}.${platform}.${standard}.o)
   get_filename_component(folder ${object} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
+  # Not CMake's own CUDA and HIP languages, so they take the host compiler's.
+  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(platform STREQUAL cuda)
-    set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -O3 -std=c++${standard} -Werror all-warnings)
+    set(command ${launcher} ${WEFT_NVCC} -x cu -O3 -std=c++${standard} -Werror all-warnings)
     if(standard EQUAL 17)
       list(APPEND command -c)
       foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
@@ -68,7 +69,7 @@ function(weft_device_object platform source standard)
     endif()
     list(APPEND command -MD -MF ${object}.d)
   else()
-    set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
+    set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
         --rocm-path=/usr --rocm-device-lib-path=${weft_hip_bitcode} -mcode-object-version=5)
     if(standard EQUAL 17)
       list(APPEND command -c)

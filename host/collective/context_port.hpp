@@ -64,9 +64,10 @@ class ContextPort {
     __atomic_store_n(at(peer, word), value, __ATOMIC_RELEASE);
   }
   bool wait(const std::uint64_t* word, std::uint64_t value, int pe) {
-    if (!status_.is_ok()) return false;
-    if (has_come(word, value)) return true;
-    return wait_long(word, value, pe);
+    return wait_at(word, word, value, pe);
+  }
+  bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
+    return wait_at(at(c_.mapped(pe), word), word, value, pe);
   }
   // What went straight to memory is ordered by the release of the signal that follows.
   void fence(HostThread) {
@@ -96,17 +97,25 @@ class ContextPort {
     return reinterpret_cast<T*>(peer + offset);
   }
   // Acquire: pairs with the release of the signal, and of the notify of a put.
-  static bool has_come(const std::uint64_t* word, std::uint64_t value) {
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
+  static bool has_come(const std::uint64_t* copy, std::uint64_t value) {
+    return __atomic_load_n(copy, __ATOMIC_ACQUIRE) >= value;
   }
-  bool wait_long(const std::uint64_t* word, std::uint64_t value, int pe) {
+  // `copy` is looked at; a report names the word by where it lies in every heap.
+  bool wait_at(const std::uint64_t* copy, const std::uint64_t* word, std::uint64_t value, int pe) {
+    if (!status_.is_ok()) return false;
+    if (has_come(copy, value)) return true;
+    return wait_long(copy, word, value, pe);
+  }
+  bool wait_long(const std::uint64_t* copy, const std::uint64_t* word, std::uint64_t value,
+                 int pe) {
     keep(wait_for(
-        *c_.job, &c_.queue, [&] { return has_come(word, value); },
+        *c_.job, &c_.queue, [&] { return has_come(copy, value); },
         [&] {
           return WaitFacts{.operation = routine_,
                            .peer = pe,
                            .word = word,
-                           .seen = fmt::format("{}", __atomic_load_n(word, __ATOMIC_RELAXED)),
+                           .holder = copy == word ? -1 : pe,
+                           .seen = fmt::format("{}", __atomic_load_n(copy, __ATOMIC_RELAXED)),
                            .wanted = fmt::format(">= {}", value)};
         }));
     return status_.is_ok();

@@ -45,6 +45,13 @@ bool Waiter::drive() {
   return driven;
 }
 
+std::string Waiter::writer_of(std::uint64_t offset) const {
+  if (job_.journal_offset == 0) return "; WEFT_CHECK=1 remembers who last wrote it";
+  const std::string writer = job_.last_writer(offset);
+  if (writer.empty()) return "; nobody is known to have written it";
+  return fmt::format("; {} last wrote it", writer);
+}
+
 std::string Waiter::report(const WaitFacts& facts) const {
   std::string text = fmt::format("{} on PE {}", facts.operation, job_.pe);
   if (facts.peer >= 0) text += fmt::format(", which waits for PE {}", facts.peer);
@@ -52,12 +59,11 @@ std::string Waiter::report(const WaitFacts& facts) const {
     text += fmt::format(": {}", facts.seen);
   } else {
     const std::uint64_t offset = job_.heap->try_offset(facts.word, 1);
-    const std::string writer = job_.last_writer(offset);
-    text += fmt::format(": the word at heap offset {:#x} is {}, wanted {}{}", offset, facts.seen,
-                        facts.wanted,
-                        !writer.empty()            ? fmt::format("; {} last wrote it", writer)
-                        : job_.journal_offset != 0 ? "; nobody is known to have written it"
-                                                   : "; WEFT_CHECK=1 remembers who last wrote it");
+    const bool mine = facts.holder < 0;
+    text += fmt::format(": the word at {}heap offset {:#x} is {}, wanted {}",
+                        mine ? "" : fmt::format("PE {}'s ", facts.holder), offset, facts.seen,
+                        facts.wanted);
+    if (mine) text += writer_of(offset);
   }
   return text;
 }

@@ -24,6 +24,7 @@ struct WaitFacts {
   const char* operation = "wait";  // "wait_until", "quiet", "barrier"
   int peer = -1;                   // who should have acted; -1: not known
   const void* word = nullptr;      // in my heap; null: the wait is not for one word
+  int holder = -1;                 // whose copy of the word is waited for; -1: mine
   std::string seen{};              // "3"; or what is missing, if there is no word
   std::string wanted{};            // ">= 4"
 };
@@ -74,6 +75,7 @@ class Waiter {
     return job_.crowded ? kBurst : otherwise;
   }
   void give_core_away();
+  std::string writer_of(std::uint64_t offset) const;
   std::string report(const WaitFacts& facts) const;
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds

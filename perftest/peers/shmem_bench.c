@@ -6,12 +6,13 @@
 // Each row has fresh buffers with fresh contents, is timed several times and yields the median, and
 // its data is checked afterwards. Pairwise rows run between PE 0 and PE 1 while the others sleep.
 // Collectives are timed call by call with a barrier in between, as the OSU micro-benchmarks do; the
-// time is the mean over PEs. With more PEs than cores the barrier is timed, too: there the scheduler
-// decides whether a PE waits in the call or in the barrier before it, so only both together are what
-// a program pays.
+// time is the mean over PEs. With more PEs than cores the barrier is timed, too: there the
+// scheduler decides whether a PE waits in the call or in the barrier before it, so only both
+// together are what a program pays. What reading the clock takes is taken off.
 //
 //   shmem_bench [--quick] [--pin] [--only PREFIX]
 #define _GNU_SOURCE
+#include <math.h>
 #include <sched.h>
 #include <shmem.h>
 #include <stdint.h>
@@ -30,10 +31,13 @@ typedef struct {
 } Run;
 
 static int me, npes, repeats;
-static int crowded;   // more PEs than cores
-static long seed;     // of the contents; another one for each row
-static long* word;    // symmetric: what atomics work on
-static long* turn;    // symmetric: ping-pong
+static int crowded;        // more PEs than cores
+static int one_core;       // for all PEs
+static double clock_cost;  // seconds between two readings with nothing in between
+static long seed;          // of the contents; another one for each row
+static long* word;         // symmetric: what atomics work on
+static long* turn;         // symmetric: ping-pong
+static long turns;    // that have been taken; not what `turn` holds: the other side may be ahead
 static long* done;    // symmetric: the row's pair has finished
 static long* sync_a;  // symmetric: pSync
 static long* sync_b;
@@ -44,6 +48,22 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+  if (one_core) sched_yield();
+}
+
+static void time_the_clock(void) {
+  enum { kReadings = 1000 };
+  clock_cost = 1;
+  for (int i = 0; i < kReadings; ++i) {
+    const double start = now(), cost = now() - start;
+    if (cost < clock_cost) clock_cost = cost;
+  }
 }
 
 static void* need(void* memory) {
@@ -137,14 +157,27 @@ static double time_g(Run r) {
 // Both call; a turn is one way.
 static double time_ping_pong(Run r) {
   const int peer = 1 - me;
-  static long first = 0;  // not what `turn` holds: the other side may have begun already
+  const long last = turns + r.iters / 2;
   const double start = now();
-  for (long i = 1; i <= r.iters / 2; ++i) {
-    if (me == 0) shmem_long_p(turn, first + i, peer);
-    shmem_long_wait_until(turn, SHMEM_CMP_GE, first + i);
-    if (me == 1) shmem_long_p(turn, first + i, peer);
+  while (++turns <= last) {
+    if (me == 0) shmem_long_p(turn, turns, peer);
+    shmem_long_wait_until(turn, SHMEM_CMP_GE, turns);
+    if (me == 1) shmem_long_p(turn, turns, peer);
   }
-  first += r.iters / 2;
+  return now() - start;
+}
+
+// What the hardware takes for it: one store, which the other side looks for.
+static double time_bare_ping_pong(Run r) {
+  long* const theirs = shmem_ptr(turn, 1 - me);
+  if (theirs == NULL) return NAN;
+  const long last = turns + r.iters / 2;
+  const double start = now();
+  while (++turns <= last) {
+    if (me == 0) __atomic_store_n(theirs, turns, __ATOMIC_RELEASE);
+    while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) < turns) relax();
+    if (me == 1) __atomic_store_n(theirs, turns, __ATOMIC_RELEASE);
+  }
   return now() - start;
 }
 
@@ -212,7 +245,7 @@ static double time_sync(Run r) {
     all += now() - start;                        \
     if (!crowded) shmem_barrier_all();           \
   }                                              \
-  return all
+  return all - (double)r.iters * clock_cost
 
 static double time_broadcast(Run r) {
   TIME_CALLS(shmem_broadcast64(r.dst, r.src, r.bytes / 8, 0, 0, 0, npes, psync));
@@ -260,6 +293,7 @@ static const Row rows[] = {
     {"put_rate", time_put_window, kAlone, kPut, kMillions, {8, 0}},
     {"p", time_p, kAlone, kPut, kMicroseconds, {8, 0}},
     {"g", time_g, kAlone, kGet, kMicroseconds, {8, 0}},
+    {"bare_pingpong", time_bare_ping_pong, kPair, kNothing, kMicroseconds, {8, 0}},
     {"put_pingpong", time_ping_pong, kPair, kNothing, kMicroseconds, {8, 0}},
     {"add", time_add, kAlone, kWord, kMicroseconds, {8, 0}},
     {"fetch_add", time_fetch_add, kAlone, kWord, kMicroseconds, {8, 0}},
@@ -391,6 +425,7 @@ static void place(int pins) {
   cpu_set_t allowed, mine;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
   crowded = CPU_COUNT(&allowed) < npes;
+  one_core = CPU_COUNT(&allowed) == 1;
   if (crowded || !pins) return;
   int left = me;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -451,6 +486,7 @@ int main(int argc, char** argv) {
   seed = (long)time(NULL) & 0xfffff;
   place(pins);
   allocate_words();
+  time_the_clock();
   // One seed for all, PE 0's.
   *word = seed;
   shmem_barrier_all();

@@ -162,6 +162,7 @@ void nbi_then_fence(const JobOptions& options) {
     }
   });
 }
+
 void run_all(const JobOptions& options) {
   put_with_signal<Thread>(options);
   put_with_signal<Warp>(options);

@@ -118,7 +118,7 @@ def waits(text):
         end = closing(text, m.end() - 1)
         if "relax()" in text[end:end + 20] or "condition()" in text[m.start():end]:
             yield m.start(), m.start() + len("while"), "if", "wait"
-    for begin, _, end in calls(text, r"wait|wait_\w+|drain|quiet|quiet_ring|arrived|all_arrived"):
+    for begin, _, end in calls(text, r"wait|wait_\w+|drain|quiet|quiet_ring|arrived|all_arrived|announced"):
         yield begin, end, without(text, begin, end), "wait"
     # Attempts that give up when something is not there yet.
     for m in re.finditer(r"\bif \(", text):

@@ -59,12 +59,11 @@ class ContextPort {
   WEFT_DEVICE_CALLED void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
     put(Thread{}, nullptr, nullptr, 0, pe, set(word, value));
   }
-  WEFT_DEVICE_CALLED bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
-    const auto wanted = waiting::same(word, 1, nullptr, Cmp::kGe, value);
-    Deadline deadline(*h_.state);
-    if (poll(deadline, [&] { return wanted.came(0); })) return true;
-    report_missing(word, value, pe, deadline.waited_ns());
-    return false;
+  WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
+    return wait_at(word, word, value, pe);
+  }
+  WEFT_DEVICE bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) const {
+    return wait_at(direct(word, pe), word, value, pe);
   }
   template <class Scope>
   WEFT_DEVICE_CALLED void fence(Scope scope) const {
@@ -84,14 +83,24 @@ class ContextPort {
   }
 
  private:
-  WEFT_DEVICE_COLD void report_missing(const std::uint64_t* word, std::uint64_t wanted, int pe,
+  // `copy` is looked at; a report names the word by where it lies in every heap.
+  WEFT_DEVICE_CALLED bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
+                                  std::uint64_t value, int pe) const {
+    const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
+    Deadline deadline(*h_.state);
+    if (poll(deadline, [&] { return wanted.came(0); })) return true;
+    report_missing(copy, word, value, pe, deadline.waited_ns());
+    return false;
+  }
+  WEFT_DEVICE_COLD void report_missing(const std::uint64_t* copy, const std::uint64_t* word,
+                                       std::uint64_t wanted, int pe,
                                        std::uint64_t waited_ns) const {
     Fault fault;
     fault.code = FaultCode::kWaitTimeout;
     fault.where = where_;
     fault.pe = pe;
     fault.offset = offset_of(h_, word);
-    fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(word);
+    fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
     fault.wanted = wanted;
     fault.waited_ns = waited_ns;
     fault.cmp = Cmp::kGe;

@@ -33,28 +33,27 @@ template <class Member>
 WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
                                  int root, bool root_too) {
   const int n = m.size();
-  const int v = (m.rank() - root + n) % n;
+  const int v = wrapped(m.rank() - root + n, n);
   const bool flat = n <= kFlatBroadcast;
   // What the root would have to push several times is read from its own slot: nobody else writes
   // there, and the root not before all have read, as with any slot.
   const bool pulled = flat && n > 1 && m.port().pulls(bytes * static_cast<std::size_t>(n - 1));
   if (!m.begin()) return false;
   if (v != 0) {
-    const int parent = flat ? root : (tree_parent(v) + root) % n;
-    if (!m.arrived(parent)) return false;
+    const int parent = flat ? root : wrapped(tree_parent(v) + root, n);
+    if (pulled ? !m.announced(root) : !m.arrived(parent)) return false;
     src = pulled ? m.port().direct(m.payload(root), m.pe(root)) : m.payload(parent);
   }
   auto pass_on = [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); };
   if (pulled && v == 0) {
     m.port().copy(m.scope(), m.payload(root), src, bytes);
-    m.scope().sync();  // all threads have copied
-    m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); });
+    m.announce();
   } else if (flat && v == 0) {
     m.for_peers(0, n, bytes, pass_on);
   }
   if (!flat)
     for (int reach = tree_reach(v, n); reach > 0; reach /= 2)
-      if (v + reach < n) pass_on(m.scope(), (v + reach + root) % n);
+      if (v + reach < n) pass_on(m.scope(), wrapped(v + reach + root, n));
   if (dst != src && (v != 0 || root_too)) m.port().copy(m.scope(), dst, src, bytes);
   return true;
 }
@@ -65,7 +64,7 @@ template <class Member>
 WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
                                  int root, bool root_too) {
   const int n = m.size();
-  auto share = [&](int rank) { return share_of(bytes, n - 1, (rank - root + n) % n - 1); };
+  auto share = [&](int rank) { return share_of(bytes, n - 1, wrapped(rank - root + n, n) - 1); };
   if (!m.sync() || !m.begin()) return false;
   if (m.rank() == root) {
     m.for_peers(0, n, bytes, [&](auto caller, int to) {
@@ -99,24 +98,23 @@ WEFT_DEVICE bool broadcast(Member& m, std::byte* dst, const std::byte* src, std:
 template <class Member, class BlockFor>
 WEFT_DEVICE bool exchange_pulled(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
   const int n = m.size();
-  auto tell_all = [&] { m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); }); };
   const std::byte* mine = block_for(m.rank());
   if (!m.begin()) return false;
-  tell_all();  // my src is ready
+  m.announce();  // my src is ready
   auto read = [&](int from, const std::byte* block) {
     m.port().copy(m.scope(), dst + static_cast<std::size_t>(from) * bytes, block, bytes);
   };
   read(m.rank(), mine);
   for (int i = 1; i < n; ++i) {
-    const int from = (m.rank() + i) % n;
-    if (!m.arrived(from)) return false;
+    const int from = wrapped(m.rank() + i, n);
+    if (!m.announced(from)) return false;
     read(from, m.port().direct(mine, m.pe(from)));
   }
   m.end_all();
-  m.scope().sync();  // all threads have read
   if (!m.begin()) return false;
-  tell_all();
-  if (!m.all_arrived(0, n)) return false;
+  m.announce();  // all my threads have read
+  for (int from = 0; from < n; ++from)
+    if (from != m.rank() && !m.announced(from)) return false;
   m.end_all();
   return true;
 }

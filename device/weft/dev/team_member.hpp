@@ -15,6 +15,7 @@
 //   void signal(std::uint64_t* word, std::uint64_t value, int pe)      one thread; release
 //   bool wait(const std::uint64_t* word, std::uint64_t value, int pe)  one thread; acquire; word >=
 //                                       value; `pe` is who will set it; false: gave up
+//   bool wait_there(word, value, pe)    the same for pe's own copy of the word; direct() reaches it
 //   void fence(scope); void quiet(scope)
 //   void copy(scope, void* dst, const void* src, std::size_t bytes)    no sync of the scope inside
 //   bool fits(const void* mine, std::size_t bytes)                     all of it lies in the heap
@@ -25,7 +26,8 @@
 //
 // Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
 // an exchange a member sends another at most one message: some bytes, then arrival word
-// slot(seq, my rank) := seq. Who is sent one waits for it before the exchange ends. A word or slot
+// slot(seq, my rank) := seq. Or it announces something to all who can look into its block, by that
+// word there. Who is sent or announced one waits for it before the exchange ends. A word or slot
 // is used again kGenerations exchanges later, and begin() makes sure that by then every member has
 // finished the earlier exchange. So there is never more than one message under way to a word, and
 // nothing depends on the order in which messages, or the operations of different contexts, arrive.
@@ -56,6 +58,9 @@
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
+
+// A rank in [0, 2n) of a ring of n. A division would take longer than many a message.
+WEFT_HOST_DEVICE constexpr int wrapped(int rank, int n) { return rank < n ? rank : rank - n; }
 
 // Messages up to this size are sent one per thread; larger ones by the whole scope, one by one.
 inline constexpr std::size_t kThreadMessageBytes = 128;
@@ -141,14 +146,30 @@ class TeamMember {
     port_.signal(word_at(layout_.slot(header_.seq, rank())), header_.seq, pe(to));
   }
 
+  // To all at once: each looks into my block. Only if direct() is null for none, and by the scope
+  // whose threads wrote what is announced.
+  WEFT_DEVICE void announce() {
+    scope_.sync();  // what my other threads did comes before the leader's release
+    if (scope_.rank() == 0)
+      port_.signal(word_at(layout_.slot(header_.seq, rank())), header_.seq, pe(rank()));
+  }
+  WEFT_DEVICE bool announced(int from) {
+    bool ok = true;
+    if (scope_.rank() == 0)
+      ok = port_.wait_there(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));
+    return agree(ok);
+  }
+
   // message(caller, to) for every rank of [first, last) but me, starting behind me so that not all
   // members begin with the same one.
   template <class Message>
   WEFT_DEVICE void for_peers(int first, int last, std::size_t bytes, Message message) {
     const int many = last - first;
+    const int next = rank() + 1;
+    const int ahead = next > first && next < last ? next - first : 0;
     const bool alone = bytes <= kThreadMessageBytes;
     for (int i = alone ? scope_.rank() : 0; i < many; i += alone ? scope_.size() : 1) {
-      const int to = first + (i + rank() + 1) % many;
+      const int to = first + wrapped(ahead + i, many);
       if (to == rank()) continue;
       if (alone)
         message(Thread{}, to);
@@ -179,8 +200,10 @@ class TeamMember {
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(block_ + offset);
   }
-  WEFT_DEVICE int ahead(int distance) const { return pe((rank() + distance) % size()); }
-  WEFT_DEVICE int behind(int distance) const { return pe((rank() - distance + size()) % size()); }
+  WEFT_DEVICE int ahead(int distance) const { return pe(wrapped(rank() + distance, size())); }
+  WEFT_DEVICE int behind(int distance) const {
+    return pe(wrapped(rank() - distance + size(), size()));
+  }
   WEFT_DEVICE bool tell_all(std::uint64_t epoch) {
     for (int distance = 1; distance < size(); ++distance)
       port_.signal(word_at(layout_.sync_word(epoch, distance - 1)), epoch, ahead(distance));

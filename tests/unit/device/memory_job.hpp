@@ -194,6 +194,9 @@ class MemoryPort {
     else
       post(pe, nullptr, {}, set(word, value));
   }
+  bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
+    return wait(at(word, pe), value, pe);
+  }
   bool wait(const std::uint64_t* word, std::uint64_t value, int) {
     const auto end = std::chrono::steady_clock::now() + job_.deadline;
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) {

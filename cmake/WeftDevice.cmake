@@ -6,9 +6,17 @@
 # for that too: as C++17 objects that nothing links yet, and as C++20 for one architecture as far as
 # the language reaches (PTX; no code for HIP). So it is a check that everything compiles. They
 # are built by the targets weft_device_cuda and weft_device_hip, which `all` includes.
+#
+#   weft_cuda_executable(TARGET SOURCES a.cpp ... HOST_SOURCES b.cpp ... LIBRARIES ...)
+#
+# makes, where WEFT_CUDA is ON, a program whose kernels run on GPUs: nvcc compiles the sources, the
+# host compiler the host sources (for the CPU target) and links.
 
 # pass-failed: how many waves fit is no question of right and wrong.
 set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
+
+set(weft_device_includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
+    -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
 
 if(WEFT_CUDA)
   find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
@@ -48,8 +56,6 @@ endif()
 
 # One object of one source for one GPU target, as one C++ standard.
 function(weft_device_object platform source standard)
-  set(includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
-      -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
   set(object ${PROJECT_BINARY_DIR}/device-objects/${name}.${platform}.${standard}.o)
   get_filename_component(folder ${object} DIRECTORY)
@@ -84,7 +90,7 @@ function(weft_device_object platform source standard)
     list(APPEND command -MD -MF ${object}.d -MT ${object})
   endif()
   add_custom_command(OUTPUT ${object}
-                     COMMAND ${command} ${includes} ${source} -o ${object}
+                     COMMAND ${command} ${weft_device_includes} ${source} -o ${object}
                      DEPENDS ${source}
                      DEPFILE ${object}.d
                      COMMENT "Compiling ${name} for ${platform}, C++${standard}"
@@ -108,4 +114,35 @@ function(weft_device_sources target)
       endif()
     endforeach()
   endforeach()
+endfunction()
+
+function(weft_cuda_executable target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
+  # Threads that are PEs must not meet in one default stream.
+  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings
+      --default-stream per-thread --extended-lambda -c
+      -DFMT_USE_CONSTEXPR=1)  # fmt 9 checks formats by it, yet takes nvcc for one without
+  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
+    list(APPEND command -gencode=arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  set(objects)
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE)
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+    set(object ${PROJECT_BINARY_DIR}/cuda-objects/${target}/${name}.o)
+    get_filename_component(folder ${object} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    add_custom_command(OUTPUT ${object}
+                       COMMAND ${command} ${weft_device_includes} -MD -MF ${object}.d ${source} -o ${object}
+                       DEPENDS ${source}
+                       DEPFILE ${object}.d
+                       COMMENT "Compiling ${name} for GPUs"
+                       COMMAND_EXPAND_LISTS VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
+  find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
+  add_executable(${target} ${objects} ${arg_HOST_SOURCES})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
 endfunction()

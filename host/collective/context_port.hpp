@@ -23,6 +23,7 @@ struct HostThread {
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
+  bool all(bool mine) const { return mine; }
 };
 
 // Puts and gets keep the first failure; the next wait then fails without waiting.

@@ -49,12 +49,13 @@ void Job::close() {
 Status Job::make_proxy() {
   if (proxy_ != nullptr) return Status::ok();
   Proxy::Config config;
-  config.platform = platform;
+  config.platform = gpu == nullptr ? platform : &gpu->platform();
   config.routes = &routes;
   config.options = &options;
   config.pe = pe;
-  config.heap_bytes = heap->range().bytes;
-  config.last_writer = [this](std::uint64_t offset) { return last_writer(offset); };
+  config.heap_bytes = gpu == nullptr ? heap->range().bytes : gpu->heap().range().bytes;
+  if (gpu == nullptr)
+    config.last_writer = [this](std::uint64_t offset) { return last_writer(offset); };
   if (options.wait_action == "abort")
     config.on_failure = [this](const Status& failure) { bootstrap->abort(1, failure.text()); };
   ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
@@ -62,21 +63,30 @@ Status Job::make_proxy() {
   return Status::ok();
 }
 
+DeviceState Job::common_state() const {
+  DeviceState state;
+  state.pe = pe;
+  state.npes = npes;
+  state.trap_on_fault = options.wait_action == "abort" ? 1 : 0;
+  state.deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
+  state.fault = proxy_->fault();
+  return state;
+}
+
 Status Job::make_device_state() {
-  if (device_state_ != nullptr) return Status::ok();
+  if (device_state_ != nullptr || gpu_state_) return Status::ok();
   RETURN_IF_ERROR(make_proxy());
+  if (gpu != nullptr) {
+    RETURN_IF_ERROR(gpu->publish(common_state()));
+    gpu_state_ = true;
+    return Status::ok();
+  }
   ASSIGN_OR_RETURN(device_memory_, platform->host_visible(sizeof(DeviceState)));
-  auto* state = new (device_memory_.base()) DeviceState;
-  state->pe = pe;
-  state->npes = npes;
-  state->trap_on_fault = options.wait_action == "abort" ? 1 : 0;
+  auto* state = new (device_memory_.base()) DeviceState(common_state());
   state->heap = heap->range().base;
   state->heap_bytes = heap->range().bytes;
   state->peer = routes.peer.data();
-  state->deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
-  state->fault = proxy_->fault();
   state->journal_offset = journal_offset;
-  state->teams = teams;
   state->adopted = heap->adopted().data();
   state->adopted_count = heap->adopted().size();
   device_state_ = state;
@@ -86,6 +96,7 @@ Status Job::make_device_state() {
 Result<DeviceContext> Job::device(int lane) {
   const std::lock_guard lock(device_mutex_);
   RETURN_IF_ERROR(make_device_state());
+  if (gpu != nullptr) return gpu->handle(lane, options.check ? kDeviceCheck : 0);
   RingView& ring = device_state_->ring[lane];
   const bool all_mapped =
       std::find(routes.peer.begin(), routes.peer.end(), nullptr) == routes.peer.end();
@@ -100,7 +111,8 @@ Result<DeviceContext> Job::device(int lane) {
   handle.pe = pe;
   handle.npes = npes;
   handle.lane = lane;
-  handle.flags = options.check ? kDeviceCheck : 0;
+  handle.flags = (options.check ? kDeviceCheck : 0) | (all_mapped ? 0 : kDeviceRing);
+  handle.teams = teams;
   return handle;
 }
 

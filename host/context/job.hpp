@@ -18,6 +18,7 @@
 #include <weft/status.hpp>
 
 #include "bootstrap/bootstrap.hpp"
+#include "host/context/gpu_space.hpp"
 #include "host/memory/heap.hpp"
 #include "host/proxy/proxy.hpp"
 #include "host/transport/routes.hpp"
@@ -39,6 +40,8 @@ class Job {
   std::unique_ptr<Heap> heap;
   Routes routes;
   TeamBlocks teams;
+  std::unique_ptr<GpuSpace> gpu;     // null: there is host memory only
+  Status no_gpu;                     // why, if there are GPUs
   std::uint64_t journal_offset = 0;  // of dev/journal.hpp's table; 0: WEFT_CHECK is off
   bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
   std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
@@ -52,7 +55,7 @@ class Job {
   // The runtime is gone: the others are told, and health() answers so from now on.
   void close();
 
-  // What a kernel gets. The state is made at the first call.
+  // What a kernel gets, on the GPU if there is one. The state is made at the first call.
   Result<DeviceContext> device(int lane);
   // Kernels that start from now on know of what the heap has adopted.
   void show_adopted();
@@ -76,6 +79,7 @@ class Job {
  private:
   Status make_proxy();
   Status make_device_state();
+  DeviceState common_state() const;
 
   std::atomic<bool> ended_{false};
   std::mutex mutex_;  // guards the four below
@@ -84,9 +88,10 @@ class Job {
   std::array<Context::Impl*, kMaxLanes> contexts_{};
   std::vector<std::shared_ptr<void>> buried_;
 
-  std::mutex device_mutex_;  // guards the three below
+  std::mutex device_mutex_;  // guards the four below
   Memory device_memory_;
-  DeviceState* device_state_ = nullptr;
+  DeviceState* device_state_ = nullptr;  // of kernels on the CPU target
+  bool gpu_state_ = false;               // gpu->publish() has been called
   std::unique_ptr<Proxy> proxy_;
 };
 

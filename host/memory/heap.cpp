@@ -25,21 +25,54 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 
 }  // namespace
 
-Result<std::unique_ptr<Heap>> Heap::create(Platform& platform, const Options& options) {
-  const std::size_t bytes = round_up(options.heap_size, platform.granularity());
-  const std::size_t room = round_up(options.adopt_size, platform.granularity());
-  ASSIGN_OR_RETURN(Memory reservation, platform.reserve(bytes + room));
-  return std::unique_ptr<Heap>(new Heap(platform, options, std::move(reservation), bytes));
+HeapShape host_heap(const Options& options) {
+  HeapShape shape;
+  shape.bytes = options.heap_size;
+  shape.chunk_bytes = options.heap_chunk;
+  shape.adopt_bytes = options.adopt_size;
+  shape.hints = hints_of(options);
+  return shape;
 }
 
-Heap::Heap(Platform& platform, const Options& options, Memory reservation, std::size_t bytes)
+HeapShape gpu_heap(const Options& options) {
+  HeapShape shape;
+  shape.bytes = options.gpu_heap_size;
+  shape.chunk_bytes = options.gpu_heap_chunk;
+  shape.name = "symmetric heap of GPU memory";
+  shape.size_option = "WEFT_GPU_HEAP_SIZE";
+  return shape;
+}
+
+std::size_t Heap::space_of(const Platform& platform, const HeapShape& shape) {
+  return round_up(shape.bytes, platform.granularity()) +
+         round_up(shape.adopt_bytes, platform.granularity());
+}
+
+Result<std::unique_ptr<Heap>> Heap::create(Platform& platform, const HeapShape& shape) {
+  ASSIGN_OR_RETURN(Memory reservation, platform.reserve(space_of(platform, shape)));
+  return create_in(std::move(reservation), platform, shape);
+}
+
+std::unique_ptr<Heap> Heap::create_in(Memory part, Platform& platform, const HeapShape& shape) {
+  const std::size_t bytes = round_up(shape.bytes, platform.granularity());
+  return std::unique_ptr<Heap>(new Heap(platform, shape, std::move(part), bytes));
+}
+
+Heap::Heap(Platform& platform, const HeapShape& shape, Memory reservation, std::size_t bytes)
     : platform_(platform),
-      hints_(hints_of(options)),
-      chunk_bytes_(options.heap_chunk),
+      shape_(shape),
       reservation_(std::move(reservation)),
       range_{reservation_.base(), bytes} {}
 
-Heap::~Heap() { unpoison(range_.base, committed()); }
+Heap::~Heap() { show(range_.base, committed()); }
+
+// AddressSanitizer keeps no book of memory that only kernels touch.
+void Heap::hide(const std::byte* memory, std::size_t bytes) const {
+  if (platform_.is_host_accessible()) poison(memory, bytes);
+}
+void Heap::show(const std::byte* memory, std::size_t bytes) const {
+  if (platform_.is_host_accessible()) unpoison(memory, bytes);
+}
 
 Result<void*> Heap::allocate(std::size_t bytes, std::size_t align) {
   if (align == 0) align = OffsetAllocator::kGranule;
@@ -61,9 +94,9 @@ Result<void*> Heap::allocate(std::size_t bytes, std::size_t align) {
   }
   if (!offset) return Status::error(Code::kInternal, "the heap grew and still has no room");
   std::byte* const memory = range_.base + *offset;
-  unpoison(memory, bytes);
+  show(memory, bytes);
   const std::size_t rest = round_up(bytes, OffsetAllocator::kGranule) - bytes;
-  poison(memory + bytes, rest);
+  hide(memory + bytes, rest);
   return memory;
 }
 
@@ -73,11 +106,11 @@ Status Heap::grow(std::size_t bytes, std::size_t align) {
   RETURN_IF_ERROR(check_can_hold(bytes, missing));
   const std::size_t offset = committed();
   const std::size_t room = range_.bytes - offset;
-  const std::size_t want = std::max(chunk_bytes_, missing);
+  const std::size_t want = std::max(shape_.chunk_bytes, missing);
   const Range where{range_.base + offset,
                     std::min(room, round_up(std::min(want, room), platform_.granularity()))};
 
-  Result<Memory> chunk = platform_.commit(where, hints_);
+  Result<Memory> chunk = platform_.commit(where, shape_.hints);
   if (announce_) RETURN_IF_ERROR(announce_(offset, chunk));
   if (!chunk.is_ok()) return chunk.status();
 
@@ -93,11 +126,11 @@ Status Heap::check_can_hold(std::size_t bytes, std::size_t missing) const {
   if (missing <= range_.bytes - committed()) return Status::ok();
   return Status::error(
       Code::kOutOfMemory,
-      fmt::format("the symmetric heap is full: {} bytes asked for; {} in use, {} committed, {} the "
-                  "largest free range, {} at most (WEFT_HEAP_SIZE). Free something, or set a "
-                  "larger WEFT_HEAP_SIZE (the same on every PE): it costs nothing until it is "
-                  "touched",
-                  bytes, in_use(), committed(), allocator_.largest_free(), range_.bytes));
+      fmt::format("the {0} is full: {1} bytes asked for; {2} in use, {3} committed, {4} the "
+                  "largest free range, {5} at most ({6}). Free something, or set a larger {6} (the "
+                  "same on every PE): it costs nothing until it is touched",
+                  shape_.name, bytes, in_use(), committed(), allocator_.largest_free(),
+                  range_.bytes, shape_.size_option));
 }
 
 // --- adopted memory ------------------------------------------------------------------------------
@@ -142,7 +175,7 @@ Status Heap::free(void* memory) {
   const std::uint64_t offset = try_offset(memory, 0);
   const auto bytes = offset == kNoOffset ? std::nullopt : allocator_.free(offset);
   if (!bytes) return not_an_allocation(memory);
-  poison(range_.base + offset, *bytes);
+  hide(range_.base + offset, *bytes);
   return Status::ok();
 }
 
@@ -159,8 +192,8 @@ Status Heap::not_an_allocation(const void* memory) const {
   const std::uint64_t offset = try_offset(memory, 0);
   if (offset == kNoOffset || offset >= range_.bytes) {
     return Status::error(Code::kNotSymmetric,
-                         fmt::format("{} is not in the symmetric heap, which has {} bytes at {}",
-                                     memory, committed(), fmt::ptr(range_.base)));
+                         fmt::format("{} is not in the {}, which has {} bytes at {}", memory,
+                                     shape_.name, committed(), fmt::ptr(range_.base)));
   }
   if (const auto block = allocator_.find(offset, 1)) {
     return Status::error(
@@ -186,16 +219,24 @@ Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
                                      bytes, address));
   }
   if (address != nullptr && start != kNoOffset) {
-    return Status::error(Code::kOutOfRange,
-                         fmt::format("{} bytes at {} (heap offset {:#x}) run past the end of the "
-                                     "symmetric heap, which has {} bytes at {}",
-                                     bytes, address, start, committed(), fmt::ptr(range_.base)));
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("{} bytes at {} (heap offset {:#x}) run past the end of the "
+                    "{}, which has {} bytes at {}",
+                    bytes, address, start, shape_.name, committed(), fmt::ptr(range_.base)));
+  }
+  if (neighbour_ != nullptr && neighbour_->may_hold(address)) {
+    return Status::error(
+        Code::kNotSymmetric,
+        fmt::format("{} bytes at {} lie in the {}, which this does not take; give memory of "
+                    "Runtime::allocate(), or do it in a kernel",
+                    bytes, address, neighbour_->shape_.name));
   }
   return Status::error(
       Code::kNotSymmetric,
-      fmt::format("{} bytes at {} are not in the symmetric heap, which has {} bytes at {}{}; take "
-                  "memory from Runtime::allocate() or shmem_malloc()",
-                  bytes, address, committed(), fmt::ptr(range_.base),
+      fmt::format("{} bytes at {} are not in the {}, which has {} bytes at {}{}; take memory from "
+                  "Runtime::allocate() or shmem_malloc()",
+                  bytes, address, shape_.name, committed(), fmt::ptr(range_.base),
                   adopted().empty() ? ""
                                     : ", nor in adopted static data, which thread-local, constant "
                                       "and local variables are no part of"));
@@ -221,6 +262,12 @@ Status Heap::check_live(const void* address, std::size_t bytes) const {
                        fmt::format("{} bytes at {} (heap offset {:#x}) are heap memory that is not "
                                    "allocated; was it freed?",
                                    bytes, address, offset));
+}
+
+bool Heap::may_hold(const void* address) const {
+  const auto offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(range_.base);
+  return offset < range_.bytes || try_offset(address, 0) != kNoOffset;
 }
 
 std::size_t Heap::in_use() const {

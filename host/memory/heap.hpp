@@ -23,6 +23,18 @@ namespace weft {
 enum class Offset : std::uint64_t {};  // heap-relative; cannot be added to twice by accident
 inline std::uint64_t to_u64(Offset offset) { return static_cast<std::uint64_t>(offset); }
 
+// How a heap may grow, and what messages call it.
+struct HeapShape {
+  std::size_t bytes = 0;        // at most
+  std::size_t chunk_bytes = 0;  // step
+  std::size_t adopt_bytes = 0;  // room for Heap::adopt
+  MemoryHints hints;
+  const char* name = "symmetric heap";
+  const char* size_option = "WEFT_HEAP_SIZE";
+};
+HeapShape host_heap(const Options& options);
+HeapShape gpu_heap(const Options& options);
+
 class Heap {
  public:
   // Called for each new chunk, and for each piece of adopted memory, on every PE in the same order:
@@ -34,12 +46,17 @@ class Heap {
   // Largest alignment, whatever the platform: what every reservation begins on.
   static constexpr std::size_t kMaxAlign = kReserveAlign;
 
-  // Address space only; the first allocation commits the first chunk. WEFT_HEAP_SIZE and
-  // WEFT_HEAP_CHUNK must be the same on all PEs.
-  // Behind the heap's own offsets lie WEFT_ADOPT_SIZE more, for adopt().
-  static Result<std::unique_ptr<Heap>> create(Platform& platform, const Options& options);
+  // Address space only; the first allocation commits the first chunk. The shape must be the same
+  // on all PEs. Behind the heap's own offsets lie `adopt_bytes` more, for adopt().
+  static Result<std::unique_ptr<Heap>> create(Platform& platform, const HeapShape& shape);
+  // The same in a part of somebody's reservation: space_of(platform, shape) bytes of it.
+  static std::unique_ptr<Heap> create_in(Memory part, Platform& platform, const HeapShape& shape);
+  static std::size_t space_of(const Platform& platform, const HeapShape& shape);
   ~Heap();
   void on_growth(Announce announce) { announce_ = std::move(announce); }
+
+  // Another heap, whose addresses this one's messages recognise.
+  void set_neighbour(const Heap* other) { neighbour_ = other; }
 
   // Collective in effect: every PE makes the same calls in the same order, so all get the same
   // offset without talking; only growth calls Announce. Thread-safe. 0 bytes give null. align: a
@@ -81,17 +98,21 @@ class Heap {
   Range space() const { return reservation_.range(); }  // and the room for what is adopted
   std::size_t committed() const { return committed_.load(std::memory_order_relaxed); }
   std::size_t in_use() const;
+  // Whether `address` lies in what may become heap memory, or is adopted.
+  bool may_hold(const void* address) const;
 
  private:
-  Heap(Platform& platform, const Options& options, Memory reservation, std::size_t bytes);
+  Heap(Platform& platform, const HeapShape& shape, Memory reservation, std::size_t bytes);
+  void hide(const std::byte* memory, std::size_t bytes) const;
+  void show(const std::byte* memory, std::size_t bytes) const;
   Result<Memory> take_over(Range own, std::uint64_t offset);
   Status grow(std::size_t bytes, std::size_t align);
   Status check_can_hold(std::size_t bytes, std::size_t missing) const;
   Status not_an_allocation(const void* memory) const;
 
   Platform& platform_;
-  MemoryHints hints_;
-  std::size_t chunk_bytes_;
+  const HeapShape shape_;
+  const Heap* neighbour_ = nullptr;
   Memory reservation_;
   Range range_;
   Announce announce_;

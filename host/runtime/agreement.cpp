@@ -57,6 +57,8 @@ std::string agreement_of(const Options& options) {
   add("WEFT_HEAP_SIZE", options.heap_size);
   add("WEFT_HEAP_CHUNK", options.heap_chunk);
   add("WEFT_ADOPT_SIZE", options.adopt_size);
+  add("WEFT_GPU_HEAP_SIZE", options.gpu_heap_size);
+  add("WEFT_GPU_HEAP_CHUNK", options.gpu_heap_chunk);
   add("WEFT_STATIC_DATA", options.static_data);
   add("WEFT_MAX_TEAMS", options.max_teams);
   add("WEFT_CHECK", options.check ? 1 : 0);

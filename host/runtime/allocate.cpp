@@ -36,15 +36,27 @@ Status Runtime::Impl::compare(const char* routine, std::string values) {
   return Status::ok();
 }
 
-Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, std::size_t align) {
+Heap& Runtime::Impl::heap_of(const void* memory) const {
+  const bool on_gpu = job->gpu != nullptr && job->gpu->heap().may_hold(memory);
+  return on_gpu ? job->gpu->heap() : *job->heap;
+}
+
+Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, std::size_t align,
+                                      MemoryKind kind) {
   RETURN_IF_ERROR(usable());
-  RETURN_IF_ERROR(check_same(routine, fmt::format("bytes {}, align {}", bytes, align)));
+  const bool for_kernels = kind == MemoryKind::kDevice;
+  RETURN_IF_ERROR(check_same(routine, fmt::format("bytes {}, align {}{}", bytes, align,
+                                                  for_kernels ? ", device memory" : "")));
   if (bytes == kTooManyBytes)
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
                     caller_or(routine), 8 * sizeof(std::size_t)));
-  auto memory = job->heap->allocate(bytes, align);
+  if (for_kernels && !job->no_gpu.is_ok())
+    return Status::error(job->no_gpu.code(),
+                         fmt::format("{}: {}", caller_or(routine), job->no_gpu.text()));
+  Heap& heap = for_kernels && job->gpu != nullptr ? job->gpu->heap() : *job->heap;
+  auto memory = heap.allocate(bytes, align);
   if (memory.is_ok()) return memory;
   return Status::error(memory.status().code(), fmt::format("{} of {} bytes: {}", caller_or(routine),
                                                            bytes, memory.status().text()));
@@ -53,10 +65,11 @@ Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, st
 Status Runtime::Impl::free(void* memory) {
   RETURN_IF_ERROR(usable());
   if (memory == nullptr) return check_same("free", "null");
-  auto offset = job->heap->offset_of(memory, 0);
+  Heap& heap = heap_of(memory);
+  auto offset = heap.offset_of(memory, 0);
   RETURN_IF_ERROR(check_same("free", offset ? fmt::format("heap offset {:#x}", to_u64(*offset))
                                             : std::string("an address outside the heap")));
-  Status status = job->heap->free(memory);
+  Status status = heap.free(memory);
   if (status.is_ok()) return status;
   return Status::error(status.code(), fmt::format("{}: argument {}: {}", caller_or("free"),
                                                   caller_argument("memory"), status.text()));
@@ -84,9 +97,9 @@ Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
   return report(impl_->adopt(pieces));
 }
 
-Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align) {
+Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align, MemoryKind kind) {
   const std::lock_guard lock(impl_->mutex);
-  auto memory = impl_->allocate("allocate", bytes, align);
+  auto memory = impl_->allocate("allocate", bytes, align, kind);
   if (!memory) return report(memory.status());
   return memory;
 }
@@ -108,17 +121,21 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
   const auto reallocate = [&]() -> Result<void*> {
     RETURN_IF_ERROR(impl_->usable());
     std::size_t old_bytes = 0;
+    Heap& heap = impl_->heap_of(memory);
+    const bool on_gpu = &heap != impl_->job->heap.get();
     if (memory != nullptr) {
-      auto size = impl_->job->heap->size_of(memory);
+      auto size = heap.size_of(memory);
       if (!size)
         return Status::error(size.status().code(),
                              fmt::format("{}: argument {}: {}", caller_or("reallocate"),
                                          caller_argument("memory"), size.status().text()));
       old_bytes = *size;
     }
-    ASSIGN_OR_RETURN(void* const fresh, impl_->allocate("reallocate", bytes, 0));
+    const MemoryKind kind = on_gpu ? MemoryKind::kDevice : MemoryKind::kHost;
+    ASSIGN_OR_RETURN(void* const fresh, impl_->allocate("reallocate", bytes, 0, kind));
     const std::size_t kept = std::min(old_bytes, bytes);
-    if (kept != 0) std::memcpy(fresh, memory, kept);
+    if (kept != 0 && on_gpu) RETURN_IF_ERROR(impl_->job->gpu->copy(fresh, memory, kept));
+    if (kept != 0 && !on_gpu) std::memcpy(fresh, memory, kept);
     RETURN_IF_ERROR(impl_->free(memory));
     RETURN_IF_ERROR(impl_->rendezvous());
     return fresh;
@@ -129,7 +146,7 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
 }
 
 std::optional<std::uint64_t> Runtime::offset_of(const void* address, std::size_t bytes) const {
-  const std::uint64_t offset = impl_->job->heap->try_offset(address, bytes);
+  const std::uint64_t offset = impl_->heap_of(address).try_offset(address, bytes);
   if (offset == Heap::kNoOffset) return {};
   return offset;
 }

@@ -71,6 +71,7 @@ Status Runtime::Impl::start(std::unique_ptr<Bootstrap> bootstrap) {
   ASSIGN_OR_RETURN(const std::vector<Facts> facts, meet());
   RETURN_IF_ERROR(connect());
   RETURN_IF_ERROR(lay_out_heap());
+  RETURN_IF_ERROR(start_gpu(facts));
   RETURN_IF_ERROR(make_contexts());
   RETURN_IF_ERROR(make_first_teams(facts));
   RETURN_IF_ERROR(compare_maps());
@@ -114,8 +115,9 @@ Result<std::vector<Facts>> Runtime::Impl::meet() {
 
 Status Runtime::Impl::prepare(Facts* mine) {
   ASSIGN_OR_RETURN(*mine, discover());
+  ASSIGN_OR_RETURN(mine->gpus, count_gpus());
   job->platform = &cpu_platform();
-  ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, job->options));
+  ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, host_heap(job->options)));
   TransportEnv env;
   env.pe = job->pe;
   env.npes = job->npes;

@@ -43,8 +43,18 @@ struct Runtime::Impl {
   Status compare_maps();
   void finish();
 
+  // --- GPU memory (gpu.cpp) ---
+  Result<int> count_gpus() const;
+  Result<int> choose_gpu(const std::vector<Facts>& facts) const;
+  Status open_gpu(const std::vector<Facts>& facts);
+  Status join_gpus(const std::vector<Facts>& facts);
+  Status start_gpu(const std::vector<Facts>& facts);
+
   // --- allocation (allocate.cpp) ---
-  Result<void*> allocate(const char* routine, std::size_t bytes, std::size_t align);
+  Result<void*> allocate(const char* routine, std::size_t bytes, std::size_t align,
+                         MemoryKind kind = MemoryKind::kHost);
+  // The heap that `memory` is of.
+  Heap& heap_of(const void* memory) const;
   Status free(void* memory);
   // WEFT_CHECK: every PE made the same call with the same values.
   Status check_same(const char* routine, std::string values);
@@ -57,7 +67,8 @@ struct Runtime::Impl {
                          std::uint64_t arguments);
   Result<int> agree_on_id(const char* routine, const Team& parent, std::uint64_t arguments);
   Team enter_team(int id, const Pes& pes);
-  Team enter_new_team(int id, const Pes& pes);
+  Result<Team> enter_new_team(int id, const Pes& pes);
+  std::int32_t* list_of(int id) const;
   // Without a parent (team_of.cpp): through the first of `pes`, in `words` of its heap.
   Result<Team> meet_in(std::uint64_t* words, const Pes& pes);
   void forget_team(const Team& team);

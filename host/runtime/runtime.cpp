@@ -54,6 +54,7 @@ Runtime::~Runtime() = default;
 int Runtime::pe() const { return impl_->job->pe; }
 int Runtime::npes() const { return impl_->job->npes; }
 const Options& Runtime::options() const { return impl_->job->options; }
+int Runtime::gpu() const { return impl_->job->gpu == nullptr ? -1 : impl_->job->gpu->ordinal(); }
 const Team& Runtime::world() const { return impl_->world; }
 const Team& Runtime::node() const { return impl_->node; }
 const Team& Runtime::shared() const { return impl_->shared; }
@@ -88,6 +89,12 @@ std::string Runtime::describe() const {
   text +=
       fmt::format("heap: {} bytes in use, {} committed, {} at most, at {}\n", job.heap->in_use(),
                   job.heap->committed(), job.heap->range().bytes, fmt::ptr(job.heap->range().base));
+  if (job.gpu != nullptr) {
+    const Heap& heap = job.gpu->heap();
+    text += fmt::format("GPU {}: {} bytes in use, {} committed, {} at most, at {}\n",
+                        job.gpu->ordinal(), heap.in_use(), heap.committed(), heap.range().bytes,
+                        fmt::ptr(heap.range().base));
+  }
   text += fmt::format("teams: world {}, node {}, shared {}; blocks of {} bytes\n",
                       impl_->world.size, impl_->node.size, impl_->shared.size, job.teams.stride);
   for (int pe = 0; pe < job.npes; ++pe) {

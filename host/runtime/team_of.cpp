@@ -122,7 +122,7 @@ Result<Team> Runtime::Impl::meet_in(std::uint64_t* words, const Pes& pes) {
                     "(WEFT_MAX_TEAMS, the 3 predefined ones included; ids above {} need a parent); "
                     "destroy one, or set a larger WEFT_MAX_TEAMS, the same on every PE",
                     kRoutine, pes.size(), job->options.max_teams, 64 * kIdWords - 1));
-  const Team team = enter_new_team(id, pes);
+  Result<Team> team = enter_new_team(id, pes);
   RETURN_IF_ERROR(meeting.sync());
   return team;
 }

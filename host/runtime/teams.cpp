@@ -87,10 +87,7 @@ Team Runtime::Impl::enter_team(int id, const Pes& pes) {
   const std::optional<Team> strided = strided_team(pes);
   Team team = strided.value_or(Team{});
   if (!strided) {
-    const TeamLayout layout =
-        team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes));
-    auto* list = reinterpret_cast<std::int32_t*>(job->heap->range().base +
-                                                 team_block_offset(job->teams, id) + layout.list);
+    std::int32_t* const list = list_of(id);
     std::copy(pes.begin(), pes.end(), list);
     team.list = list;
     team.start = pes.front();
@@ -102,8 +99,17 @@ Team Runtime::Impl::enter_team(int id, const Pes& pes) {
   return team;
 }
 
-// Takes the id and makes my block ready; others must not send to it before they know that.
-Team Runtime::Impl::enter_new_team(int id, const Pes& pes) {
+// In my block; but kernels on a GPU do not reach that.
+std::int32_t* Runtime::Impl::list_of(int id) const {
+  if (job->gpu != nullptr) return job->gpu->team_list(id);
+  const TeamLayout layout = team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes));
+  return reinterpret_cast<std::int32_t*>(job->heap->range().base +
+                                         team_block_offset(job->teams, id) + layout.list);
+}
+
+// Takes the id and makes my blocks ready; others must not send to them before they know that.
+Result<Team> Runtime::Impl::enter_new_team(int id, const Pes& pes) {
+  if (job->gpu != nullptr) RETURN_IF_ERROR(job->gpu->reset_team(id));
   free_ids.take(id);
   std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
   reset_team_block(block, team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes)));
@@ -113,7 +119,7 @@ Team Runtime::Impl::enter_new_team(int id, const Pes& pes) {
 Result<Team> Runtime::Impl::make_team(const char* routine, const Team& parent, const Pes& pes,
                                       std::uint64_t arguments) {
   ASSIGN_OR_RETURN(const int id, agree_on_id(routine, parent, arguments));
-  const Team team = rank_in(pes, job->pe) >= 0 ? enter_new_team(id, pes) : Team{};
+  Result<Team> team = rank_in(pes, job->pe) >= 0 ? enter_new_team(id, pes) : Team{};
   // Nobody sends to a block that is yet to be reset.
   RETURN_IF_ERROR(sync(*own, parent));
   return team;

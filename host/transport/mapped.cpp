@@ -22,6 +22,11 @@ std::byte* MappedTransport::base_of(int pe) const {
 }
 
 Status MappedTransport::check(const Op& op) const {
+  if (!env_.platform->is_host_accessible())
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("{}: host threads do not reach memory of the {} by load and store",
+                    describe(op), env_.platform->name()));
   Extent extent;
   if (op.pe < windows_.size()) {
     // acquire: pairs with the release in map; post then finds the address, too.

@@ -87,6 +87,10 @@ struct TransportEnv {
   Range heap;  // my reservation; only committed chunks may be touched
   const Options* options = nullptr;
   std::uint64_t adopted_at = ~std::uint64_t{0};  // offsets from here on are of adopted memory
+  const char* size_option = "WEFT_HEAP_SIZE";    // that says how large the heap may grow
+  // A reservation in which each PE's heap has a place, heap.bytes apart, mine too; or nothing, then
+  // each gets a reservation of its own.
+  Memory places;
 };
 
 // Registry: one row per transport, in transport.cpp.

@@ -34,6 +34,12 @@ class WEFT_API UniqueId {
   std::shared_ptr<void> server_;  // held by the process that made it
 };
 
+// What symmetric memory is for. Kernels on a GPU take kDevice: memory of the PE's GPU, which every
+// other PE's kernels load, store and update as well. Host threads put and get there too, but waits,
+// atomics and collectives of host threads, and loads and stores, take kHost. Without GPUs, where
+// kernels run on host threads, both are the same memory.
+enum class MemoryKind { kHost, kDevice };
+
 // Memory that a PE has already, for Runtime::adopt.
 struct OwnMemory {
   void* address = nullptr;  // of whole pages
@@ -59,17 +65,28 @@ class WEFT_API Runtime {
   int pe() const;
   int npes() const;
   const Options& options() const;
+  // The GPU of this PE, as CUDA counts in this process: that which is current in the thread that
+  // creates the runtime (cudaSetDevice), else WEFT_GPU, else one after the other on each host, and
+  // then it is made current. -1: none, kernels run on host threads.
+  int gpu() const;
 
   // --- symmetric heap: collective over the job, same arguments and order everywhere ----------
   // Same offset on every PE. No communication while the heap's present chunks have room; so it is
   // no barrier: synchronise before a peer touches new memory, and before freeing used memory.
   // 0 bytes gives null. Memory is not initialised. align: a power of two; 0 takes 64.
-  Result<void*> allocate_bytes(std::size_t bytes, std::size_t align = 0);
+  Result<void*> allocate_bytes(std::size_t bytes, std::size_t align = 0,
+                               MemoryKind kind = MemoryKind::kHost);
   template <class T>
-  Result<T*> allocate(std::size_t count, std::size_t align = alignof(T)) {
-    auto memory = allocate_bytes(bytes_of<T>(count), align < 64 ? 64 : align);
+  Result<T*> allocate(std::size_t count, std::size_t align = alignof(T),
+                      MemoryKind kind = MemoryKind::kHost) {
+    auto memory = allocate_bytes(bytes_of<T>(count), align < 64 ? 64 : align, kind);
     if (!memory) return memory.status();
     return static_cast<T*>(*memory);
+  }
+  // The same for kernels.
+  template <class T>
+  Result<T*> allocate_device(std::size_t count, std::size_t align = alignof(T)) {
+    return allocate<T>(count, align, MemoryKind::kDevice);
   }
   // Zeroed on every PE when it returns on any (it ends with a barrier).
   Result<void*> callocate_bytes(std::size_t count, std::size_t size);
@@ -83,8 +100,8 @@ class WEFT_API Runtime {
   Result<void*> reallocate_bytes(void* memory, std::size_t bytes);
   // null is fine; anything but a live allocation is an error. Not a barrier.
   Status free(void* memory);
-  // Where [address, address + bytes) lies in symmetric memory: the same number on every PE. None if
-  // it is not all symmetric memory of mine.
+  // Where [address, address + bytes) lies in symmetric memory of its kind: the same number on every
+  // PE. None if it is not all symmetric memory of mine.
   std::optional<std::uint64_t> offset_of(const void* address, std::size_t bytes = 1) const;
 
   // Memory that I have already (static data, say, or what mmap gave) becomes symmetric where it

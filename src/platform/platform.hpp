@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,15 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual std::string_view name() const = 0;  // "cpu", "cuda", "hip"
+  // Whether host threads may load and store what commit() and open() give. Else copy() reaches it.
+  virtual bool is_host_accessible() const = 0;
+
+  // What a peer is told, so that it can answer why_not_mapped(). The same size on every platform
+  // of a kind.
+  virtual Blob identity() const = 0;
+  // Why open() cannot map memory of the platform with that identity, which is on this host; "" if
+  // it can.
+  virtual std::string why_not_mapped(const Blob& peer) const = 0;
 
   // Smallest unit of commit: addresses and sizes of chunks are multiples of it.
   virtual std::size_t granularity() const = 0;
@@ -75,7 +85,9 @@ class Platform {
 
   virtual Result<Stream> create_stream() = 0;
   virtual Status destroy_stream(Stream stream) = 0;
+  // Queued on the stream; null is the platform's default stream.
   virtual Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) = 0;
+  virtual Status zero(Range where, Stream stream) = 0;
   virtual Status synchronize(Stream stream) = 0;
 };
 
@@ -86,6 +98,8 @@ Platform& cpu_platform();
 // same are threads of one process and can use each other's addresses as they are.
 using Uuid = std::array<std::byte, 16>;
 Uuid process_uuid();
+// Whether some part of this program holds kernels for a GPU (weft/device/launch.hpp).
+bool has_gpu_kernels();
 Uuid random_uuid();
 
 }  // namespace weft

@@ -6,10 +6,14 @@
 #include <memory>
 #include <random>
 
+#include <weft/device/launch.hpp>
+
 #include "src/platform/platform.hpp"
 
 namespace weft {
 namespace {
+
+std::atomic<bool> gpu_kernels{false};
 
 std::atomic<const Uuid*> current{nullptr};
 const Uuid* inherited = nullptr;  // a parent's; kept, so that nobody calls it leaked
@@ -46,5 +50,11 @@ Uuid process_uuid() {
   }
   return *uuid;
 }
+
+bool detail::note_gpu_kernels() {
+  gpu_kernels.store(true, std::memory_order_relaxed);
+  return true;
+}
+bool has_gpu_kernels() { return gpu_kernels.load(std::memory_order_relaxed); }
 
 }  // namespace weft

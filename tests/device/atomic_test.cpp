@@ -59,6 +59,12 @@ void apply(const AmoStep<T>& s, T& word, T& old) {
 }
 
 template <class T>
+void move_one(Pe& pe, Move move, T* dst, const T* src, std::size_t count, int other) {
+  const SharedVector<Transfer> all = {{0, 0, count, 1, 1}};
+  pe.run(1, 1, MoveAll<dev::Thread, T>{pe.handle(), move, dst, src, all.data(), 1, other, nullptr});
+}
+
+template <class T>
 void check_script(Way way) {
   const std::uint64_t seed = test_seed();
   on_pes(way, 2, [&](Pe& pe) {
@@ -68,8 +74,9 @@ void check_script(Way way) {
     words[0] = words[1] = words[2] = guard;
     pe.barrier();
     constexpr std::size_t kSteps = 60;
-    std::vector<AmoStep<T>> steps(kSteps);
-    std::vector<T> old(kSteps), expected(kSteps);
+    SharedVector<AmoStep<T>> steps(kSteps);
+    SharedVector<T> old(kSteps);
+    std::vector<T> expected(kSteps);
     T word = guard;
     const int kinds =
         is_amo_type<T> ? static_cast<int>(Amo::kFetchXor) + 1 : static_cast<int>(Amo::kSwap) + 1;
@@ -90,10 +97,9 @@ void check_script(Way way) {
     EXPECT_EQ(bits_of(words[0]), bits_of(guard));
     EXPECT_EQ(bits_of(words[2]), bits_of(guard));
     // Both PEs' scripts started from the same word and differ; mine is at my neighbour.
-    T there{};
-    const dev::Context ctx(pe.handle());
-    there = ctx.g(words + 1, pe.next());
-    EXPECT_EQ(bits_of(there), bits_of(word));
+    SharedVector<T> there(1);
+    move_one(pe, Move::kGet, there.data(), words + 1, 1, pe.next());
+    EXPECT_EQ(bits_of(there[0]), bits_of(word));
     pe.barrier();
   });
 }
@@ -110,7 +116,7 @@ TEST_P(AtomicTest, EveryKindDoesWhatItSays) {
 template <class T>
 void check_tickets(Way way) {
   on_pes(way, 3, [&](Pe& pe) {
-    constexpr unsigned kBlocks = 2, kThreads = 5;
+    constexpr unsigned kBlocks = 2, kThreads = kWarp + 1;
     constexpr int kEach = 8;
     T* counter = pe.allocate<T>(1);
     T* sum = pe.allocate<T>(1);
@@ -119,11 +125,10 @@ void check_tickets(Way way) {
     *sum = 0;
     pe.barrier();
     constexpr std::size_t kMine = kBlocks * kThreads * kEach;
-    std::vector<T> drawn(kMine);
+    SharedVector<T> drawn(kMine);
     pe.run(kBlocks, kThreads, Tickets<T>{pe.handle(), counter, sum, drawn.data(), kEach, 1});
-    const dev::Context ctx(pe.handle());
-    ctx.put(dev::Thread{}, all + static_cast<std::size_t>(pe.pe()) * kMine, drawn.data(), kMine, 1);
-    ctx.quiet(dev::Thread{});
+    move_one(pe, Move::kPut, all + static_cast<std::size_t>(pe.pe()) * kMine, drawn.data(), kMine,
+             1);
     pe.barrier();
     if (pe.pe() == 1) {
       std::sort(all, all + 3 * kMine);

@@ -3,50 +3,80 @@
 #include <cstring>
 #include <random>
 
-#include <weft/dev/copy.hpp>
-
 #include <gtest/gtest.h>
 
-#include "tests/device/run_threads.hpp"
+#include <weft/dev/copy.hpp>
+
+#include "tests/device/kernels.hpp"
+#include "tests/device/shared_memory.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/status.hpp"
 
 namespace weft::test {
 namespace {
 
-constexpr std::size_t kRoom = 2048;
+constexpr std::size_t kAlignments = 17;  // of either end
+constexpr std::size_t kMost = 1900;
 
-struct Buffers {
-  alignas(64) std::byte src[kRoom];
-  alignas(64) std::byte dst[kRoom];
+struct Copy {
+  template <class Scope>
+  WEFT_DEVICE void operator()(Scope scope, std::byte* dst, const std::byte* src,
+                              std::size_t bytes) const {
+    dev::copy(scope, dst, src, bytes);
+  }
+};
+struct Interleaved {
+  template <class Scope>
+  WEFT_DEVICE void operator()(Scope scope, std::byte* dst, const std::byte* src,
+                              std::size_t bytes) const {
+    dev::copy_interleaved(scope, dst, src, bytes);
+  }
+};
+#if WEFT_TARGET_CPU
+// By memmove, which GPUs do not have.
+struct Shares {
+  template <class Scope>
+  void operator()(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) const {
+    dev::copy_share(scope, dst, src, bytes);
+  }
+};
+#endif
+
+// One copy for every pair of alignments, each to a row of its own.
+template <class Scope, class How>
+struct CopyAll {
+  std::byte* rows;
+  std::size_t row_bytes;
+  const std::byte* src;
+  std::size_t bytes;
+
+  WEFT_DEVICE void operator()() const {
+    for (std::size_t to = 0; to < kAlignments; ++to)
+      for (std::size_t from = 0; from < kAlignments; ++from)
+        How{}(Scope{}, rows + (to * kAlignments + from) * row_bytes + to, src + from, bytes);
+  }
 };
 
-// `copy(scope, dst, src, bytes)` by `threads` threads, every alignment of both ends for each size.
-template <class Scope, class Copy>
-void check_copies(unsigned threads, const std::vector<std::size_t>& sizes, Copy copy) {
+template <class Scope, class How>
+void check_copies(unsigned threads, const std::vector<std::size_t>& sizes) {
   std::mt19937_64 random(test_seed());
-  const auto contents = random_bytes(random, kRoom);
-  auto buffers = std::make_unique<Buffers>();
+  const auto contents = random_bytes(random, kMost + kAlignments);
+  const SharedVector<std::byte> src(contents.begin(), contents.end());
   for (std::size_t bytes : sizes) {
-    std::memcpy(buffers->src, contents.data(), kRoom);
-    run_grids(1, 1, threads, [&](int) {
-      const Scope scope;
-      for (std::size_t to = 0; to < 17; ++to)
-        for (std::size_t from = 0; from < 17; ++from) {
-          if (scope.rank() == 0) std::memset(buffers->dst, 0xa5, to + bytes + 20);
-          scope.sync();
-          copy(scope, buffers->dst + to, buffers->src + from, bytes);
-          scope.sync();
-          if (scope.rank() == 0) {
-            const std::byte* end = buffers->dst + to + bytes;
-            EXPECT_EQ(std::memcmp(buffers->dst + to, contents.data() + from, bytes), 0)
-                << bytes << " bytes, " << from << " to " << to << ", " << threads << " threads";
-            for (const std::byte* b = buffers->dst; b < buffers->dst + to; ++b)
-              EXPECT_EQ(*b, std::byte{0xa5});
-            for (const std::byte* b = end; b < end + 20; ++b) EXPECT_EQ(*b, std::byte{0xa5});
-          }
-          scope.sync();
-        }
-    });
+    const std::size_t row_bytes = (kAlignments + bytes + 20 + 63) / 64 * 64;
+    SharedVector<std::byte> rows(kAlignments * kAlignments * row_bytes, std::byte{0xa5});
+    ASSERT_OK(
+        dev::launch({1, threads}, CopyAll<Scope, How>{rows.data(), row_bytes, src.data(), bytes}));
+    ASSERT_OK(dev::synchronize());
+    std::vector<std::byte> expected(row_bytes);
+    for (std::size_t to = 0; to < kAlignments; ++to)
+      for (std::size_t from = 0; from < kAlignments; ++from) {
+        std::memset(expected.data(), 0xa5, row_bytes);
+        std::memcpy(expected.data() + to, src.data() + from, bytes);
+        const std::byte* row = rows.data() + (to * kAlignments + from) * row_bytes;
+        EXPECT_EQ(std::memcmp(row, expected.data(), row_bytes), 0)
+            << bytes << " bytes, " << from << " to " << to << ", " << threads << " threads";
+      }
   }
 }
 
@@ -56,28 +86,20 @@ std::vector<std::size_t> up_to(std::size_t most) {
   return sizes;
 }
 
-const auto kInterleaved = [](auto scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  dev::copy_interleaved(scope, dst, src, bytes);
-};
-const auto kShares = [](auto scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  dev::copy_share(scope, dst, src, bytes);
-};
-const auto kCopy = [](auto scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  dev::copy(scope, dst, src, bytes);
-};
-
 TEST(CopyTest, OneThreadCopiesAnything) {
-  check_copies<dev::Thread>(1, up_to(80), kCopy);
-  check_copies<dev::Thread>(1, up_to(80), kInterleaved);
-  check_copies<dev::Thread>(1, {127, 128, 129, 1000, 1900}, kInterleaved);
+  check_copies<dev::Thread, Copy>(1, up_to(80));
+  check_copies<dev::Thread, Interleaved>(1, up_to(80));
+  check_copies<dev::Thread, Interleaved>(1, {127, 128, 129, 1000, kMost});
 }
 
 TEST(CopyTest, ABlockSharesTheWork) {
-  const std::vector<std::size_t> sizes = {0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 383, 1000, 1900};
-  for (unsigned threads : {2u, 3u}) {
-    check_copies<dev::Block>(threads, sizes, kInterleaved);
-    check_copies<dev::Block>(threads, sizes, kShares);
-    check_copies<dev::Block>(threads, sizes, kCopy);
+  const std::vector<std::size_t> sizes = {0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 383, 1000, kMost};
+  for (unsigned threads : {2u, 3u, kWarp + 1}) {
+    check_copies<dev::Block, Interleaved>(threads, sizes);
+    check_copies<dev::Block, Copy>(threads, sizes);
+#if WEFT_TARGET_CPU
+    check_copies<dev::Block, Shares>(threads, sizes);
+#endif
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <weft/device/handle.hpp>
@@ -14,6 +15,7 @@
 #include <weft/dev/state.hpp>
 
 #include "tests/device/late_proxy.hpp"
+#include "tests/device/shared_memory.hpp"
 
 namespace weft::test {
 
@@ -31,11 +33,11 @@ struct JobOptions {
 class DeviceJob {
  public:
   explicit DeviceJob(const JobOptions& options) : options_(options) {
-    for (int pe = 0; pe < options.npes; ++pe) pes_.push_back(std::make_unique<Pe>(options));
+    for (int pe = 0; pe < options.npes; ++pe) pes_.push_back(std::make_unique<Pe>(options, pe));
     for (int pe = 0; pe < options.npes; ++pe) wire(pe);
     used_ = 64;  // offset 0 means "off" for the journal
     if (options.check) {
-      for (auto& pe : pes_) pe->state.journal_offset = used_;
+      for (auto& pe : pes_) pe->words().state.journal_offset = used_;
       used_ += dev::kJournalBytes;
     }
   }
@@ -53,9 +55,10 @@ class DeviceJob {
   T* at(int pe, std::uint64_t offset) {
     return reinterpret_cast<T*>(heap(pe) + offset);
   }
-  std::byte* heap(int pe) { return pes_[static_cast<std::size_t>(pe)]->heap(); }
+  std::byte* heap(int pe) { return pes_[static_cast<std::size_t>(pe)]->heap.data(); }
   DeviceContext handle(int pe) { return pes_[static_cast<std::size_t>(pe)]->handle; }
-  DeviceState& state(int pe) { return pes_[static_cast<std::size_t>(pe)]->state; }
+  TeamBlocks& teams(int pe) { return pes_[static_cast<std::size_t>(pe)]->handle.teams; }
+  DeviceState& state(int pe) { return pes_[static_cast<std::size_t>(pe)]->words().state; }
   // Starts the proxies of a job that was made without.
   void start_proxies() {
     for (auto& pe : pes_) start_proxy(*pe);
@@ -66,55 +69,66 @@ class DeviceJob {
   int npes() const { return options_.npes; }
   const JobOptions& options() const { return options_; }
   bool take_fault(int pe, FaultRecord* out) {
-    return dev::take_fault(pes_[static_cast<std::size_t>(pe)]->fault, out);
+    return test::take_fault(pes_[static_cast<std::size_t>(pe)]->words().fault, out);
   }
 
  private:
-  struct alignas(64) Line {
-    std::byte bytes[64] = {};
-  };
-  struct Pe {
-    explicit Pe(const JobOptions& o)
-        : lines(o.heap_bytes / sizeof(Line) + 1),
-          slots(o.ring_capacity),
-          results(o.ring_capacity),
-          busy(o.ring_capacity) {}
-    std::byte* heap() { return lines.data()->bytes; }
-
-    std::vector<Line> lines;
-    std::vector<std::byte*> peers;
-    std::vector<Op> slots;
-    std::vector<std::uint64_t> results;
-    std::vector<std::uint32_t> busy;
+  // The single words that kernels and the proxy share, and what tells kernels where the rest is.
+  struct Words {
     std::uint64_t head = 0, consumed = 0, completed = 0, wanted = 0;
     FaultRecord fault;
     DeviceState state;
+  };
+  struct Pe {
+    Pe(const JobOptions& o, int pe)
+        : heap(o.heap_bytes, pe, o.mapped),
+          slots(o.ring_capacity),
+          results(o.ring_capacity),
+          busy(o.ring_capacity),
+          one(1) {}
+    Words& words() { return one[0]; }
+
+    HeapMemory heap;
+    SharedVector<std::byte*> peers;
+    SharedVector<Op> slots;
+    SharedVector<std::uint64_t> results;
+    SharedVector<std::uint32_t> busy;
+    SharedVector<Words> one;
     DeviceContext handle;
     std::unique_ptr<LateProxy> proxy;
   };
 
   void wire(int number) {
     Pe& pe = *pes_[static_cast<std::size_t>(number)];
-    for (auto& peer : pes_) pe.peers.push_back(options_.mapped ? peer->heap() : nullptr);
-    pe.state.pe = number;
-    pe.state.npes = options_.npes;
-    pe.state.heap = pe.heap();
-    pe.state.heap_bytes = options_.heap_bytes;
-    pe.state.peer = pe.peers.data();
-    pe.state.deadline_ns = options_.deadline_ns;
-    pe.state.fault = &pe.fault;
-    pe.state.ring[0] = {pe.slots.data(),   options_.ring_capacity, &pe.head,
-                        &pe.consumed,      &pe.completed,          &pe.wanted,
-                        pe.results.data(), pe.busy.data()};
-    pe.handle = {pe.heap(), pe.peers.data(), &pe.state, options_.heap_bytes,
-                 number,    options_.npes,   0,         options_.check ? kDeviceCheck : 0};
+    Words& words = pe.words();
+    DeviceState& state = words.state;
+    for (auto& peer : pes_) pe.peers.push_back(options_.mapped ? peer->heap.data() : nullptr);
+    state.pe = number;
+    state.npes = options_.npes;
+    state.heap = pe.heap.data();
+    state.heap_bytes = options_.heap_bytes;
+    state.peer = pe.peers.data();
+    state.deadline_ns = options_.deadline_ns;
+    state.fault = &words.fault;
+    state.ring[0] = {pe.slots.data(),  options_.ring_capacity, &words.head,       &words.consumed,
+                     &words.completed, &words.wanted,          pe.results.data(), pe.busy.data()};
+    pe.handle = {pe.heap.data(),
+                 pe.peers.data(),
+                 &state,
+                 options_.heap_bytes,
+                 number,
+                 options_.npes,
+                 0,
+                 (options_.check ? kDeviceCheck : 0) | kDeviceRing,
+                 {}};
     if (options_.proxy) start_proxy(pe);
   }
 
   void start_proxy(Pe& pe) {
+    const DeviceState& state = pe.words().state;
     pe.proxy = std::make_unique<LateProxy>(
-        pe.state.ring[0], [this](std::uint32_t target) { return heap(static_cast<int>(target)); },
-        options_.seed + static_cast<std::uint64_t>(pe.state.pe));
+        state.ring[0], [this](std::uint32_t target) { return heap(static_cast<int>(target)); },
+        options_.seed + static_cast<std::uint64_t>(state.pe));
     pe.proxy->start();
   }
 

@@ -6,7 +6,16 @@
 
 #include <weft/device.hpp>
 
+// Before the parameters of a kernel's body that is a lambda: [=] WEFT_KERNEL(...) { ... }
+#if WEFT_TARGET_CPU
+#define WEFT_KERNEL
+#else
+#define WEFT_KERNEL __device__
+#endif
+
 namespace weft::test {
+
+inline constexpr unsigned kWarp = dev::platform::kWarpSize;
 
 // The threads that make a call together, and their number in the grid.
 struct Groups {
@@ -316,7 +325,8 @@ struct Place {
   int warp_rank, warp_size, block_rank, block_threads;
   std::uint64_t from_warp_leader, from_block_leader;
   bool warp_all, block_all, but_one;
-  int* shared;
+  unsigned* shared;
+  unsigned mirrored;  // what the thread as far from the end has left in shared memory
 };
 struct Survey {
   Place* places;
@@ -339,10 +349,11 @@ struct Survey {
     p.warp_all = warp.all(true);
     p.block_all = block.all(true);
     p.but_one = block.all(me != dev::block_size() - 1);
-    p.shared = dev::shared<int>();
-    p.shared[me] = static_cast<int>(me);
+    auto* shared = dev::shared<unsigned>();
+    p.shared = shared;
+    shared[me] = 100 * p.block + me;
     block.sync();
-    p.shared[dev::block_size() + me] = p.shared[dev::block_size() - 1 - me];
+    p.mirrored = shared[dev::block_size() - 1 - me];
   }
 };
 

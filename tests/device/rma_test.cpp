@@ -20,7 +20,7 @@ struct alignas(16) Wide {
 };
 
 struct Plan {
-  std::vector<Transfer> list;
+  SharedVector<Transfer> list;
   std::size_t dst_extent = 0, src_extent = 0;  // elements
 };
 
@@ -87,9 +87,9 @@ void check_move(Pe& pe, Move move, unsigned blocks, unsigned threads, std::uint6
                                  plan.list.data(), transfers, pe.next(), arrived};
   pe.run(blocks, threads, kernel);
   if (notifies) {
-    std::vector<std::uint64_t> wanted(transfers);
+    SharedVector<std::uint64_t> wanted(transfers);
     std::iota(wanted.begin(), wanted.end(), 1);
-    std::vector<int> timeouts(std::size_t{blocks} * threads, -1);
+    SharedVector<int> timeouts(std::size_t{blocks} * threads, -1);
     pe.run(blocks, threads,
            AwaitAll<Scope>{pe.handle(), arrived, wanted.data(), transfers, timeouts.data()});
     for (int timeout : timeouts) EXPECT_EQ(timeout, 0);
@@ -107,7 +107,8 @@ void check_moves(Way way) {
   const std::uint64_t seed = test_seed();
   on_pes(way, 3, [&](Pe& pe) {
     std::mt19937_64 random(seed);
-    static constexpr unsigned kShapes[][2] = {{1, 1}, {1, 4}, {1, 6}, {2, 9}};
+    static constexpr unsigned kShapes[][2] = {
+        {1, 1}, {1, kWarp}, {1, kWarp + kWarp / 2}, {2, 2 * kWarp + 1}};
     for (const auto& [blocks, threads] : kShapes) {
       check_move<Scope, std::uint8_t>(pe, Move::kPut, blocks, threads, random());
       check_move<Scope, std::uint16_t>(pe, Move::kPutNbi, blocks, threads, random());
@@ -134,7 +135,7 @@ void check_single_values(Way way) {
     constexpr std::size_t kThreads = 14;
     std::mt19937_64 random(seed + static_cast<std::uint64_t>(pe.pe()));
     T* there = pe.allocate<T>(kThreads);
-    std::vector<T> values(kThreads), back(kThreads);
+    SharedVector<T> values(kThreads), back(kThreads);
     fill_random(random, values.data(), kThreads);
     pe.barrier();
     pe.run(2, kThreads / 2,
@@ -165,13 +166,14 @@ TEST_P(RmaTest, LargeBlocksArriveWhole) {
     std::memset(dst, kPoison, kBytes + 8);
     *arrived = 0;
     pe.barrier();
-    const Transfer all{5, 3, kBytes, 1, 1};
-    pe.run(1, 11,
-           MoveAll<dev::Block, std::uint8_t>{pe.handle(), Move::kPutSet, dst, src, &all, 1,
+    const SharedVector<Transfer> all = {{5, 3, kBytes, 1, 1}};
+    constexpr unsigned kThreads = 2 * kWarp + 3;
+    pe.run(1, kThreads,
+           MoveAll<dev::Block, std::uint8_t>{pe.handle(), Move::kPutSet, dst, src, all.data(), 1,
                                              pe.next(), arrived});
-    const std::uint64_t one = 1;
-    std::vector<int> timeouts(11);
-    pe.run(1, 11, AwaitAll<dev::Block>{pe.handle(), arrived, &one, 1, timeouts.data()});
+    const SharedVector<std::uint64_t> one = {1};
+    SharedVector<int> timeouts(kThreads, -1);
+    pe.run(1, kThreads, AwaitAll<dev::Block>{pe.handle(), arrived, one.data(), 1, timeouts.data()});
     EXPECT_EQ(std::memcmp(dst + 5, src + 3, kBytes), 0);
     EXPECT_EQ(dst[4], kPoison);
     EXPECT_EQ(dst[kBytes + 5], kPoison);
@@ -188,7 +190,7 @@ TEST_P(RmaTest, DataTravelsRoundTheRing) {
     std::fill_n(data, kCount, 0);
     *signal = 0;
     pe.barrier();
-    pe.run(1, 6, RoundTrip<dev::Block>{pe.handle(), data, signal, kCount, kLaps});
+    pe.run(1, kWarp + 2, RoundTrip<dev::Block>{pe.handle(), data, signal, kCount, kLaps});
     pe.barrier();
     const std::uint64_t total = kLaps * static_cast<std::uint64_t>(pe.npes());
     for (std::size_t i = 0; pe.pe() == 0 && i < kCount; ++i) EXPECT_EQ(data[i], total);

@@ -12,8 +12,7 @@ namespace {
 class WaitTest : public ::testing::TestWithParam<Way> {};
 
 constexpr std::size_t kWords = 7;
-constexpr unsigned kThreads = 6;
-const std::vector<int> kOut = {0, 1, 0, 0, 1, 0, 0};
+constexpr unsigned kThreads = kWarp + kWarp / 2;
 
 template <class Scope>
 std::size_t groups() {
@@ -23,14 +22,15 @@ std::size_t groups() {
 template <class Scope>
 std::size_t group_of(std::size_t thread) {
   if (std::is_same_v<Scope, dev::Thread>) return thread;
-  return std::is_same_v<Scope, dev::Warp> ? thread / cpu::kWarpSize : 0;
+  return std::is_same_v<Scope, dev::Warp> ? thread / kWarp : 0;
 }
 
 // PE 0 stores values 1, 2, ... to the words of PE 1 one by one while PE 1 waits for them.
 template <class Scope, class T>
 void check_wait(Pe& pe, Wait wait, bool leave_out) {
   T* words = pe.allocate<T>(kWords);
-  std::vector<T> values(kWords);
+  const SharedVector<int> out = {0, 1, 0, 0, 1, 0, 0};
+  SharedVector<T> values(kWords);
   for (std::size_t i = 0; i < kWords; ++i) values[i] = static_cast<T>(i + 1);
   std::fill_n(words, kWords, T{0});
   pe.barrier();
@@ -42,14 +42,14 @@ void check_wait(Pe& pe, Wait wait, bool leave_out) {
   const bool vector =
       wait == Wait::kAllVector || wait == Wait::kAnyVector || wait == Wait::kSomeVector;
   const Cmp cmp = vector ? Cmp::kEq : Cmp::kGt;
-  std::vector<T> wanted = values;
+  SharedVector<T> wanted = values;
   if (!vector) wanted[0] = T{0};
-  std::vector<std::size_t> indices(groups<Scope>() * kWords, 999), answers(kThreads, 999);
-  const int* status = leave_out ? kOut.data() : nullptr;
+  SharedVector<std::size_t> indices(groups<Scope>() * kWords, 999), answers(kThreads, 999);
+  const int* status = leave_out ? out.data() : nullptr;
   pe.run(1, kThreads,
          WaitOn<Scope, T>{pe.handle(), wait, words, kWords, status, cmp, wanted.data(),
                           indices.data(), answers.data()});
-  auto takes_part = [&](std::size_t i) { return i < kWords && (!leave_out || kOut[i] == 0); };
+  auto takes_part = [&](std::size_t i) { return i < kWords && (!leave_out || out[i] == 0); };
   for (std::size_t t = 0; t < kThreads; ++t) {
     const std::size_t answer = answers[t];
     switch (wait) {
@@ -99,13 +99,13 @@ TEST_P(WaitTest, NothingToWaitForReturnsAtOnce) {
   on_pes(GetParam(), 1, [&](Pe& pe) {
     auto* words = pe.allocate<int>(2);
     words[0] = words[1] = 0;
-    const std::vector<int> all_out = {1, 1};
-    const int never = 5;
-    std::vector<std::size_t> indices(12, 999), answers(kThreads, 999);
+    const SharedVector<int> all_out = {1, 1};
+    const SharedVector<int> never = {5};
+    SharedVector<std::size_t> indices(12, 999), answers(kThreads, 999);
     auto wait = [&](Wait form, std::size_t count) {
       pe.run(1, kThreads,
              WaitOn<dev::Block, int>{pe.handle(), form, words, count, all_out.data(), Cmp::kEq,
-                                     &never, indices.data(), answers.data()});
+                                     never.data(), indices.data(), answers.data()});
       for (std::size_t answer : answers) EXPECT_EQ(answer, answers[0]);
       return answers[0];
     };
@@ -124,14 +124,14 @@ void check_tests(Way way) {
     T* words = pe.allocate<T>(kCount);
     const T contents[kCount] = {3, 1, 4, 1, 5};
     std::copy(contents, contents + kCount, words);
-    const int out[kCount] = {0, 0, 1, 0, 0};
+    const SharedVector<int> out = {0, 0, 1, 0, 0};
     for (int c = 0; c <= static_cast<int>(Cmp::kLe); ++c)
-      for (const int* status : {static_cast<const int*>(nullptr), &out[0]}) {
+      for (const int* status : {static_cast<const int*>(nullptr), out.data()}) {
         const Cmp cmp = static_cast<Cmp>(c);
-        const T values[kCount] = {3, 2, 1, 1, 9};
-        std::vector<std::size_t> indices(2 * kCount, 999), answers(7, 999);
+        const SharedVector<T> values = {3, 2, 1, 1, 9};
+        SharedVector<std::size_t> indices(2 * kCount, 999), answers(7, 999);
         pe.run(1, 1,
-               TestAll<T>{pe.handle(), words, kCount, status, cmp, values, indices.data(),
+               TestAll<T>{pe.handle(), words, kCount, status, cmp, values.data(), indices.data(),
                           answers.data()});
         std::vector<std::size_t> one, each;
         std::size_t part = 0;

@@ -1,10 +1,11 @@
 // One test body, its PEs reached in every way there is: a hand-made job whose heaps are mapped, one
 // where all goes through the ring to a late proxy, and real runtimes, plain and behind the fault
-// injector.
+// injector. A PE is a thread; on GPUs each launches on its own (PE i on GPU i modulo their number).
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cstddef>
 #include <functional>
@@ -15,17 +16,24 @@
 #include <vector>
 
 #include <weft/device.hpp>
+#include <weft/dev/team_block.hpp>
 #include <weft/runtime.hpp>
+#include <weft/team.hpp>
 
 #include "src/base/status.hpp"
 #include "tests/device/device_job.hpp"
+#include "tests/device/shared_memory.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft::test {
 
 enum class Way { kMapped, kRing, kRuntime, kLateRuntime };
+#if WEFT_TARGET_CPU
 inline const std::vector<Way> kWays = {Way::kMapped, Way::kRing, Way::kRuntime, Way::kLateRuntime};
+#else
+inline const std::vector<Way> kWays = {Way::kMapped, Way::kRing};  // runtimes' heaps are the host's
+#endif
 inline std::string to_string(Way way) {
   switch (way) {
     case Way::kMapped: return "mapped";
@@ -55,6 +63,9 @@ class Pe {
   T* allocate(std::size_t count) {
     return static_cast<T*>(allocate_bytes(count * sizeof(T)));
   }
+  // All PEs, and a team of some of them in this order; every PE of the job makes the same calls.
+  virtual Team world() = 0;
+  virtual Team team(const std::vector<int>& members) = 0;
   template <class Kernel>
   void run(unsigned blocks, unsigned threads, Kernel kernel, std::size_t shared_bytes = 0) {
     EXPECT_OK(dev::launch({blocks, threads, shared_bytes}, kernel));
@@ -70,8 +81,40 @@ class JobPe final : public Pe {
   JobPe(DeviceJob& job, std::barrier<>& meeting, int pe) : job_(job), meeting_(meeting), pe_(pe) {}
   DeviceContext handle() override { return job_.handle(pe_); }
   void barrier() override { meeting_.arrive_and_wait(); }
+  Team world() override {
+    Team all;
+    all.id = take_team_id();
+    all.size = npes();
+    all.rank = pe_;
+    return all;
+  }
+  Team team(const std::vector<int>& members) override {
+    Team some;
+    some.id = take_team_id();
+    some.size = static_cast<int>(members.size());
+    const TeamBlocks& blocks = job_.teams(pe_);
+    auto* list = job_.at<std::int32_t>(
+        pe_, team_block_offset(blocks, some.id) +
+                 team_layout(npes(), static_cast<std::size_t>(blocks.slot_bytes)).list);
+    std::copy(members.begin(), members.end(), list);
+    some.list = list;
+    some.rank = some.rank_of(pe_);
+    return some;
+  }
 
  private:
+  // The blocks of all teams are there from the first on.
+  int take_team_id() {
+    TeamBlocks& blocks = job_.teams(pe_);
+    if (blocks.count == 0) {
+      blocks = team_blocks(npes(), kMaxTeams, 0);
+      const std::size_t bytes = kMaxTeams * blocks.stride;
+      blocks.offset = static_cast<std::uint64_t>(allocate<std::byte>(bytes) - job_.heap(pe_));
+      if (job_.options().mapped) blocks.pushed_bytes = 2048;
+    }
+    EXPECT_LT(teams_, kMaxTeams);
+    return teams_++;
+  }
   void* allocate_bytes(std::size_t bytes) override {
     used_ = (used_ + 63) / 64 * 64;
     void* memory = job_.at<std::byte>(pe_, used_);
@@ -81,8 +124,10 @@ class JobPe final : public Pe {
   }
   DeviceJob& job_;
   std::barrier<>& meeting_;
+  static constexpr int kMaxTeams = 8;
   const int pe_;
   std::uint64_t used_ = 64 + dev::kJournalBytes;
+  int teams_ = 0;
 };
 
 class RuntimePe final : public Pe {
@@ -90,6 +135,12 @@ class RuntimePe final : public Pe {
   RuntimePe(Runtime& runtime, DeviceContext handle) : runtime_(runtime), handle_(handle) {}
   DeviceContext handle() override { return handle_; }
   void barrier() override { EXPECT_OK(runtime_.barrier()); }
+  Team world() override { return runtime_.world(); }
+  Team team(const std::vector<int>& members) override {
+    auto made = runtime_.team_from_list(runtime_.world(), members);
+    EXPECT_OK(made.status());
+    return made.value_or(Team{});
+  }
 
  private:
   void* allocate_bytes(std::size_t bytes) override {
@@ -109,6 +160,7 @@ inline void on_job(const JobOptions& options, const PeTest& body) {
   std::vector<std::thread> threads;
   for (int pe = 0; pe < options.npes; ++pe)
     threads.emplace_back([&, pe] {
+      enter_pe(pe);
       JobPe self(job, meeting, pe);
       body(self);
     });

@@ -18,6 +18,7 @@
 #include <weft/dev/sync.hpp>
 
 #include "tests/device/device_job.hpp"
+#include "tests/device/late_proxy.cpp"  // it uses device code, so it is under mutation, too
 #include "tests/device/run_threads.hpp"
 
 namespace weft::litmus {

@@ -24,7 +24,7 @@ class Collective {
     TeamBlocks blocks = team_blocks(pes, 1, 0);
     blocks.offset = job.allocate<std::byte>(blocks.stride);
     blocks.pushed_bytes = pushed_bytes;
-    for (int pe = 0; pe < pes; ++pe) job.state(pe).teams = blocks;
+    for (int pe = 0; pe < pes; ++pe) job.teams(pe) = blocks;
     src_ = job.allocate<Word>(kPes * kLarge * 2);
     dst_ = job.allocate<Word>(kPes * kLarge * 2);
   }

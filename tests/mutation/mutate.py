@@ -237,7 +237,8 @@ def digest():
     """Of everything that decides which mutants there are and what notices them."""
     mutated = [path for path in HEADERS.rglob("*.hpp") if path.relative_to(HEADERS).as_posix() not in SKIPPED]
     programs = [path for path in (ROOT / "tests" / "mutation").iterdir() if path.suffix in (".cpp", ".hpp", ".py")]
-    helpers = [ROOT / "tests" / "device" / name for name in ("device_job.hpp", "run_threads.hpp")]
+    helpers = [ROOT / "tests" / "device" / name for name in
+               ("device_job.hpp", "late_proxy.cpp", "late_proxy.hpp", "run_threads.hpp", "shared_memory.hpp")]
     total = hashlib.sha256()
     for path in sorted([*mutated, *programs, *helpers]):
         total.update(f"{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes() + b"\0")

@@ -39,7 +39,7 @@ WEFT_DEVICE Op op_of(const DeviceContext& h, OpKind kind, const T* word, T value
 // The peer's word, where it is mapped; null: by ring.
 template <class T>
 WEFT_DEVICE T* direct(const DeviceContext& h, const T* word, int pe) {
-  std::byte* heap = h.peer[pe];
+  std::byte* heap = heap_of(h, pe);
   return heap == nullptr ? nullptr : reinterpret_cast<T*>(heap + offset_of(h, word));
 }
 
@@ -49,7 +49,7 @@ WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T*
   if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return;
   T* target = direct(h, word, pe);
   if (target != nullptr) {
-    note_writer(h, h.peer[pe], offset_of(h, word));
+    note_writer(h, heap_of(h, pe), offset_of(h, word));
     apply(target);
     return;
   }
@@ -64,7 +64,7 @@ WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* w
   if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return old;
   T* target = direct(h, word, pe);
   if (target != nullptr) {
-    if (kind != OpKind::kAmoFetch) note_writer(h, h.peer[pe], offset_of(h, word));
+    if (kind != OpKind::kAmoFetch) note_writer(h, heap_of(h, pe), offset_of(h, word));
     return apply(target);
   }
   std::uint64_t result = 0;

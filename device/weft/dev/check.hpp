@@ -27,6 +27,11 @@ WEFT_DEVICE_COLD std::uint64_t adopted_offset(const DeviceContext& h, const void
   return kNoHeapOffset;
 }
 
+// Where pe's offset 0 is mapped; null: via the ring.
+WEFT_DEVICE std::byte* heap_of(const DeviceContext& h, int pe) {
+  return h.first != nullptr ? h.first + static_cast<std::uint64_t>(pe) * h.stride : h.peer[pe];
+}
+
 // Of an address that is symmetric; of another one, where it lies from the heap.
 WEFT_DEVICE std::uint64_t offset_of(const DeviceContext& h, const void* symmetric) {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);

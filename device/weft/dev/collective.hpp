@@ -16,6 +16,7 @@
 #include <weft/dev/collective_move.hpp>
 #include <weft/dev/collective_reduce.hpp>
 #include <weft/dev/copy.hpp>
+#include <weft/dev/notify.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/scope.hpp>
 #include <weft/dev/signal.hpp>
@@ -35,15 +36,15 @@ class ContextPort {
       : ctx_(ctx), h_(ctx.handle()), where_(where) {}
 
   WEFT_DEVICE int npes() const { return h_.npes; }
-  WEFT_DEVICE int slot_bytes() const { return h_.state->teams.slot_bytes; }
+  WEFT_DEVICE int slot_bytes() const { return h_.teams.slot_bytes; }
   WEFT_DEVICE std::byte* block(int team_id) const {
-    return h_.heap + team_block_offset(h_.state->teams, team_id);
+    return h_.heap + team_block_offset(h_.teams, team_id);
   }
   template <class T>
   WEFT_DEVICE T* direct(T* mine, int pe) const {
     return ctx_.ptr(mine, pe);
   }
-  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h_.state->teams.pushed_bytes; }
+  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h_.teams.pushed_bytes; }
   template <class Scope>
   WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
                               Notify notify) const {
@@ -56,8 +57,12 @@ class ContextPort {
     ctx_.get_nbi(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes,
                  pe);
   }
-  WEFT_DEVICE_CALLED void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
-    put(Thread{}, nullptr, nullptr, 0, pe, set(word, value));
+  WEFT_DEVICE void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
+    std::byte* const heap = heap_of(h_, pe);
+    if (heap != nullptr)
+      notify_directly<Order::kRelease>(h_, heap, set(word, value));
+    else
+      put(Thread{}, nullptr, nullptr, 0, pe, set(word, value));
   }
   WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(word, word, value, pe);
@@ -84,8 +89,8 @@ class ContextPort {
 
  private:
   // `copy` is looked at; a report names the word by where it lies in every heap.
-  WEFT_DEVICE_CALLED bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
-                                  std::uint64_t value, int pe) const {
+  WEFT_DEVICE bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
+                           std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h_.state);
     if (poll(deadline, [&] { return wanted.came(0); })) return true;
@@ -173,13 +178,16 @@ WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
 
 template <class Scope>
 WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team) {
-  return coll::run(ctx, scope, team, "sync", [](auto& m) { return m.sync(); });
+  return coll::run(ctx, scope, team, "sync", [](auto& m) { return m.sync_here(); });
 }
 
 template <class Scope>
 WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
-  ctx.quiet(scope);
-  return coll::run(ctx, scope, team, "barrier", [](auto& m) { return m.sync(); });
+  // Stores to mapped peers need no more than the sync: its signals release them. What went by the
+  // ring must be complete.
+  scope.sync();
+  if (scope.rank() == 0) ordering::quiet_ring(ctx.handle());
+  return coll::run(ctx, scope, team, "barrier", [](auto& m) { return m.sync_here(); });
 }
 
 template <class Scope, class T>

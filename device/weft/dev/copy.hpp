@@ -21,7 +21,7 @@ struct alignas(kBytes) Chunk {
 // Thread r moves chunks r, r + size, ...; `kUnroll` loads are in flight before the first store.
 template <std::size_t kBytes, class Scope>
 WEFT_DEVICE void copy_chunks(Scope scope, std::byte* dst, const std::byte* src, std::size_t count) {
-  constexpr std::size_t kUnroll = 4;
+  constexpr std::size_t kUnroll = kBytes == 16 ? 8 : 4;
   auto* to = reinterpret_cast<Chunk<kBytes>*>(dst);
   auto* from = reinterpret_cast<const Chunk<kBytes>*>(src);
   const std::size_t step = static_cast<std::size_t>(scope.size());

@@ -40,6 +40,9 @@ inline Status destroy_stream(Stream stream) { return weft::cpu::destroy_stream(s
 
 namespace launching {
 
+// Before main(): who compiles kernels for a GPU means to run them there.
+inline const bool noted = weft::detail::note_gpu_kernels();
+
 #if WEFT_TARGET_CUDA
 using Error = cudaError_t;
 using NativeStream = cudaStream_t;
@@ -88,12 +91,21 @@ inline Status status_of(Error error, const std::string& what) {
 
 inline std::string describe(const Grid& grid) {
   return "launching " + std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) +
-         " threads with " + std::to_string(grid.shared_bytes) +
-         " bytes of shared memory (a GPU takes at most 1024 threads a block)";
+         " threads with " + std::to_string(grid.shared_bytes) + " bytes of shared memory";
 }
 
+template <class Kernel, class = void>
+struct MostThreads {
+  static constexpr unsigned value = 1024;
+};
 template <class Kernel>
-__global__ void enter(const Kernel kernel) {
+struct MostThreads<Kernel, std::void_t<decltype(Kernel::kMostThreads)> > {
+  static constexpr unsigned value = Kernel::kMostThreads;
+};
+
+// Bounded, or the compiler might take more registers than a block of that size has.
+template <class Kernel>
+__global__ __launch_bounds__(MostThreads<Kernel>::value) void enter(const Kernel kernel) {
   kernel();
 }
 
@@ -104,6 +116,10 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
   static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is copied to the GPU byte by byte");
   if (grid.blocks == 0 || grid.threads == 0)
     return Status::error(Code::kInvalidArgument, launching::describe(grid) + ": nothing to run");
+  constexpr unsigned kMost = launching::MostThreads<Kernel>::value;
+  if (grid.threads > kMost)
+    return Status::error(Code::kOutOfRange, launching::describe(grid) + ": this kernel takes " +
+                                                std::to_string(kMost) + " threads a block");
   const auto entry = &launching::enter<Kernel>;
   launching::Error error = launching::allow_shared(entry, grid.shared_bytes);
   if (error == launching::kDone) {

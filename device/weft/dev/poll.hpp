@@ -9,24 +9,29 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// The deadline of one wait. Costs nothing until the first poll has failed.
+// The deadline of one wait. Costs nothing while few polls have failed.
 class Deadline {
  public:
-  WEFT_DEVICE explicit Deadline(const DeviceState& state) : limit_ns_(state.deadline_ns) {}
+  WEFT_DEVICE explicit Deadline(const DeviceState& state) : state_(state) {}
 
   // To be asked after each poll that failed; looks at the clock now and then.
   WEFT_DEVICE bool passed() {
     constexpr std::uint32_t kPollsPerLook = 64;
-    if (limit_ns_ == 0 || polls_++ % kPollsPerLook != 0) return false;
+    if (++polls_ % kPollsPerLook != 0) return false;
+    if (limit_ns_ == kNotRead) limit_ns_ = state_.deadline_ns;
+    if (limit_ns_ == 0) return false;
     const std::uint64_t now = platform::clock_ns();
     if (start_ns_ == 0) start_ns_ = now;
     waited_ns_ = now - start_ns_;
     return waited_ns_ >= limit_ns_;
   }
   WEFT_DEVICE std::uint64_t waited_ns() const { return waited_ns_; }
+  WEFT_DEVICE std::uint32_t polls() const { return polls_; }
 
  private:
-  std::uint64_t limit_ns_;
+  static constexpr std::uint64_t kNotRead = ~std::uint64_t{0};
+  const DeviceState& state_;
+  std::uint64_t limit_ns_ = kNotRead;
   std::uint64_t start_ns_ = 0;
   std::uint64_t waited_ns_ = 0;
   std::uint32_t polls_ = 0;
@@ -37,7 +42,7 @@ template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
   while (!condition()) {
     if (deadline.passed()) return false;
-    platform::relax();
+    if (deadline.polls() > platform::kEagerPolls) platform::relax();
   }
   return true;
 }

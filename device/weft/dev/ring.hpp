@@ -182,6 +182,7 @@ WEFT_DEVICE bool fetch(const DeviceContext& h, const char* where, const Op& op,
 
 // Has anything ever gone through this ring?
 WEFT_DEVICE bool is_used(const DeviceContext& h) {
+  if ((h.flags & kDeviceRing) == 0) return false;
   const RingView& ring = of(h);
   return ring.capacity != 0 && platform::load<Order::kRelaxed, Reach::kDevice>(ring.head) != 0;
 }

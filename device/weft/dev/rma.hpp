@@ -67,7 +67,7 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
   if (!allowed(h, "put", dst, bytes, align, pe) || !allowed(h, "put", notify, pe)) return;
   if (bytes == 0 && notify.op == NotifyOp::kNone) return;
   const std::uint64_t remote = offset_of(h, dst);
-  std::byte* heap = h.peer[pe];
+  std::byte* heap = heap_of(h, pe);
   scope.sync();
   if (heap == nullptr) {
     if (scope.rank() == 0) put_by_ring(h, remote, src, bytes, pe, notify, until);
@@ -86,7 +86,7 @@ WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void*
                      std::uint64_t bytes, std::uint64_t align, int pe, Until until) {
   if (!allowed(h, "get", src, bytes, align, pe) || bytes == 0) return;
   const std::uint64_t remote = offset_of(h, src);
-  const std::byte* heap = h.peer[pe];
+  const std::byte* heap = heap_of(h, pe);
   scope.sync();
   if (heap != nullptr) {
     copy(scope, static_cast<std::byte*>(dst), heap + remote, bytes);
@@ -165,8 +165,8 @@ WEFT_DEVICE void copy_strided(Scope scope, T* dst, const T* src, std::ptrdiff_t 
 
 template <class T>
 WEFT_DEVICE T* Context::ptr(T* symmetric, int pe) const {
-  if (pe < 0 || pe >= h_.npes || h_.peer[pe] == nullptr) return nullptr;
-  return reinterpret_cast<T*>(h_.peer[pe] + offset_of(h_, symmetric));
+  if (pe < 0 || pe >= h_.npes || heap_of(h_, pe) == nullptr) return nullptr;
+  return reinterpret_cast<T*>(heap_of(h_, pe) + offset_of(h_, symmetric));
 }
 
 template <class Scope, class T>
@@ -203,7 +203,7 @@ WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t
   const std::uint64_t span = span_of<T>(count, dst_stride);
   if (!allowed(h_, "iput", dst, span, alignof(T), pe) || count == 0) return;
   const std::uint64_t remote = offset_of(h_, dst);
-  std::byte* heap = h_.peer[pe];
+  std::byte* heap = heap_of(h_, pe);
   scope.sync();
   if (heap != nullptr) {
     rma::copy_strided(scope, reinterpret_cast<T*>(heap + remote), src, dst_stride, src_stride,
@@ -225,7 +225,7 @@ WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t
   const std::uint64_t span = span_of<T>(count, src_stride);
   if (!allowed(h_, "iget", src, span, alignof(T), pe) || count == 0) return;
   const std::uint64_t remote = offset_of(h_, src);
-  const std::byte* heap = h_.peer[pe];
+  const std::byte* heap = heap_of(h_, pe);
   scope.sync();
   if (heap != nullptr) {
     rma::copy_strided(scope, dst, reinterpret_cast<const T*>(heap + remote), dst_stride, src_stride,
@@ -246,7 +246,7 @@ WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
   static_assert(is_rma_type<T>, "p moves trivially copyable types");
   if (!allowed(h_, "p", dst, sizeof(T), alignof(T), pe)) return;
   const std::uint64_t remote = offset_of(h_, dst);
-  std::byte* heap = h_.peer[pe];
+  std::byte* heap = heap_of(h_, pe);
   if (heap == nullptr) {
     rma::put_value_by_ring(h_, remote, value, pe);
   } else if constexpr (rma::is_word<T>) {
@@ -263,7 +263,7 @@ WEFT_DEVICE T Context::g(const T* src, int pe) const {
   T value{};
   if (!allowed(h_, "g", src, sizeof(T), alignof(T), pe)) return value;
   const std::uint64_t remote = offset_of(h_, src);
-  const std::byte* heap = h_.peer[pe];
+  const std::byte* heap = heap_of(h_, pe);
   if (heap == nullptr) {
     rma::get_value_by_ring(h_, remote, value, pe);
   } else if constexpr (rma::is_word<T>) {

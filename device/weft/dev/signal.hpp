@@ -46,11 +46,14 @@ struct Words {
   WEFT_DEVICE bool test(std::size_t i) const {
     return holds(cmp, platform::load<Order::kAcquire, Reach::kSystem>(words + i), T(values[i]));
   }
-  // For spins: the plain look that comes before test().
+  // For spins. Where an acquire is dear, a plain look comes before it; elsewhere that would only be
+  // one more way to the memory.
   WEFT_DEVICE bool seems(std::size_t i) const {
     return holds(cmp, platform::load<Order::kRelaxed, Reach::kSystem>(words + i), T(values[i]));
   }
-  WEFT_DEVICE bool came(std::size_t i) const { return seems(i) && test(i); }
+  WEFT_DEVICE bool came(std::size_t i) const {
+    return (platform::kAcquiresWhilePolling || seems(i)) && test(i);
+  }
 };
 
 template <class T>
@@ -177,7 +180,7 @@ WEFT_DEVICE bool test_all(const W& w) {
 
 WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
   if (notify.op == NotifyOp::kNone || !allowed(h_, "signal", notify, pe)) return;
-  std::byte* heap = h_.peer[pe];
+  std::byte* heap = heap_of(h_, pe);
   if (heap != nullptr) {
     notify_directly<Order::kRelaxed>(h_, heap, notify);
     return;

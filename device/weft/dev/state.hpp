@@ -12,7 +12,7 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 2;
+inline constexpr std::uint32_t kDeviceAbi = 3;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All
@@ -68,17 +68,6 @@ enum class FaultCode : std::uint32_t {
   kTeamBroken,   // collective on team `wanted` after an earlier one on it failed
 };
 
-// Where the collectives of every team keep their words and scratch, in every PE's heap: block
-// `team.id` starts at `offset + team.id * stride`. The layout inside is dev/team_block.hpp.
-struct TeamBlocks {
-  std::uint64_t offset = 0;     // heap offset of block 0
-  std::uint64_t stride = 0;     // bytes of one block
-  std::int32_t count = 0;       // WEFT_MAX_TEAMS
-  std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
-  // Larger blocks are read where they lie by who wants them; set when every PE maps every other.
-  std::uint64_t pushed_bytes = ~std::uint64_t{0};
-};
-
 struct DeviceState {
   std::uint32_t abi = kDeviceAbi;
   std::int32_t pe = 0;
@@ -93,7 +82,6 @@ struct DeviceState {
   FaultRecord* fault = nullptr;
   std::uint64_t journal_offset =
       0;  // heap offset of dev/journal.hpp's table; 0 unless WEFT_CHECK=1
-  TeamBlocks teams;
   RingView ring[kMaxLanes];
 };
 

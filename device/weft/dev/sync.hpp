@@ -52,7 +52,7 @@ WEFT_DEVICE void Context::quiet(Scope scope) const {
 
 WEFT_DEVICE void Context::fence_pe(int pe) const {
   if (!allowed(h_, "fence_pe", h_.heap, 0, 1, pe)) return;
-  if (h_.peer[pe] != nullptr) {
+  if (heap_of(h_, pe) != nullptr) {
     platform::fence<Reach::kSystem>();
   } else {
     ordering::fence_ring(h_, static_cast<std::uint32_t>(pe));
@@ -61,7 +61,7 @@ WEFT_DEVICE void Context::fence_pe(int pe) const {
 
 WEFT_DEVICE void Context::quiet_pe(int pe) const {
   if (!allowed(h_, "quiet_pe", h_.heap, 0, 1, pe)) return;
-  if (h_.peer[pe] != nullptr) {
+  if (heap_of(h_, pe) != nullptr) {
     platform::full_fence();
   } else {
     ordering::quiet_ring(h_);

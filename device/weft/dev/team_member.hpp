@@ -109,11 +109,16 @@ class TeamMember {
   // parities are enough, and again a word never has two messages under way. Signal and wait carry
   // release and acquire: what any member did before its sync happens before what any member does
   // after.
-  WEFT_DEVICE_CALLED bool sync() {
+  WEFT_DEVICE_CALLED bool sync() { return sync_here(); }
+  // The same, compiled into its caller.
+  WEFT_DEVICE bool sync_here() {
     const std::uint64_t epoch = ++header_.epoch;
-    scope_.sync();  // what my other threads did comes before the leader's release
+    scope_.sync();  // what my other threads did comes before the release
     bool ok = true;
-    if (scope_.rank() == 0) ok = size() <= kFlatSync ? tell_all(epoch) : disseminate(epoch);
+    if (size() <= kFlatSync)
+      ok = tell_all(epoch);
+    else if (scope_.rank() == 0)
+      ok = disseminate(epoch);
     header_.synced = header_.seq;
     return agree(ok);
   }
@@ -204,11 +209,13 @@ class TeamMember {
   WEFT_DEVICE int behind(int distance) const {
     return pe(wrapped(rank() - distance + size(), size()));
   }
+  // Each thread tells some, and hears from some.
   WEFT_DEVICE bool tell_all(std::uint64_t epoch) {
-    for (int distance = 1; distance < size(); ++distance)
+    const int first = 1 + scope_.rank();
+    for (int distance = first; distance < size(); distance += scope_.size())
       port_.signal(word_at(layout_.sync_word(epoch, distance - 1)), epoch, ahead(distance));
     bool ok = true;
-    for (int distance = 1; ok && distance < size(); ++distance)
+    for (int distance = first; ok && distance < size(); distance += scope_.size())
       ok = port_.wait(word_at(layout_.sync_word(epoch, distance - 1)), epoch, behind(distance));
     return ok;
   }
@@ -226,17 +233,13 @@ class TeamMember {
     return port_.wait(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));
   }
 
-  // True if all threads of the scope say so; and then each sees what any of them has acquired. Who
-  // fails leaves the number of this vote: a thread that is already at the next vote, and fails
-  // there, cannot be taken for a failure of this one by threads that have yet to look.
-  WEFT_DEVICE_CALLED bool agree(bool ok) {
-    ++votes_;
-    auto* broken = &reinterpret_cast<TeamHeader*>(block_)->broken;
-    if (!ok) platform::store<Order::kRelaxed, Reach::kBlock>(broken, votes_);
-    if (scope_.size() == 1) return ok;
-    scope_.sync();
-    const std::uint64_t failed = platform::load<Order::kRelaxed, Reach::kBlock>(broken);
-    return failed == 0 || failed > votes_;
+  // True if all threads of the scope say so; and then each sees what any of them has acquired.
+  WEFT_DEVICE bool agree(bool ok) {
+    const bool all = scope_.all(ok);
+    if (!all && scope_.rank() == 0)
+      platform::store<Order::kRelaxed, Reach::kBlock>(
+          &reinterpret_cast<TeamHeader*>(block_)->broken, std::uint64_t{1});
+    return all;
   }
 
   Port& port_;
@@ -245,7 +248,6 @@ class TeamMember {
   TeamLayout layout_;
   std::byte* block_;
   TeamHeader header_;  // every thread keeps the same copy; finish() writes it back
-  std::uint64_t votes_ = 0;
 };
 
 // Bytes of a line-aligned share: part `index` of `parts` of `bytes`; the last ones may be empty.

@@ -32,6 +32,7 @@ Status start(int level) {
   if (!options) return options.status();
   Status status = read_environment(&*options);
   if (!status) return status;
+  options->gpu = "off";  // OpenSHMEM knows of host memory only
   StaticData data(&*options);
   auto made = Runtime::create(*options);
   if (!made) return made.status();

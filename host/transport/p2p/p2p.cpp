@@ -15,7 +15,8 @@ namespace {
 
 constexpr Caps kCaps = {.maps = true, .link = Link::kSharedMemory, .gbps = 20, .usec = 0.1f};
 
-// What a PE tells the others. Bytes, since both ends are one build (the bootstrap checks).
+// What a PE tells the others, and behind it its platform's identity. Bytes, since both ends are one
+// build (the bootstrap checks).
 struct Address {
   Facts facts;
   std::uint64_t heap = 0;  // of use within one process only
@@ -24,8 +25,9 @@ struct Address {
 
 struct Peer {
   Address address;
+  Blob identity;
   std::string why_not = "connect() has not run";
-  Memory reservation;                      // other processes only
+  Memory reservation;                      // where its heap is mapped, unless it is here
   std::map<std::uint64_t, Memory> chunks;  // by offset
 };
 
@@ -47,13 +49,18 @@ class P2p final : public MappedTransport {
 
  private:
   const Peer& peer(int pe) const { return peers_[static_cast<std::size_t>(pe)]; }
-  bool in_my_process(int pe) const { return same_process(mine_.facts, peer(pe).address.facts); }
+  // Its heap is used where it is: by threads of one process. Each GPU has a mapping of its own.
+  bool is_here(int pe) const {
+    return env().platform->is_host_accessible() &&
+           same_process(mine_.facts, peer(pe).address.facts);
+  }
+  Result<Memory> place_of(int pe) const;
   std::string why_not_reached(int pe) const;
   Status open_chunk(int pe, std::uint64_t offset, std::uint64_t bytes, const Blob& exposed);
 
   Address mine_;
   std::vector<Peer> peers_;
-  bool shares_ = false;  // some peer is another process
+  bool shares_ = false;  // some peer opens what I share
 };
 
 Result<Blob> P2p::address() {
@@ -62,6 +69,8 @@ Result<Blob> P2p::address() {
   mine_.heap_bytes = env().heap.bytes;
   Blob blob(sizeof(Address));
   std::memcpy(blob.data(), &mine_, sizeof(Address));
+  const Blob identity = env().platform->identity();
+  blob.insert(blob.end(), identity.begin(), identity.end());
   return blob;
 }
 
@@ -69,18 +78,20 @@ Status P2p::connect(std::span<const Blob> all) {
   if (all.size() != peers_.size())
     return Status::error(Code::kInternal,
                          fmt::format("p2p: {} addresses for {} PEs", all.size(), peers_.size()));
+  const std::size_t bytes = sizeof(Address) + env().platform->identity().size();
   for (int pe = 0; pe < env().npes; ++pe) {
     Peer& peer = peers_[static_cast<std::size_t>(pe)];
     const Blob& blob = all[static_cast<std::size_t>(pe)];
-    if (blob.size() != sizeof(Address))
+    if (blob.size() != bytes)
       return Status::error(
           Code::kVersionMismatch,
           fmt::format("p2p: PE {} sent an address of {} bytes, mine has {}; run the same build of "
                       "Weft on every PE",
-                      pe, blob.size(), sizeof(Address)));
+                      pe, blob.size(), bytes));
     std::memcpy(&peer.address, blob.data(), sizeof(Address));
+    peer.identity.assign(blob.begin() + sizeof(Address), blob.end());
     peer.why_not = why_not_reached(pe);
-    if (peer.why_not.empty() && !in_my_process(pe)) shares_ = true;
+    if (peer.why_not.empty() && !is_here(pe)) shares_ = true;
   }
   return Status::ok();
 }
@@ -89,10 +100,10 @@ std::string P2p::why_not_reached(int pe) const {
   if (pe == env().pe) return "that is this PE itself, which loopback carries";
   const Address& theirs = peer(pe).address;
   if (theirs.heap_bytes != mine_.heap_bytes)
-    return fmt::format(
-        "its heap may grow to {} bytes, mine to {}; set WEFT_HEAP_SIZE to the same on every PE",
-        theirs.heap_bytes, mine_.heap_bytes);
-  return why_not_mapped(mine_.facts, theirs.facts);
+    return fmt::format("its heap may grow to {} bytes, mine to {}; set {} to the same on every PE",
+                       theirs.heap_bytes, mine_.heap_bytes, env().size_option);
+  const std::string apart = why_not_mapped(mine_.facts, theirs.facts);
+  return apart.empty() ? env().platform->why_not_mapped(peer(pe).identity) : apart;
 }
 
 Result<Blob> P2p::expose(const Region& region) {
@@ -104,7 +115,7 @@ Result<Mapping> P2p::attach(int pe, std::uint64_t offset, std::uint64_t bytes,
                             const Blob& exposed) {
   Peer& peer = peers_[static_cast<std::size_t>(pe)];
   auto* heap = reinterpret_cast<std::byte*>(peer.address.heap);
-  if (!in_my_process(pe)) {
+  if (!is_here(pe)) {
     Status opened = open_chunk(pe, offset, bytes, exposed);
     if (!opened.is_ok()) {
       peer.why_not = fmt::format("its memory could not be mapped: {}", opened.text());
@@ -130,12 +141,19 @@ Status P2p::open_chunk(int pe, std::uint64_t offset, std::uint64_t bytes, const 
                     "{} bytes",
                     pe, bytes, offset, env().heap.bytes));
   if (peer.reservation.base() == nullptr) {
-    ASSIGN_OR_RETURN(peer.reservation, env().platform->reserve(env().heap.bytes));
+    ASSIGN_OR_RETURN(peer.reservation, place_of(pe));
   }
   peer.chunks.erase(offset);
   ASSIGN_OR_RETURN(peer.chunks[offset],
                    env().platform->open(exposed, {peer.reservation.base() + offset, bytes}));
   return Status::ok();
+}
+
+Result<Memory> P2p::place_of(int pe) const {
+  const std::size_t bytes = env().heap.bytes;
+  const Memory& places = env().places;
+  if (places.base() == nullptr) return env().platform->reserve(bytes);
+  return Memory({places.base() + static_cast<std::size_t>(pe) * bytes, bytes}, places.owner());
 }
 
 void P2p::detach(int pe, std::uint64_t offset) {

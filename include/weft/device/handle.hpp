@@ -16,6 +16,17 @@ struct AdoptedRange {
   std::uint64_t offset = 0;
 };
 
+// Where the collectives of every team keep their words and scratch, in every PE's heap: block
+// `team.id` starts at `offset + team.id * stride`. The layout inside is dev/team_block.hpp.
+struct TeamBlocks {
+  std::uint64_t offset = 0;     // heap offset of block 0
+  std::uint64_t stride = 0;     // bytes of one block
+  std::int32_t count = 0;       // WEFT_MAX_TEAMS
+  std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
+  // Larger blocks are read where they lie by who wants them; set when every PE maps every other.
+  std::uint64_t pushed_bytes = ~std::uint64_t{0};
+};
+
 // Made by Context::device() on the host; in a kernel: `weft::dev::Context ctx(handle);`.
 // What every operation reads lies here, in the kernel's parameters; the rest is behind `state`.
 // No global symbol, no relocatable device code, no module initialisation.
@@ -27,9 +38,15 @@ struct DeviceContext {
   std::int32_t pe = 0;
   std::int32_t npes = 1;
   std::int32_t lane = 0;    // which ring of `state`
-  std::uint32_t flags = 0;  // kDeviceCheck
+  std::uint32_t flags = 0;  // kDeviceCheck, kDeviceRing
+  TeamBlocks teams;
+  // If not null, every PE is mapped: PE 0's offset 0 here, each other's `stride` bytes behind the
+  // one before, so that no table needs to be looked up.
+  std::byte* first = nullptr;
+  std::uint64_t stride = 0;
 };
 
 inline constexpr std::uint32_t kDeviceCheck = 1;  // WEFT_CHECK=1: verify pe and ranges in kernels
+inline constexpr std::uint32_t kDeviceRing = 2;   // there is a ring; else all peers are mapped
 
 }  // namespace weft

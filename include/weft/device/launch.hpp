@@ -21,6 +21,11 @@
 #include <weft/stream.hpp>
 #include <weft/target.hpp>
 
+namespace weft::detail {
+// This program has kernels for a GPU, so that a runtime looks for one. Always true.
+WEFT_API bool note_gpu_kernels();
+}  // namespace weft::detail
+
 namespace weft::dev {
 
 struct Grid {
@@ -31,7 +36,9 @@ struct Grid {
 
 inline namespace WEFT_TARGET {
 
-// `kernel` is copied; on GPUs it must be trivially copyable.
+// `kernel` is copied; on GPUs it must be trivially copyable, and a block has at most 1024 threads:
+// a `static constexpr unsigned kMostThreads` of the kernel that says less leaves each more
+// registers.
 template <class Kernel>
 Status launch(Grid grid, Kernel kernel, Stream stream = nullptr);
 

@@ -39,6 +39,9 @@ struct Copy {
 class CpuPlatform final : public Platform {
  public:
   std::string_view name() const override { return "cpu"; }
+  bool is_host_accessible() const override { return true; }
+  Blob identity() const override { return {}; }
+  std::string why_not_mapped(const Blob&) const override { return ""; }
   std::size_t granularity() const override { return cpu::page_bytes(); }
 
   Result<Memory> reserve(std::size_t bytes) override {
@@ -100,6 +103,14 @@ class CpuPlatform final : public Platform {
       std::memmove(copy.dst, copy.src, copy.bytes);
     };
     return cpu::launch(1, 1, 0, run, std::make_shared<const Copy>(Copy{dst, src, bytes}), stream);
+  }
+  Status zero(Range where, Stream stream) override {
+    if (where.bytes == 0) return Status::ok();
+    const auto run = [](const void* work, cpu::ThreadState&) {
+      const auto& range = *static_cast<const Range*>(work);
+      std::memset(range.base, 0, range.bytes);
+    };
+    return cpu::launch(1, 1, 0, run, std::make_shared<const Range>(where), stream);
   }
 
  private:

@@ -77,7 +77,7 @@ class CheckHeap : public ::testing::Test {
     Options options;
     options.heap_size = 1 << 20;
     options.heap_chunk = 64 << 10;
-    auto made = Heap::create(cpu_platform(), options);
+    auto made = Heap::create(cpu_platform(), host_heap(options));
     ASSERT_OK(made);
     heap_ = std::move(*made);
     auto memory = heap_->allocate(100, 0);

@@ -25,6 +25,7 @@ struct OneThread {
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
+  bool all(bool mine) const { return mine; }
 };
 
 struct Meeting {
@@ -32,6 +33,7 @@ struct Meeting {
   const int size;
   std::atomic<int> arrived{0};
   std::atomic<int> phase{0};
+  std::atomic<int> against{0};
 };
 
 class Threads {
@@ -47,6 +49,15 @@ class Threads {
     } else {
       while (meeting_->phase.load(std::memory_order_acquire) == phase) std::this_thread::yield();
     }
+  }
+  bool all(bool mine) const {
+    if (!mine) meeting_->against.fetch_add(1, std::memory_order_relaxed);
+    sync();
+    const bool all = meeting_->against.load(std::memory_order_relaxed) == 0;
+    sync();
+    if (rank_ == 0) meeting_->against.store(0, std::memory_order_relaxed);
+    sync();
+    return all;
   }
 
  private:

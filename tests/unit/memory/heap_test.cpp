@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/memory/poison.hpp"
+#include "tests/support/idle_platform.hpp"
 #include "tests/support/random.hpp"
 
 namespace weft {
@@ -30,7 +31,7 @@ Options sized(std::size_t heap, std::size_t chunk) {
 }
 
 std::unique_ptr<Heap> make(std::size_t heap = 4 * kMiB, std::size_t chunk = 64 * kKiB) {
-  auto made = Heap::create(cpu_platform(), sized(heap, chunk));
+  auto made = Heap::create(cpu_platform(), host_heap(sized(heap, chunk)));
   EXPECT_TRUE(made) << made.status().to_string();
   return std::move(made).value();
 }
@@ -270,27 +271,18 @@ TEST(Heap, AFailedAdoptionLeavesRoomForAnother) {
 }
 
 // A platform that has no memory left.
-class EmptyPlatform final : public Platform {
+class EmptyPlatform final : public test::IdlePlatform {
  public:
-  std::string_view name() const override { return "empty"; }
   std::size_t granularity() const override { return cpu_platform().granularity(); }
   Result<Memory> reserve(std::size_t bytes) override { return cpu_platform().reserve(bytes); }
   Result<Memory> commit(Range, const MemoryHints&) override {
     return Status::error(Code::kOutOfMemory, "nothing left on this host");
   }
-  Result<Memory> adopt(Range, Range) override { return Memory(); }
-  Result<Blob> share(const Memory&) override { return Blob(); }
-  Result<Memory> open(const Blob&, Range) override { return Memory(); }
-  Result<Memory> host_visible(std::size_t) override { return Memory(); }
-  Result<Stream> create_stream() override { return Stream(); }
-  Status destroy_stream(Stream) override { return Status::ok(); }
-  Status copy(void*, const void*, std::size_t, Stream) override { return Status::ok(); }
-  Status synchronize(Stream) override { return Status::ok(); }
 };
 
 TEST(Heap, ThePeersHearOfAFailedCommit) {
   EmptyPlatform platform;
-  auto heap = Heap::create(platform, sized(kMiB, 64 * kKiB));
+  auto heap = Heap::create(platform, host_heap(sized(kMiB, 64 * kKiB)));
   ASSERT_TRUE(heap);
   bool heard = false;
   (*heap)->on_growth([&](std::uint64_t offset, const Result<Memory>& chunk) {
@@ -418,14 +410,14 @@ TEST(Heap, ThreadsMayAllocateAndAsk) {
 TEST(Heap, RefusesHugePagesItCannotHaveOnlyWhenTheyAreNeeded) {
   Options options = sized(8 * kMiB, 64 * kKiB);
   options.huge_pages = "on";  // and a chunk that is smaller than one
-  const auto heap = Heap::create(cpu_platform(), options);
+  const auto heap = Heap::create(cpu_platform(), host_heap(options));
   ASSERT_TRUE(heap);
   const auto refused = (*heap)->allocate(1, 0);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.status().is(Code::kUnsupported));
   EXPECT_THAT(text(refused.status()), HasSubstr("WEFT_HEAP_CHUNK"));
   options.huge_pages = "off";
-  EXPECT_TRUE((*Heap::create(cpu_platform(), options))->allocate(1, 0));
+  EXPECT_TRUE((*Heap::create(cpu_platform(), host_heap(options)))->allocate(1, 0));
 }
 
 #ifdef WEFT_HEAP_POISON

@@ -9,25 +9,30 @@
 
 #include "host/topology/facts.hpp"
 #include "src/base/status.hpp"
+#include "tests/support/idle_platform.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft {
 namespace {
 
+using test::IdlePlatform;
+
 using ::testing::HasSubstr;
 
 // Memory that is never touched, and peers that refuse when told to.
-class FakePlatform final : public Platform {
+class FakePlatform final : public IdlePlatform {
  public:
-  std::string_view name() const override { return "fake"; }
-  std::size_t granularity() const override { return 4096; }
+  bool is_host_accessible() const override { return host_accessible; }
+  Blob identity() const override { return Blob(5, std::byte{9}); }
+  std::string why_not_mapped(const Blob& peer) const override {
+    EXPECT_EQ(peer, identity());
+    return refuse_peer;
+  }
   Result<Memory> reserve(std::size_t bytes) override {
     if (!refuse_reserve.empty()) return Status::error(Code::kOutOfMemory, refuse_reserve);
     ++reservations;
     return Memory({reinterpret_cast<std::byte*>(0x100000), bytes}, nullptr);
   }
-  Result<Memory> commit(Range where, const MemoryHints&) override { return Memory(where, nullptr); }
-  Result<Memory> adopt(Range, Range where) override { return Memory(where, nullptr); }
   Result<Blob> share(const Memory&) override {
     ++shared;
     return Blob(3, std::byte{7});
@@ -38,18 +43,14 @@ class FakePlatform final : public Platform {
     opened.push_back(where);
     return Memory(where, std::make_shared<Count>(&open_chunks));
   }
-  Result<Memory> host_visible(std::size_t) override { return Memory(); }
-  Result<Stream> create_stream() override { return Stream(); }
-  Status destroy_stream(Stream) override { return Status::ok(); }
-  Status copy(void*, const void*, std::size_t, Stream) override { return Status::ok(); }
-  Status synchronize(Stream) override { return Status::ok(); }
 
   struct Count {
     explicit Count(int* n) : n_(n) { ++*n_; }
     ~Count() { --*n_; }
     int* n_;
   };
-  std::string refuse_reserve, refuse_open;
+  std::string refuse_reserve, refuse_open, refuse_peer;
+  bool host_accessible = true;
   int reservations = 0, shared = 0, open_chunks = 0;
   std::vector<Range> opened;
 };
@@ -108,6 +109,48 @@ TEST_F(P2pTest, AThreadOfMyProcessIsReachedAtItsOwnAddressWithoutAHandle) {
   ASSERT_OK(mapping);
   EXPECT_EQ(mapping->heap, env.heap.base);
   EXPECT_EQ(platform.reservations, 0);
+}
+
+TEST_F(P2pTest, MemoryOfGpusIsMappedAnewEvenWithinAProcess) {
+  platform.host_accessible = false;
+  connect(mine, mine);
+  EXPECT_EQ(*p2p->expose({0, Memory()}), handle);
+  ASSERT_OK(p2p->attach(1, 0, 4096, handle));
+  EXPECT_EQ(platform.opened.back().base, reinterpret_cast<std::byte*>(0x100000));
+  EXPECT_CODE(p2p->attach(2, 0, 4096, Blob()).status(), Code::kInternal);
+}
+
+TEST_F(P2pTest, PeersLieAtEqualDistancesWhereThereIsAPlaceForEach) {
+  TransportEnv placed = env;
+  placed.places = Memory({reinterpret_cast<std::byte*>(0x70000000), 3 << 20}, nullptr);
+  p2p = make_p2p(placed);
+  mine = *p2p->address();
+  connect(other_process(), other_process());
+  for (const int pe : {1, 2}) {
+    const auto mapping = p2p->attach(pe, 4096, 4096, handle);
+    ASSERT_OK(mapping);
+    EXPECT_EQ(mapping->heap, placed.places.base() + (pe << 20));
+    EXPECT_EQ(platform.opened.back().base, mapping->heap + 4096);
+  }
+  EXPECT_EQ(platform.reservations, 0);
+}
+
+TEST_F(P2pTest, ThePlatformMayRuleAPeerOut) {
+  platform.refuse_peer = "GPU 0 and GPU 1 cannot reach each other";
+  connect(other_process(), other([](Facts& facts) { facts.uid += 1; }));
+  expect_not_reached(1, "GPU 0 and GPU 1 cannot reach each other");
+  expect_not_reached(2, "as user");
+}
+
+TEST_F(P2pTest, MemoryThatHostThreadsDoNotReachTakesNoOperations) {
+  connect(mine, mine);
+  ASSERT_OK(p2p->attach(1, 0, 4096, Blob()));
+  Op op;
+  op.kind = OpKind::kPut;
+  op.pe = 1;
+  EXPECT_OK(p2p->check(op));
+  platform.host_accessible = false;
+  EXPECT_CODE(p2p->check(op), Code::kUnsupported);
 }
 
 TEST_F(P2pTest, AProcessIsMappedIntoOneReservationChunkByChunk) {

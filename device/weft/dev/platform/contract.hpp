@@ -31,6 +31,8 @@
 //
 // Time and the rest
 //   void relax()                      in every spin: pause, yield or sleep
+//   kEagerPolls                       polls of a wait before the first relax()
+//   kAcquiresWhilePolling             an acquiring load costs a poll no more than a plain one
 //   std::uint64_t clock_ns()          steady, the same rate as wall time
 //   std::byte* shared_memory()        dynamic shared memory of my block
 //   void trap()                       after a fault, when the user wants the kernel to end
@@ -83,6 +85,8 @@ constexpr bool has_memory() {
 static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
 
 static_assert(same<void, decltype(platform::relax())>);
+static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);
+static_assert(same<const bool, decltype(platform::kAcquiresWhilePolling)>);
 static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
 static_assert(same<std::byte*, decltype(platform::shared_memory())>);
 static_assert(same<void, decltype(platform::trap())>);

@@ -53,6 +53,9 @@ inline unsigned grid_size() { return self().blocks; }
 
 // Yields now and then: there may be a thousand threads for two cores, and the one waited for must
 // get to run.
+inline constexpr std::uint32_t kEagerPolls = 0;
+inline constexpr bool kAcquiresWhilePolling = false;
+
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -232,6 +232,10 @@ inline constexpr bool kCopiesShares = false;
 
 // --- time and the rest --------------------------------------------------------------------------
 
+// A message takes less than a microsecond: a sleep would be felt.
+inline constexpr std::uint32_t kEagerPolls = 256;
+inline constexpr bool kAcquiresWhilePolling = true;
+
 WEFT_DEVICE void relax() {
 #if __CUDA_ARCH__ >= 700
   __nanosleep(20);

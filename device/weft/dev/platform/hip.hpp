@@ -137,6 +137,9 @@ inline constexpr bool kCopiesShares = false;
 
 // --- time and the rest --------------------------------------------------------------------------
 
+inline constexpr std::uint32_t kEagerPolls = 0;
+inline constexpr bool kAcquiresWhilePolling = false;  // each would throw the caches away
+
 WEFT_DEVICE void relax() { __builtin_amdgcn_s_sleep(1); }
 
 // The constant 100 MHz counter of gfx9.

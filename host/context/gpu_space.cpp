@@ -1,0 +1,143 @@
+#include "host/context/gpu_space.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <weft/dev/team_block.hpp>
+
+#include "host/transport/agree.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+GpuSpace::GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options)
+    : platform_(platform), ordinal_(ordinal), pe_(pe), npes_(npes), options_(options) {
+  options_.fault.clear();  // kernels store to mapped memory: there is nothing to inject into
+}
+
+GpuSpace::~GpuSpace() {
+  if (stream_ != nullptr) platform_.destroy_stream(stream_).ignore();  // it has nothing left to do
+}
+
+Result<std::unique_ptr<GpuSpace>> GpuSpace::create(Platform& platform, int ordinal, int pe,
+                                                   int npes, const Options& options) {
+  std::unique_ptr<GpuSpace> space(new GpuSpace(platform, ordinal, pe, npes, options));
+  RETURN_IF_ERROR(space->reserve());
+  ASSIGN_OR_RETURN(space->stream_, platform.create_stream());
+  return space;
+}
+
+// Peers' heaps are mapped at equal distances, so that kernels need no table to find them; unless
+// there are so many PEs that no address space is left for that.
+Status GpuSpace::reserve() {
+  const HeapShape shape = gpu_heap(options_);
+  const std::size_t each = Heap::space_of(platform_, shape);
+  std::size_t all = 0;
+  const bool countable = !__builtin_mul_overflow(each, static_cast<std::size_t>(npes_), &all);
+  auto places = countable ? platform_.reserve(all) : Result<Memory>(Memory());
+  if (!places || places->base() == nullptr) {
+    LOG(kInfo, "memory", "PEs' GPU memory is mapped by a table: {}", places.status().text());
+    ASSIGN_OR_RETURN(heap_, Heap::create(platform_, shape));
+    return Status::ok();
+  }
+  places_ = std::move(places).value();
+  std::byte* const mine = places_.base() + static_cast<std::size_t>(pe_) * each;
+  heap_ = Heap::create_in(Memory({mine, each}, places_.owner()), platform_, shape);
+  return Status::ok();
+}
+
+Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_growth) {
+  TransportEnv env;
+  env.pe = pe_;
+  env.npes = npes_;
+  env.platform = &platform_;
+  env.heap = heap_->space();
+  env.options = &options_;
+  env.size_option = "WEFT_GPU_HEAP_SIZE";
+  env.places = places_;
+  ASSIGN_OR_RETURN(auto transports, make_transports(env));
+  ASSIGN_OR_RETURN(routes_, connect_routes(std::move(transports), bootstrap));
+  heap_->on_growth([this, &bootstrap, before = std::move(before_growth)](
+                       std::uint64_t offset, const Result<Memory>& chunk) -> Status {
+    RETURN_IF_ERROR(before());
+    return grow(bootstrap, offset, chunk);
+  });
+  return Status::ok();
+}
+
+// A chunk that fails on one PE fails on all, which then give it back.
+Status GpuSpace::grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk) {
+  const std::string what =
+      fmt::format("growing the symmetric heap of GPU memory at offset {:#x}", offset);
+  RETURN_IF_ERROR(agree(bootstrap, chunk.status(), what));
+  RETURN_IF_ERROR(attach_chunk(routes_, bootstrap, offset, *chunk));
+  LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
+  return Status::ok();
+}
+
+// The teams' blocks are zero, as a new heap is.
+Status GpuSpace::lay_out(int max_teams) {
+  teams_ = team_blocks(npes_, max_teams, 0);
+  const auto count = static_cast<std::size_t>(max_teams);
+  ASSIGN_OR_RETURN(void* const blocks, heap_->allocate(teams_.stride * count, kCacheLine));
+  ASSIGN_OR_RETURN(const Offset offset, heap_->offset_of(blocks, teams_.stride * count));
+  teams_.offset = to_u64(offset);
+  const auto npes = static_cast<std::size_t>(npes_);
+  ASSIGN_OR_RETURN(
+      void* const picture,
+      heap_->allocate(sizeof(DeviceState) + npes * sizeof(std::byte*), alignof(DeviceState)));
+  picture_ = static_cast<std::byte*>(picture);
+  ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
+  return Status::ok();
+}
+
+std::int32_t* GpuSpace::team_list(int id) const {
+  return reinterpret_cast<std::int32_t*>(lists_.base()) + std::ptrdiff_t{id} * npes_;
+}
+
+Status GpuSpace::reset_team(int id) {
+  std::byte* const block = heap_->range().base + team_block_offset(teams_, id);
+  RETURN_IF_ERROR(platform_.zero({block, teams_.stride}, stream_));
+  return platform_.synchronize(stream_);
+}
+
+Status GpuSpace::publish(DeviceState state) {
+  std::byte* const peers = picture_ + sizeof(DeviceState);
+  state.heap = heap_->range().base;
+  state.heap_bytes = heap_->range().bytes;
+  state.peer = reinterpret_cast<std::byte* const*>(peers);
+  RETURN_IF_ERROR(copy(peers, routes_.peer.data(), routes_.peer.size() * sizeof(std::byte*)));
+  return copy(picture_, &state, sizeof(state));
+}
+
+DeviceContext GpuSpace::handle(int lane, std::uint32_t flags) const {
+  DeviceContext handle;
+  handle.heap = heap_->range().base;
+  handle.peer = reinterpret_cast<std::byte* const*>(picture_ + sizeof(DeviceState));
+  handle.state = reinterpret_cast<const DeviceState*>(picture_);
+  handle.heap_bytes = heap_->range().bytes;
+  handle.pe = pe_;
+  handle.npes = npes_;
+  handle.lane = lane;
+  handle.flags = flags;
+  handle.teams = teams_;
+  if (places_.base() != nullptr) {
+    handle.first = places_.base();
+    handle.stride = heap_->space().bytes;
+  }
+  return handle;
+}
+
+Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {
+  RETURN_IF_ERROR(platform_.copy(dst, src, bytes, stream_));
+  return platform_.synchronize(stream_);
+}
+
+std::byte* GpuSpace::there(const void* symmetric, int pe) const {
+  const std::uint64_t offset = heap_->try_offset(symmetric, 0);
+  return offset == Heap::kNoOffset ? nullptr : routes_.peer[static_cast<std::size_t>(pe)] + offset;
+}
+
+}  // namespace weft

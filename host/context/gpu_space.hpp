@@ -1,0 +1,72 @@
+// GpuSpace: symmetric memory on GPUs, beside the host's. A heap of its own, which peers map by
+// routes of their own; kernels load and store it, host threads copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <weft/dev/state.hpp>
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+#include "bootstrap/bootstrap.hpp"
+#include "host/memory/heap.hpp"
+#include "host/transport/routes.hpp"
+#include "src/platform/platform.hpp"
+
+namespace weft {
+
+class GpuSpace {
+ public:
+  // Address space on GPU `ordinal`, whose platform it is; no memory yet.
+  static Result<std::unique_ptr<GpuSpace>> create(Platform& platform, int ordinal, int pe, int npes,
+                                                  const Options& options);
+  ~GpuSpace();
+  GpuSpace(const GpuSpace&) = delete;
+  GpuSpace& operator=(const GpuSpace&) = delete;
+
+  // Collective: a way to every PE's GPU. From then on the heap grows, each time collectively;
+  // `before_growth` is called first.
+  Status connect(Bootstrap& bootstrap, std::function<Status()> before_growth);
+  // Collective in effect: what kernels need of the runtime, first in the heap.
+  Status lay_out(int max_teams);
+
+  Platform& platform() const { return platform_; }
+  int ordinal() const { return ordinal_; }
+  Heap& heap() const { return *heap_; }
+  const Routes& routes() const { return routes_; }
+  // Where the list of a team's members goes: host threads and kernels read it there.
+  std::int32_t* team_list(int id) const;
+  // Makes my block of the team as good as new.
+  Status reset_team(int id);
+
+  // What kernels are given: `state`, of which this fills what it knows, as the GPU sees it.
+  Status publish(DeviceState state);
+  DeviceContext handle(int lane, std::uint32_t flags) const;
+
+  // Between memory of any kind; complete on return.
+  Status copy(void* dst, const void* src, std::size_t bytes) const;
+  // Where pe's copy of a symmetric address lies, for copies and kernels of mine.
+  std::byte* there(const void* symmetric, int pe) const;
+
+ private:
+  GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options);
+  Status reserve();
+  Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
+
+  Platform& platform_;
+  const int ordinal_, pe_, npes_;
+  Options options_;  // as the transports take them
+  Stream stream_ = nullptr;
+  Memory places_;  // of all PEs' heaps, at equal distances; nothing: each lies where there was room
+  std::unique_ptr<Heap> heap_;
+  Routes routes_;
+  TeamBlocks teams_;
+  Memory lists_;
+  std::byte* picture_ = nullptr;  // in the heap: a DeviceState, then the table of peers
+};
+
+}  // namespace weft

@@ -1,0 +1,309 @@
+// Symmetric GPU memory. On the fake driver of tests/support/fake_cuda GPU memory is host memory, so
+// kernels of the CPU target play those of a GPU; compiled for CUDA the same tests run on GPUs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <weft/device.hpp>
+#include <weft/weft.hpp>
+
+#include "src/base/status.hpp"
+#include "src/platform/cuda/cuda.hpp"
+#include "tests/support/pe_group.hpp"
+#include "tests/support/status.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Options with_gpus() {
+  Options options;
+#ifdef FAKE_CUDA_LIBRARY
+  options.cuda_library = FAKE_CUDA_LIBRARY;
+#endif
+  options.gpu_heap_size = std::uint64_t{256} << 20;
+  options.gpu_heap_chunk = std::uint64_t{16} << 20;
+  return options;
+}
+
+std::vector<PeGroup> groups(const std::vector<int>& npes) {
+  std::vector<PeGroup> all;
+  for (const int n : npes)
+    for (const Pes pes : {Pes::kThreads, Pes::kProcesses}) all.push_back({pes, n, with_gpus(), {}});
+  return all;
+}
+
+int next_of(const Runtime& rt) { return (rt.pe() + 1) % rt.npes(); }
+int previous_of(const Runtime& rt) { return (rt.pe() + rt.npes() - 1) % rt.npes(); }
+std::uint64_t mark(int pe, std::size_t i) {
+  return (static_cast<std::uint64_t>(pe) + 1) * 1'000'003 + i;
+}
+std::vector<std::uint64_t> marks(int pe, std::size_t count) {
+  std::vector<std::uint64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
+  return values;
+}
+std::string said(const Status& status) { return std::string(status.text()); }
+
+class GpuTest : public ::testing::TestWithParam<PeGroup> {};
+
+TEST_P(GpuTest, PesTakeTheGpusInTurnAndMapOneAnother) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const auto gpus, cuda::gpus(rt.options().cuda_library));
+    EXPECT_EQ(rt.gpu(), rt.pe() % static_cast<int>(gpus.size()));
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(4));
+    EXPECT_EQ(rt.context().ptr(words, rt.pe()), words);
+    for (int pe = 0; pe < rt.npes(); ++pe) EXPECT_NE(rt.context().ptr(words, pe), nullptr);
+    EXPECT_THAT(rt.describe(), HasSubstr("GPU " + std::to_string(rt.gpu())));
+    return rt.barrier();
+  }));
+}
+
+TEST_P(GpuTest, HostPutsAndGetsReachGpuMemory) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kCount = 1000;
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(kCount));
+    ASSIGN_OR_RETURN(auto* const signal, rt.callocate<std::uint64_t>(1));
+    const auto mine = marks(rt.pe(), kCount), theirs = marks(previous_of(rt), kCount);
+    Context& c = rt.context();
+    RETURN_IF_ERROR(c.put(words, mine.data(), kCount, next_of(rt), set(signal, 7)));
+    RETURN_IF_ERROR(wait_until(c, signal, Cmp::kEq, std::uint64_t{7}));
+    std::vector<std::uint64_t> got(kCount);
+    RETURN_IF_ERROR(c.get(got.data(), words, kCount, rt.pe()));
+    EXPECT_EQ(got, theirs);
+    RETURN_IF_ERROR(c.get(got.data(), words, kCount, next_of(rt)));
+    EXPECT_EQ(got, mine);
+    return rt.barrier();
+  }));
+}
+
+TEST_P(GpuTest, ASignalMayLieInEitherMemory) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const on_gpu, rt.allocate_device<std::uint64_t>(2));
+    ASSIGN_OR_RETURN(auto* const on_host, rt.callocate<std::uint64_t>(2));
+    Context& c = rt.context();
+    const std::uint64_t zeros[2] = {}, mine = mark(rt.pe(), 0);
+    RETURN_IF_ERROR(c.put(on_gpu, zeros, 2, rt.pe()));
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(c.put(on_host, &mine, 1, next_of(rt), set(on_gpu + 1, 5)));
+    RETURN_IF_ERROR(c.put(on_gpu, &mine, 1, next_of(rt), add(on_host + 1, 3)));
+    RETURN_IF_ERROR(wait_until(c, on_host + 1, Cmp::kEq, std::uint64_t{3}));
+    RETURN_IF_ERROR(rt.barrier());
+    std::uint64_t got[2] = {};
+    RETURN_IF_ERROR(c.get(got, on_gpu, 2, rt.pe()));
+    EXPECT_EQ(got[0], mark(previous_of(rt), 0));
+    EXPECT_EQ(got[1], 5u);
+    EXPECT_EQ(*on_host, mark(previous_of(rt), 0));
+    const Status refused = c.put(on_gpu, &mine, 1, next_of(rt), add(on_gpu + 1, 1));
+    EXPECT_EQ(refused.code(), Code::kUnsupported);
+    EXPECT_THAT(said(refused), AllOf(HasSubstr("argument signal"), HasSubstr("in a kernel")));
+    return rt.barrier();
+  }));
+}
+
+// Puts marks to the right, tells the neighbour, and adds up what came from the left.
+struct PassRound {
+  DeviceContext handle;
+  std::uint64_t *data, *signal, *sum;
+  std::size_t count;
+  WEFT_DEVICE void operator()() const {
+    dev::Context ctx(handle);
+    dev::Block block;
+    const int right = (ctx.pe() + 1) % ctx.npes();
+    ctx.put(block, data + count, data, count, right, add(signal, 1));
+    ctx.wait_until(block, signal, Cmp::kGe, std::uint64_t{1});
+    if (block.rank() != 0) return;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += data[count + i];
+    *sum = total;
+  }
+};
+
+TEST_P(GpuTest, KernelsWorkOnGpuMemory) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kCount = 500;
+    ASSIGN_OR_RETURN(auto* const data, rt.allocate_device<std::uint64_t>(2 * kCount));
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(2));
+    const auto mine = marks(rt.pe(), kCount), theirs = marks(previous_of(rt), kCount);
+    const std::uint64_t zeros[2] = {};
+    RETURN_IF_ERROR(rt.context().put(data, mine.data(), kCount, rt.pe()));
+    RETURN_IF_ERROR(rt.context().put(words, zeros, 2, rt.pe()));
+    RETURN_IF_ERROR(rt.barrier());
+    ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
+    EXPECT_EQ(handle.heap_bytes, rt.options().gpu_heap_size);
+    RETURN_IF_ERROR(dev::launch({1, 6}, PassRound{handle, data, words, words + 1, kCount}));
+    RETURN_IF_ERROR(dev::synchronize());
+    std::uint64_t sum = 0;
+    RETURN_IF_ERROR(rt.context().get(&sum, words + 1, 1, rt.pe()));
+    EXPECT_EQ(sum, std::accumulate(theirs.begin(), theirs.end(), std::uint64_t{0}));
+    RETURN_IF_ERROR(rt.barrier());
+    return rt.health();
+  }));
+}
+
+struct AddUp {
+  DeviceContext handle;
+  Team team;
+  std::int64_t *sums, *values;
+  WEFT_DEVICE void operator()() const {
+    dev::Context ctx(handle);
+    dev::reduce<ReduceOp::kSum>(ctx, dev::Block{}, team, sums, values, 3);
+    dev::barrier(ctx, dev::Block{}, team);
+  }
+};
+
+// The sum over the team's PEs of what each brings, in a kernel.
+Status check_sum(Runtime& rt, const Team& team, std::int64_t* memory) {
+  const std::int64_t values[3] = {rt.pe() + 1, 10 * (rt.pe() + 1), -1};
+  RETURN_IF_ERROR(rt.context().put(memory, values, 3, rt.pe()));
+  ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
+  RETURN_IF_ERROR(dev::launch({1, 5}, AddUp{handle, team, memory + 3, memory}));
+  RETURN_IF_ERROR(dev::synchronize());
+  std::int64_t got[3] = {}, ones = 0;
+  RETURN_IF_ERROR(rt.context().get(got, memory + 3, 3, rt.pe()));
+  for (int rank = 0; rank < team.size; ++rank) ones += team.pe_of(rank) + 1;
+  EXPECT_EQ(got[0], ones);
+  EXPECT_EQ(got[1], 10 * ones);
+  EXPECT_EQ(got[2], -team.size);
+  return Status::ok();
+}
+
+TEST_P(GpuTest, TeamsMeetInKernelsAndTheirIdsAreUsedAgain) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const memory, rt.allocate_device<std::int64_t>(6));
+    RETURN_IF_ERROR(check_sum(rt, rt.world(), memory));
+    for (int round = 0; round < 3; ++round) {
+      std::vector<int> backwards;
+      for (int pe = rt.npes() - 1; pe >= 0; --pe) backwards.push_back(pe);
+      if (rt.npes() > 2) std::swap(backwards[0], backwards[1]);  // no stride fits
+      ASSIGN_OR_RETURN(Team team, rt.team_from_list(rt.world(), backwards));
+      RETURN_IF_ERROR(check_sum(rt, team, memory));
+      RETURN_IF_ERROR(check_sum(rt, team, memory));
+      RETURN_IF_ERROR(rt.destroy(team));
+    }
+    RETURN_IF_ERROR(check_sum(rt, rt.world(), memory));
+    return rt.health();
+  }));
+}
+
+TEST_P(GpuTest, TheHeapGrowsShrinksAndSaysWhenItIsFull) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kMany = std::size_t{40} << 20;  // several chunks
+    ASSIGN_OR_RETURN(auto* const small, rt.allocate_device<std::uint8_t>(1));
+    ASSIGN_OR_RETURN(auto* const large, rt.allocate_device<std::uint8_t>(kMany));
+    EXPECT_EQ(rt.offset_of(large, kMany).has_value(), true);
+    EXPECT_FALSE(rt.offset_of(large, std::size_t{1} << 40).has_value());
+    const std::vector<std::uint8_t> bytes(100, static_cast<std::uint8_t>(rt.pe() + 1));
+    RETURN_IF_ERROR(rt.context().put(large + kMany - 100, bytes.data(), 100, next_of(rt)));
+    RETURN_IF_ERROR(rt.barrier());
+    ASSIGN_OR_RETURN(void* const larger, rt.reallocate_bytes(large, kMany + 1));
+    std::uint8_t got = 0;
+    RETURN_IF_ERROR(
+        rt.context().get(&got, static_cast<std::uint8_t*>(larger) + kMany - 1, 1, rt.pe()));
+    EXPECT_EQ(got, previous_of(rt) + 1);
+    const Status full = rt.allocate_device<std::uint8_t>(std::size_t{1} << 30).status();
+    EXPECT_EQ(full.code(), Code::kOutOfMemory);
+    EXPECT_THAT(said(full),
+                AllOf(HasSubstr("heap of GPU memory is full"), HasSubstr("WEFT_GPU_HEAP_SIZE")));
+    RETURN_IF_ERROR(rt.free(larger));
+    RETURN_IF_ERROR(rt.free(small));
+    EXPECT_THAT(said(rt.free(small)), HasSubstr("freed before"));
+    return rt.barrier();
+  }));
+}
+
+TEST_P(GpuTest, WhatHostThreadsCannotDoThereIsNamed) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(8));
+    const auto expect_named = [](const Status& status) {
+      EXPECT_EQ(status.code(), Code::kNotSymmetric);
+      EXPECT_THAT(said(status),
+                  AllOf(HasSubstr("heap of GPU memory"), HasSubstr("or do it in a kernel")));
+    };
+    expect_named(rt.context().atomic_add(words, std::uint64_t{1}, rt.pe()));
+    expect_named(wait_until(rt.context(), words, Cmp::kEq, std::uint64_t{1}));
+    expect_named(broadcast(rt.context(), rt.world(), words, words + 4, 1, 0));
+    EXPECT_THAT(said(rt.context().put(words, words + 1, 100'000'000, rt.pe())),
+                HasSubstr("run past the end of the symmetric heap of GPU memory"));
+    EXPECT_THAT(said(rt.context().put(words, words + 1, 1, rt.npes())),
+                HasSubstr("argument pe is"));
+    return rt.barrier();
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, GpuTest, ::testing::ValuesIn(groups({1, 2, 3, 5})), pe_group_name);
+
+#ifdef FAKE_CUDA_LIBRARY
+// --- choosing ------------------------------------------------------------------------------------
+
+TEST(GpuChoice, OffMeansHostMemoryForAll) {
+  Options options = with_gpus();
+  options.gpu = "off";
+  EXPECT_OK(run_pes({Pes::kThreads, 2, options, {}}, [](Runtime& rt) -> Status {
+    EXPECT_EQ(rt.gpu(), -1);
+    ASSIGN_OR_RETURN(auto* const word, rt.allocate_device<std::uint64_t>(1));
+    *word = 5;  // memory of the host
+    return wait_until(rt.context(), word, Cmp::kEq, std::uint64_t{5});
+  }));
+}
+
+TEST(GpuChoice, ANumberIsTakenAndAWrongOneExplained) {
+  Options options = with_gpus();
+  options.gpu = "1";
+  EXPECT_OK(run_pes({Pes::kThreads, 3, options, {}}, [](Runtime& rt) -> Status {
+    EXPECT_EQ(rt.gpu(), 1);
+    return rt.barrier();
+  }));
+  options.gpu = "2";
+  EXPECT_THAT(said(run_local(
+                  1, [](Runtime&) { return Status::ok(); }, options)),
+              AllOf(HasSubstr("WEFT_GPU=2"), HasSubstr("sees 2 GPUs")));
+  options.gpu = "fast";
+  EXPECT_THAT(said(run_local(
+                  1, [](Runtime&) { return Status::ok(); }, options)),
+              AllOf(HasSubstr("WEFT_GPU=fast"), HasSubstr("auto, off, or the number")));
+}
+
+TEST(GpuChoice, ADriverThatIsNotThereIsNoHarmUnlessAskedFor) {
+  Options options;
+  options.cuda_library = "libno-such-driver.so";
+  const Status asked = run_local(
+      1, [](Runtime&) { return Status::ok(); }, options);
+  EXPECT_THAT(said(asked), HasSubstr("libno-such-driver.so"));
+}
+
+TEST(GpuChoice, PesWithAndWithoutAGpuDoWithoutAndSayWhy) {
+  PeGroup group{Pes::kProcesses, 2, with_gpus(), {}};
+  group.tune = [](int pe, Options& options) {
+    if (pe == 1) options.gpu = "off";
+  };
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    EXPECT_EQ(rt.gpu(), -1);
+    const Status none = rt.allocate_device<std::uint64_t>(1).status();
+    EXPECT_THAT(said(none), AllOf(HasSubstr("PE 0 on "), HasSubstr("has a GPU and PE 1 on ")));
+    EXPECT_OK(rt.allocate<std::uint64_t>(1).status());
+    return rt.barrier();
+  }));
+}
+
+TEST(GpuChoice, GpusThatDoNotReachEachOtherAreNamed) {
+  ASSERT_EQ(setenv("FAKE_CUDA_NO_PEER", "0-1", 1), 0);
+  EXPECT_OK(run_pes({Pes::kProcesses, 2, with_gpus(), {}}, [](Runtime& rt) -> Status {
+    EXPECT_EQ(rt.gpu(), -1);
+    EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()), HasSubstr("GPU"));
+    return rt.barrier();
+  }));
+  ASSERT_EQ(unsetenv("FAKE_CUDA_NO_PEER"), 0);
+}
+#endif
+
+}  // namespace
+}  // namespace weft

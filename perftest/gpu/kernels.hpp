@@ -1,0 +1,236 @@
+// What weft-gpu-perf times: each operation as a program calls it, and its floor, the same with
+// bare loads and stores. Kernels repeat it `iters` times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+
+namespace weft::perf::gpu {
+
+using Word = std::uint64_t;
+
+struct alignas(16) Vector {
+  Word word[2];
+};
+
+WEFT_DEVICE Word load_acquire(const Word* word) {
+  Word value;
+  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+WEFT_DEVICE void store_release(Word* word, Word value) {
+  asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+// My block's part of a transfer, in vectors.
+struct Part {
+  std::size_t first, count;
+};
+WEFT_DEVICE Part my_part(std::size_t vectors) {
+  const std::size_t each = (vectors + dev::grid_size() - 1) / dev::grid_size();
+  const std::size_t first = each * dev::block_rank();
+  if (first >= vectors) return {vectors, 0};
+  return {first, vectors - first < each ? vectors - first : each};
+}
+
+// All blocks move one range, each its part.
+struct Move {
+  DeviceContext handle;
+  Vector *dst, *src;
+  std::size_t vectors;
+  int peer, iters;
+  bool gets;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const dev::Block block;
+    const Part part = my_part(vectors);
+    for (int i = 0; i < iters; ++i) {
+      if (gets)
+        ctx.get_nbi(block, dst + part.first, src + part.first, part.count, peer);
+      else
+        ctx.put_nbi(block, dst + part.first, src + part.first, part.count, peer);
+    }
+    ctx.quiet(block);
+  }
+};
+struct BareMove {
+  Move move;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(move.handle);
+    const dev::Block block;
+    const Part part = my_part(move.vectors);
+    Vector* to = (move.gets ? move.dst : ctx.ptr(move.dst, move.peer)) + part.first;
+    const Vector* from = (move.gets ? ctx.ptr(move.src, move.peer) : move.src) + part.first;
+    constexpr std::size_t kAtOnce = 8;
+    const std::size_t step = static_cast<std::size_t>(block.size());
+    for (int i = 0; i < move.iters; ++i) {
+      std::size_t at = static_cast<std::size_t>(block.rank());
+      for (; at + (kAtOnce - 1) * step < part.count; at += kAtOnce * step) {
+        Vector held[kAtOnce];
+        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = from[at + k * step];
+        for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
+      }
+      for (; at < part.count; at += step) to[at] = from[at];
+    }
+    ctx.quiet(block);
+  }
+};
+
+// PE 0 and PE 1 take turns: some bytes, then a signal that the other waits for.
+template <class Scope>
+struct PingPong {
+  DeviceContext handle;
+  Word *word, first;
+  Vector *dst, *src;
+  std::size_t vectors;  // 0: the signal alone
+  int iters;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const Scope scope;
+    for (Word i = first; i < first + static_cast<Word>(iters); ++i) {
+      if (ctx.pe() == 1) ctx.wait_until(scope, word, Cmp::kGe, i);
+      if (vectors != 0)
+        ctx.put(scope, dst, src, vectors, 1 - ctx.pe(), set(word, i));
+      else if (scope.rank() == 0)
+        ctx.signal(set(word, i), 1 - ctx.pe());
+      if (ctx.pe() == 0) ctx.wait_until(scope, word, Cmp::kGe, i);
+    }
+  }
+};
+template <class Scope>
+struct BarePingPong {
+  PingPong<Scope> game;
+  WEFT_DEVICE void wait(Word value) const {
+    const Scope scope;
+    if (scope.rank() == 0) {
+      if (game.vectors == 0) {
+        while (*static_cast<volatile Word*>(game.word) < value) {
+        }
+      } else {
+        while (load_acquire(game.word) < value) {
+        }
+      }
+    }
+    scope.sync();
+  }
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(game.handle);
+    const Scope scope;
+    const int peer = 1 - ctx.pe();
+    Word* const there = ctx.ptr(game.word, peer);
+    Vector* const to = ctx.ptr(game.dst, peer);
+    for (Word i = game.first; i < game.first + static_cast<Word>(game.iters); ++i) {
+      if (ctx.pe() == 1) wait(i);
+      for (std::size_t at = static_cast<std::size_t>(scope.rank()); at < game.vectors;
+           at += static_cast<std::size_t>(scope.size()))
+        to[at] = game.src[at];
+      scope.sync();
+      if (scope.rank() == 0) {
+        if (game.vectors == 0)
+          *static_cast<volatile Word*>(there) = i;
+        else
+          store_release(there, i);
+      }
+      if (ctx.pe() == 0) wait(i);
+    }
+  }
+};
+
+// One put after the other, each complete before the next.
+template <class Scope>
+struct PutLatency {
+  DeviceContext handle;
+  Vector *dst, *src;
+  std::size_t vectors;
+  int peer, iters;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const Scope scope;
+    for (int i = 0; i < iters; ++i) {
+      ctx.put(scope, dst, src, vectors, peer);
+      ctx.quiet(scope);
+    }
+  }
+};
+template <class Scope>
+struct BarePutLatency {
+  PutLatency<Scope> put;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(put.handle);
+    const Scope scope;
+    Vector* const to = ctx.ptr(put.dst, put.peer);
+    const std::size_t step = static_cast<std::size_t>(scope.size());
+    for (int i = 0; i < put.iters; ++i) {
+      constexpr std::size_t kAtOnce = 8;
+      std::size_t at = static_cast<std::size_t>(scope.rank());
+      for (; at + (kAtOnce - 1) * step < put.vectors; at += kAtOnce * step) {
+        Vector held[kAtOnce];
+        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = put.src[at + k * step];
+        for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
+      }
+      for (; at < put.vectors; at += step) to[at] = put.src[at];
+      __threadfence_system();
+      scope.sync();
+    }
+  }
+};
+
+struct FetchAdd {
+  DeviceContext handle;
+  Word* word;
+  int peer, iters;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    Word seen = 0;  // each waits for the one before
+    for (int i = 0; i < iters; ++i) seen = ctx.atomic_fetch_add(word, Word{1} + (seen >> 63), peer);
+  }
+};
+struct BareFetchAdd {
+  FetchAdd add;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(add.handle);
+    auto* const there = reinterpret_cast<unsigned long long*>(ctx.ptr(add.word, add.peer));
+    unsigned long long seen = 0;  // each waits for the one before
+    for (int i = 0; i < add.iters; ++i) seen = atomicAdd_system(there, 1ull + (seen >> 63));
+  }
+};
+
+struct Meet {
+  DeviceContext handle;
+  Team team;
+  int iters;
+  bool barriers;  // else syncs
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const dev::Block block;
+    for (int i = 0; i < iters; ++i) {
+      if (barriers)
+        dev::barrier(ctx, block, team);
+      else
+        dev::sync(ctx, block, team);
+    }
+  }
+};
+// One flag from everybody to everybody, one thread for each peer; a release and an acquire, since a
+// barrier without is none.
+struct BareMeet {
+  Meet meet;
+  Word *flags, first;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(meet.handle);
+    const int peer = dev::Block().rank();
+    for (Word i = first; i < first + static_cast<Word>(meet.iters); ++i) {
+      dev::Block().sync();
+      if (peer < ctx.npes()) {
+        store_release(ctx.ptr(flags + ctx.pe(), peer), i);
+        while (load_acquire(flags + peer) < i) {
+        }
+      }
+      dev::Block().sync();
+    }
+  }
+};
+
+}  // namespace weft::perf::gpu

@@ -3,52 +3,62 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "src/base/status.hpp"
+#include "src/platform/cuda/cuda.hpp"
+
 namespace weft::info {
 namespace {
 
-struct Driver {
-  const char *name, *library, *init, *count, *install;
-};
+// What a PE's heap needs of its GPU: address space, memory in it, a handle for other processes.
+Status try_memory(const std::string& library, int ordinal) {
+  ASSIGN_OR_RETURN(Platform* const gpu, cuda::platform(library, ordinal));
+  ASSIGN_OR_RETURN(const Memory range, gpu->reserve(gpu->granularity()));
+  ASSIGN_OR_RETURN(const Memory chunk, gpu->commit(range.range(), {}));
+  return gpu->share(chunk).status();
+}
 
-constexpr Driver kCuda{"cuda gpus", "libcuda.so.1", "cuInit", "cuDeviceGetCount",
-                       "install NVIDIA's driver; in a container, pass the GPUs in (--gpus all)"};
-constexpr Driver kHip{"hip gpus", "libamdhip64.so", "hipInit", "hipGetDeviceCount",
-                      "install AMD's ROCm runtime; in a container, pass /dev/kfd and /dev/dri in"};
-
-constexpr const char* kNotYet =
-    "this version compiles kernels for it but runs them on host threads only";
-
-// Through the driver's own C functions, found at run time: all that a count needs.
-Line probe(const Driver& driver) {
-  void* library = ::dlopen(driver.library, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) {
-    return missing(driver.name, fmt::format("{} is not found; {}", driver.library, kNotYet),
-                   driver.install);
-  }
-  // Never closed: drivers start threads that live on.
-  const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(library, driver.init));
-  const auto count = reinterpret_cast<int (*)(int*)>(::dlsym(library, driver.count));
-  int devices = 0;
-  if (init == nullptr || count == nullptr) {
-    return missing(driver.name,
-                   fmt::format("{} lacks {} or {}", driver.library, driver.init, driver.count),
-                   driver.install);
-  }
-  if (const int error = init(0); error != 0) {
-    return missing(driver.name,
-                   fmt::format("{}: {}(0) gives error {}", driver.library, driver.init, error),
-                   driver.install);
-  }
-  if (const int error = count(&devices); error != 0 || devices == 0) {
-    return missing(driver.name, fmt::format("{}: no device (error {})", driver.library, error),
-                   driver.install);
-  }
-  return missing(driver.name, fmt::format("{} found; {}", devices, kNotYet));
+std::string describe(const cuda::Gpu& gpu) {
+  return fmt::format("{} (sm_{}{}, {} GiB, {})", gpu.name, gpu.major, gpu.minor, gpu.bytes >> 30,
+                     gpu.bus);
 }
 
 }  // namespace
 
-Line cuda() { return probe(kCuda); }
-Line hip() { return probe(kHip); }
+Line cuda(const Options& options) {
+  constexpr const char* kName = "cuda gpus";
+  const auto gpus = cuda::gpus(options.cuda_library);
+  if (!gpus) return missing(kName, std::string(gpus.status().text()));
+  std::string found;
+  for (const cuda::Gpu& gpu : *gpus) {
+    const Status tried = try_memory(options.cuda_library, gpu.ordinal);
+    if (!tried.is_ok()) return missing(kName, std::string(tried.text()));
+    found += fmt::format("{}{}: {}", found.empty() ? "" : "; ", gpu.ordinal, describe(gpu));
+  }
+  return there(kName, found + "; symmetric memory and its sharing tried on each");
+}
+
+// Through the runtime's own C functions, found at run time: all that a count needs.
+Line hip() {
+  constexpr const char* kName = "hip gpus";
+  constexpr const char* kInstall =
+      "install AMD's ROCm runtime; in a container, pass /dev/kfd and /dev/dri in";
+  constexpr const char* kNotYet =
+      "this version compiles kernels for it but runs them on host threads only";
+  void* const library = ::dlopen("libamdhip64.so", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr)
+    return missing(kName, fmt::format("libamdhip64.so is not found; {}", kNotYet), kInstall);
+  // Never closed: drivers start threads that live on.
+  const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(library, "hipInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(::dlsym(library, "hipGetDeviceCount"));
+  if (init == nullptr || count == nullptr)
+    return missing(kName, "libamdhip64.so lacks hipInit or hipGetDeviceCount", kInstall);
+  if (const int error = init(0); error != 0)
+    return missing(kName, fmt::format("libamdhip64.so: hipInit(0) gives error {}", error),
+                   kInstall);
+  int devices = 0;
+  if (const int error = count(&devices); error != 0 || devices == 0)
+    return missing(kName, fmt::format("libamdhip64.so: no device (error {})", error), kInstall);
+  return missing(kName, fmt::format("{} found; {}", devices, kNotYet));
+}
 
 }  // namespace weft::info

@@ -1,11 +1,13 @@
-// Whether a GPU's driver answers.
+// GPUs, and whether their memory can be symmetric.
 #pragma once
+
+#include <weft/options.hpp>
 
 #include "host/info/report.hpp"
 
 namespace weft::info {
 
-Line cuda();
+Line cuda(const Options& options);
 Line hip();
 
 }  // namespace weft::info

@@ -59,7 +59,12 @@ std::vector<Line> reach_lines(const Routes& routes) {
 Result<Routes> connect(const Options& options, Bootstrap& bootstrap) {
   // Nothing is moved, so a small heap will do.
   ASSIGN_OR_RETURN(const Memory heap, cpu_platform().reserve(kReserveAlign));
-  const TransportEnv env{bootstrap.pe(), bootstrap.npes(), &cpu_platform(), heap.range(), &options};
+  TransportEnv env;
+  env.pe = bootstrap.pe();
+  env.npes = bootstrap.npes();
+  env.platform = &cpu_platform();
+  env.heap = heap.range();
+  env.options = &options;
   ASSIGN_OR_RETURN(auto transports, make_transports(env));
   return connect_routes(std::move(transports), bootstrap);
 }

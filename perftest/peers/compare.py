@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weft and Open MPI side by side: one program, this machine, interleaved runs, the best of each.
+"""Weft and Open MPI side by side: one program, this machine, runs in turns, medians.
 
   perftest/peers/compare.py --build build/cpu-release
   perftest/peers/compare.py --build build/cpu-release --quick --json result.json
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -115,25 +116,22 @@ def measure(libraries, programs, npes, arguments):
     return samples
 
 
-# Each value is a median already. What else runs on the host, beside a core or on its other thread,
-# only slows, and by up to a factor of two for seconds: between medians that would decide.
-def best(values, unit):
-    return min(values) if unit == "us" else max(values)
-
-
-def times_faster(ours, other, unit):
-    return other / ours if unit == "us" else ours / other
+# Of the ratios turn by turn: a host's clock changes by a factor of two for seconds, which meets both
+# of a turn, and what meets one alone (a virtual machine whose two cores are one, for a run) is rare.
+def times_faster(ours, others, unit):
+    turns = zip(others, ours) if unit == "us" else zip(ours, others)
+    return statistics.median(more / less for more, less in turns)
 
 
 def compare(samples, npes):
     rows = []
     for (name, size), (ours, unit) in samples[Weft.name].items():
         theirs, _ = samples[OpenMpi.name][name, size]
-        weft, peer = best(ours, unit), best(theirs, unit)
         ceiling, _ = samples[Weft.name].get((CEILING_OF.get(name), size), (None, unit))
-        of_ceiling = times_faster(weft, best(ceiling, unit), unit) if ceiling else None
-        rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit, "weft": weft,
-                     "openmpi": peer, "ratio": times_faster(weft, peer, unit),
+        of_ceiling = times_faster(ours, ceiling, unit) if ceiling else None
+        rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit,
+                     "weft": statistics.median(ours), "openmpi": statistics.median(theirs),
+                     "ratio": times_faster(ours, theirs, unit),
                      "of_ceiling": of_ceiling, "weft_all": ours, "openmpi_all": theirs,
                      "ceiling": name in CEILING_OF.values()})
     return rows

@@ -15,7 +15,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 // kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
-WEFT_DEVICE_COLD std::uint64_t adopted_offset(const DeviceContext& h, const void* address,
+WEFT_DEVICE_COLD std::uint64_t adopted_offset(DeviceContext h, const void* address,
                                               std::uint64_t bytes) {
   // Acquire: pairs with the release of Job::show_adopted.
   const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
@@ -46,7 +46,7 @@ WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::
   return adopted_offset(h, address, bytes) != kNoHeapOffset;
 }
 
-WEFT_DEVICE_COLD bool refuse(const DeviceContext& h, FaultCode code, const char* where, int pe,
+WEFT_DEVICE_COLD bool refuse(DeviceContext h, FaultCode code, const char* where, int pe,
                              const void* address, std::uint64_t bytes) {
   Fault fault;
   fault.code = code;
@@ -58,7 +58,7 @@ WEFT_DEVICE_COLD bool refuse(const DeviceContext& h, FaultCode code, const char*
   return false;
 }
 
-WEFT_DEVICE_COLD bool verify(const DeviceContext& h, const char* where, const void* symmetric,
+WEFT_DEVICE_COLD bool verify(DeviceContext h, const char* where, const void* symmetric,
                              std::uint64_t bytes, std::uint64_t align, int pe) {
   if (pe < 0 || pe >= h.npes) return refuse(h, FaultCode::kBadPe, where, pe, symmetric, bytes);
   if (bytes != 0 && !is_symmetric(h, symmetric, bytes))

@@ -27,6 +27,25 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
+WEFT_DEVICE_COLD void report_missing(DeviceContext h, const char* where, const std::uint64_t* copy,
+                                     const std::uint64_t* word, std::uint64_t wanted, int pe,
+                                     std::uint64_t waited_ns) {
+  Fault fault;
+  fault.code = FaultCode::kWaitTimeout;
+  fault.where = where;
+  fault.pe = pe;
+  fault.offset = offset_of(h, word);
+  fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
+  fault.wanted = wanted;
+  fault.waited_ns = waited_ns;
+  fault.cmp = Cmp::kGe;
+  report(h, fault);
+}
+
+WEFT_DEVICE_COLD void signal_by_ring(DeviceContext h, Notify notify, int pe) {
+  rma::put_by_ring(h, 0, nullptr, 0, pe, notify, rma::Until::kReusable);
+}
+
 // The Port of team_member.hpp over a kernel's context.
 class ContextPort {
  public:
@@ -62,7 +81,7 @@ class ContextPort {
     if (heap != nullptr)
       notify_directly<Order::kRelease>(h_, heap, set(word, value));
     else
-      put(Thread{}, nullptr, nullptr, 0, pe, set(word, value));
+      signal_by_ring(h_, set(word, value), pe);
   }
   WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(word, word, value, pe);
@@ -94,31 +113,16 @@ class ContextPort {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h_.state);
     if (poll(deadline, [&] { return wanted.came(0); })) return true;
-    report_missing(copy, word, value, pe, deadline.waited_ns());
+    report_missing(h_, where_, copy, word, value, pe, deadline.waited_ns());
     return false;
   }
-  WEFT_DEVICE_COLD void report_missing(const std::uint64_t* copy, const std::uint64_t* word,
-                                       std::uint64_t wanted, int pe,
-                                       std::uint64_t waited_ns) const {
-    Fault fault;
-    fault.code = FaultCode::kWaitTimeout;
-    fault.where = where_;
-    fault.pe = pe;
-    fault.offset = offset_of(h_, word);
-    fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-    fault.wanted = wanted;
-    fault.waited_ns = waited_ns;
-    fault.cmp = Cmp::kGe;
-    report(h_, fault);
-  }
-
   const Context& ctx_;
   const DeviceContext& h_;
   const char* where_;
 };
 
-WEFT_DEVICE_COLD bool refuse_team(const DeviceContext& h, FaultCode code, const char* where,
-                                  const Team& team, int root) {
+WEFT_DEVICE_COLD bool refuse_team(DeviceContext h, FaultCode code, const char* where, Team team,
+                                  int root) {
   Fault fault;
   fault.code = code;
   fault.where = where;

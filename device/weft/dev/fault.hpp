@@ -11,7 +11,8 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/state.hpp>
 
-// A rarely taken way that must not bloat the code around its callers.
+// A rarely taken way that must not bloat the code around its callers. Arguments go by value: a
+// reference would make every caller keep what it names in memory, the context above all.
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_COLD [[gnu::cold, gnu::noinline]] inline
 #else
@@ -34,7 +35,7 @@ struct Fault {
   WordType type = WordType::kUnsigned;
 };
 
-WEFT_DEVICE_COLD void report(const DeviceContext& h, const Fault& fault) {
+WEFT_DEVICE_COLD void report(DeviceContext h, Fault fault) {
   FaultRecord* record = h.state->fault;
   // Acquire: the host has read the last fault before it gave the record back (take_fault).
   if (record != nullptr &&

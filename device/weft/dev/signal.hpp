@@ -85,8 +85,8 @@ WEFT_DEVICE std::uint64_t widened(T value) {
 }
 
 template <class W>
-WEFT_DEVICE_COLD void report_timeout(const DeviceContext& h, const char* where, const W& w,
-                                     std::size_t i, std::uint64_t waited_ns) {
+WEFT_DEVICE_COLD void report_timeout(DeviceContext h, const char* where, W w, std::size_t i,
+                                     std::uint64_t waited_ns) {
   using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;

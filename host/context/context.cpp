@@ -149,7 +149,7 @@ void* Context::ptr(const void* symmetric, int pe) const {
   const auto alone = c.turn();
   if (!c.failed.is_ok() || static_cast<unsigned>(pe) >= static_cast<unsigned>(c.npes))
     return nullptr;
-  if (c.is_on_gpu(symmetric)) return c.job->gpu->there(symmetric, pe);
+  if (c.job->is_on_gpu(symmetric)) return c.job->gpu->there(symmetric, pe);
   const std::uint64_t offset = c.heap->try_offset(symmetric, 1);
   if (pe == c.pe && offset != Heap::kNoOffset) return const_cast<void*>(symmetric);
   std::byte* const heap = c.mapped(pe);

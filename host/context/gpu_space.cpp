@@ -6,7 +6,7 @@
 
 #include <weft/dev/team_block.hpp>
 
-#include "host/transport/agree.hpp"
+#include "host/team/blocks.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
@@ -62,28 +62,16 @@ Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_gr
   heap_->on_growth([this, &bootstrap, before = std::move(before_growth)](
                        std::uint64_t offset, const Result<Memory>& chunk) -> Status {
     RETURN_IF_ERROR(before());
-    return grow(bootstrap, offset, chunk);
+    const std::string what = fmt::format("growing the {} at offset {:#x}", heap_->name(), offset);
+    return attach_growth(routes_, bootstrap, what, offset, chunk);
   });
   return Status::ok();
 }
 
-// A chunk that fails on one PE fails on all, which then give it back.
-Status GpuSpace::grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk) {
-  const std::string what =
-      fmt::format("growing the symmetric heap of GPU memory at offset {:#x}", offset);
-  RETURN_IF_ERROR(agree(bootstrap, chunk.status(), what));
-  RETURN_IF_ERROR(attach_chunk(routes_, bootstrap, offset, *chunk));
-  LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
-  return Status::ok();
-}
-
-// The teams' blocks are zero, as a new heap is.
-Status GpuSpace::lay_out(int max_teams) {
-  teams_ = team_blocks(npes_, max_teams, 0);
-  const auto count = static_cast<std::size_t>(max_teams);
-  ASSIGN_OR_RETURN(void* const blocks, heap_->allocate(teams_.stride * count, kCacheLine));
-  ASSIGN_OR_RETURN(const Offset offset, heap_->offset_of(blocks, teams_.stride * count));
-  teams_.offset = to_u64(offset);
+Status GpuSpace::lay_out() {
+  ASSIGN_OR_RETURN(teams_,
+                   allocate_team_blocks(*heap_, npes_, static_cast<int>(options_.max_teams)));
+  const auto count = static_cast<std::size_t>(teams_.count);
   const auto npes = static_cast<std::size_t>(npes_);
   ASSIGN_OR_RETURN(
       void* const picture,
@@ -112,16 +100,12 @@ Status GpuSpace::publish(DeviceState state) {
   return copy(picture_, &state, sizeof(state));
 }
 
-DeviceContext GpuSpace::handle(int lane, std::uint32_t flags) const {
+DeviceContext GpuSpace::handle() const {
   DeviceContext handle;
   handle.heap = heap_->range().base;
   handle.peer = reinterpret_cast<std::byte* const*>(picture_ + sizeof(DeviceState));
   handle.state = reinterpret_cast<const DeviceState*>(picture_);
   handle.heap_bytes = heap_->range().bytes;
-  handle.pe = pe_;
-  handle.npes = npes_;
-  handle.lane = lane;
-  handle.flags = flags;
   handle.teams = teams_;
   if (places_.base() != nullptr) {
     handle.first = places_.base();

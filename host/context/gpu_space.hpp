@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
@@ -32,12 +31,11 @@ class GpuSpace {
   // `before_growth` is called first.
   Status connect(Bootstrap& bootstrap, std::function<Status()> before_growth);
   // Collective in effect: what kernels need of the runtime, first in the heap.
-  Status lay_out(int max_teams);
+  Status lay_out();
 
   Platform& platform() const { return platform_; }
   int ordinal() const { return ordinal_; }
   Heap& heap() const { return *heap_; }
-  const Routes& routes() const { return routes_; }
   // Where the list of a team's members goes: host threads and kernels read it there.
   std::int32_t* team_list(int id) const;
   // Makes my block of the team as good as new.
@@ -45,7 +43,8 @@ class GpuSpace {
 
   // What kernels are given: `state`, of which this fills what it knows, as the GPU sees it.
   Status publish(DeviceState state);
-  DeviceContext handle(int lane, std::uint32_t flags) const;
+  // Whose memory it is, and how peers' is found: what does not depend on the context.
+  DeviceContext handle() const;
 
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const;
@@ -55,7 +54,6 @@ class GpuSpace {
  private:
   GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options);
   Status reserve();
-  Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
 
   Platform& platform_;
   const int ordinal_, pe_, npes_;

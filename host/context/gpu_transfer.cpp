@@ -8,17 +8,13 @@
 
 namespace weft {
 
-bool Context::Impl::is_on_gpu(const void* address) const {
-  return job->gpu != nullptr && job->gpu->heap().may_hold(address);
-}
-
 Status Context::Impl::put_on_gpu(void* dst, const void* src, std::size_t bytes, int target,
                                  Notify notify) {
   constexpr const char* kRoutine = "put";
   const GpuSpace& gpu = *job->gpu;
   RETURN_IF_ERROR(check_pe(kRoutine, target, npes));
   const bool notifies = notify.op != NotifyOp::kNone;
-  const bool word_on_gpu = notifies && is_on_gpu(notify.signal);
+  const bool word_on_gpu = notifies && job->is_on_gpu(notify.signal);
   if (word_on_gpu) {
     if (notify.op != NotifyOp::kSet)
       return Status::error(
@@ -31,7 +27,7 @@ Status Context::Impl::put_on_gpu(void* dst, const void* src, std::size_t bytes, 
                                     sizeof(std::uint64_t), checks)
                         .status());
   }
-  if (is_on_gpu(dst)) {
+  if (job->is_on_gpu(dst)) {
     RETURN_IF_ERROR(check_symmetric(gpu.heap(), kRoutine, "dst", dst, bytes, checks).status());
     RETURN_IF_ERROR(check_not_null(kRoutine, "src", src, bytes));
     if (bytes != 0) RETURN_IF_ERROR(gpu.copy(gpu.there(dst, target), src, bytes));

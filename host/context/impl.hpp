@@ -31,7 +31,6 @@ struct Context::Impl {
   Status amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value, std::uint64_t compare,
              void* result, int pe, Done done);
   // What of these concerns symmetric GPU memory (gpu_transfer.cpp).
-  bool is_on_gpu(const void* address) const;
   Status put_on_gpu(void* dst, const void* src, std::size_t bytes, int pe, Notify notify);
   Status get_on_gpu(void* dst, const void* src, std::size_t bytes, int pe);
   // The same, reported: where the hot path jumps when it cannot go on.

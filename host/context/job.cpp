@@ -93,27 +93,36 @@ Status Job::make_device_state() {
   return Status::ok();
 }
 
-Result<DeviceContext> Job::device(int lane) {
-  const std::lock_guard lock(device_mutex_);
-  RETURN_IF_ERROR(make_device_state());
-  if (gpu != nullptr) return gpu->handle(lane, options.check ? kDeviceCheck : 0);
-  RingView& ring = device_state_->ring[lane];
-  const bool all_mapped =
-      std::find(routes.peer.begin(), routes.peer.end(), nullptr) == routes.peer.end();
-  if (!all_mapped && ring.slots == nullptr) {
-    ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));
-  }
+Result<DeviceContext> Job::cpu_handle(int lane) {
   DeviceContext handle;
+  RingView& ring = device_state_->ring[lane];
+  if (std::find(routes.peer.begin(), routes.peer.end(), nullptr) != routes.peer.end()) {
+    handle.flags = kDeviceRing;
+    if (ring.slots == nullptr) {
+      ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));
+    }
+  }
   handle.heap = device_state_->heap;
   handle.peer = device_state_->peer;
   handle.state = device_state_;
   handle.heap_bytes = device_state_->heap_bytes;
+  handle.teams = teams;
+  return handle;
+}
+
+Result<DeviceContext> Job::device(int lane) {
+  const std::lock_guard lock(device_mutex_);
+  RETURN_IF_ERROR(make_device_state());
+  ASSIGN_OR_RETURN(DeviceContext handle, gpu == nullptr ? cpu_handle(lane) : gpu->handle());
   handle.pe = pe;
   handle.npes = npes;
   handle.lane = lane;
-  handle.flags = (options.check ? kDeviceCheck : 0) | (all_mapped ? 0 : kDeviceRing);
-  handle.teams = teams;
+  if (options.check) handle.flags |= kDeviceCheck;
   return handle;
+}
+
+bool Job::is_on_gpu(const void* address) const {
+  return gpu != nullptr && gpu->heap().may_hold(address);
 }
 
 void Job::show_adopted() {

@@ -57,6 +57,8 @@ class Job {
 
   // What a kernel gets, on the GPU if there is one. The state is made at the first call.
   Result<DeviceContext> device(int lane);
+  // Whether `address` lies in symmetric GPU memory, or in what may become that.
+  bool is_on_gpu(const void* address) const;
   // Kernels that start from now on know of what the heap has adopted.
   void show_adopted();
   // The first failure of a kernel, if there was a device() at all.
@@ -80,6 +82,7 @@ class Job {
   Status make_proxy();
   Status make_device_state();
   DeviceState common_state() const;
+  Result<DeviceContext> cpu_handle(int lane);
 
   std::atomic<bool> ended_{false};
   std::mutex mutex_;  // guards the four below

@@ -59,7 +59,7 @@ Status Context::Impl::check_put(void* dst, const void* src, std::size_t bytes, i
 Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int target, Notify notify,
                           Done done) {
   RETURN_IF_ERROR(usable());
-  if (is_on_gpu(dst) || (notify.op != NotifyOp::kNone && is_on_gpu(notify.signal)))
+  if (job->is_on_gpu(dst) || (notify.op != NotifyOp::kNone && job->is_on_gpu(notify.signal)))
     return put_on_gpu(dst, src, bytes, target, notify);
   Op op;
   op.flags = done == Done::kLater ? kOpSourceStays : 0;
@@ -115,7 +115,7 @@ Status Context::Impl::check_get(void* dst, const void* src, std::size_t bytes, i
 
 Status Context::Impl::get(void* dst, const void* src, std::size_t bytes, int target, Done done) {
   RETURN_IF_ERROR(usable());
-  if (is_on_gpu(src)) return get_on_gpu(dst, src, bytes, target);
+  if (job->is_on_gpu(src)) return get_on_gpu(dst, src, bytes, target);
   Op op;
   op.flags = done == Done::kLater ? kOpSourceStays : 0;
   RETURN_IF_ERROR(check_get(dst, src, bytes, target, &op));

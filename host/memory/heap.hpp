@@ -94,6 +94,7 @@ class Heap {
   // WEFT_CHECK: kInvalidArgument with a clear text unless the range is inside one live allocation.
   Status check_live(const void* address, std::size_t bytes) const;
 
+  const char* name() const { return shape_.name; }
   Range range() const { return range_; }                // the heap
   Range space() const { return reservation_.range(); }  // and the room for what is adopted
   std::size_t committed() const { return committed_.load(std::memory_order_relaxed); }

@@ -37,8 +37,7 @@ Status Runtime::Impl::compare(const char* routine, std::string values) {
 }
 
 Heap& Runtime::Impl::heap_of(const void* memory) const {
-  const bool on_gpu = job->gpu != nullptr && job->gpu->heap().may_hold(memory);
-  return on_gpu ? job->gpu->heap() : *job->heap;
+  return job->is_on_gpu(memory) ? job->gpu->heap() : *job->heap;
 }
 
 Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, std::size_t align,
@@ -122,7 +121,7 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
     RETURN_IF_ERROR(impl_->usable());
     std::size_t old_bytes = 0;
     Heap& heap = impl_->heap_of(memory);
-    const bool on_gpu = &heap != impl_->job->heap.get();
+    const bool on_gpu = impl_->job->is_on_gpu(memory);
     if (memory != nullptr) {
       auto size = heap.size_of(memory);
       if (!size)

@@ -12,6 +12,7 @@
 #include "host/context/impl.hpp"
 #include "host/runtime/agreement.hpp"
 #include "host/runtime/impl.hpp"
+#include "host/team/blocks.hpp"
 #include "host/transport/agree.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
@@ -136,34 +137,19 @@ Status Runtime::Impl::connect() {
   return job->start_progress();
 }
 
-// A chunk that fails on one PE fails on all, which then give it back.
 Status Runtime::Impl::grow(std::uint64_t offset, const Result<Memory>& chunk) {
   if (wired) RETURN_IF_ERROR(rendezvous());
   const bool adopts = offset >= job->heap->range().bytes;
   const std::string what = fmt::format(
       "{} at offset {:#x}", adopts ? "adopting memory" : "growing the symmetric heap", offset);
-  RETURN_IF_ERROR(agree(*job->bootstrap, chunk.status(), what));
-  RETURN_IF_ERROR(attach_chunk(job->routes, *job->bootstrap, offset, *chunk));
-  LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
-  return Status::ok();
+  return attach_growth(job->routes, *job->bootstrap, what, offset, chunk);
 }
 
-// The first things in every heap: the teams' blocks (one more than there are teams, for the runtime
-// itself), the words that teams are made with, and the journal. All zero, as a new heap is.
+// The first things in every heap: the teams' blocks, the words that teams are made with, and the
+// journal. All zero, as a new heap is.
 Status Runtime::Impl::lay_out_heap() {
   const int max_teams = static_cast<int>(job->options.max_teams);
-  job->teams = team_blocks(job->npes, max_teams + 1, 0);
-  const std::size_t block_bytes = job->teams.stride * static_cast<std::size_t>(job->teams.count);
-  auto blocks = job->heap->allocate(block_bytes, kCacheLine);
-  if (!blocks)
-    return Status::error(
-        blocks.status().code(),
-        fmt::format("laying out the words of {} teams in the symmetric heap (WEFT_MAX_TEAMS, {} "
-                    "bytes each): {}",
-                    max_teams, job->teams.stride, blocks.status().text()));
-  ASSIGN_OR_RETURN(const Offset offset, job->heap->offset_of(*blocks, block_bytes));
-  job->teams.offset = to_u64(offset);
-
+  ASSIGN_OR_RETURN(job->teams, allocate_team_blocks(*job->heap, job->npes, max_teams));
   const std::size_t words = 2 * (IdMask::words(max_teams) + 2);
   ASSIGN_OR_RETURN(void* const memory, job->heap->allocate(words * sizeof(std::uint64_t), 0));
   id_words = static_cast<std::uint64_t*>(memory);

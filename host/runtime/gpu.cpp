@@ -111,8 +111,7 @@ Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   RETURN_IF_ERROR(agree(*job->bootstrap, open_gpu(facts), "taking a GPU"));
   RETURN_IF_ERROR(
       job->gpu->connect(*job->bootstrap, [this] { return wired ? rendezvous() : Status::ok(); }));
-  RETURN_IF_ERROR(
-      agree(*job->bootstrap, job->gpu->lay_out(job->teams.count), "laying out GPU memory"));
+  RETURN_IF_ERROR(agree(*job->bootstrap, job->gpu->lay_out(), "laying out GPU memory"));
   job->heap->set_neighbour(&job->gpu->heap());
   LOG(kInfo, "runtime", "PE {} uses GPU {}", job->pe, job->gpu->ordinal());
   return Status::ok();

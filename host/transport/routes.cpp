@@ -4,6 +4,7 @@
 
 #include "host/topology/select.hpp"
 #include "host/transport/agree.hpp"
+#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -124,6 +125,14 @@ Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
   if (!status.is_ok())
     for (int pe = 0; pe < attached; ++pe) routes.transport(pe).detach(pe, offset);
   return status;
+}
+
+Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what,
+                     std::uint64_t offset, const Result<Memory>& chunk) {
+  RETURN_IF_ERROR(agree(bootstrap, chunk.status(), what));
+  RETURN_IF_ERROR(attach_chunk(routes, bootstrap, offset, *chunk));
+  LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
+  return Status::ok();
 }
 
 }  // namespace weft

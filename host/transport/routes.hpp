@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <weft/status.hpp>
@@ -35,5 +36,9 @@ Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports
 // attach everybody's. Fills routes.peer. A chunk that fails on one PE fails on all.
 Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
                     const Memory& chunk);
+// The same for what a heap has grown by, which may be a failure: one that fails on one PE fails on
+// all, which then give theirs back. `what` is being done, for messages.
+Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what,
+                     std::uint64_t offset, const Result<Memory>& chunk);
 
 }  // namespace weft

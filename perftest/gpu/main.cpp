@@ -5,7 +5,6 @@
 // A line per row: what, shape, bytes, Weft, the floor, the unit, and Weft as a share of the floor
 // (1.00: nothing is lost). Times are the best of several, each many operations long.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -14,6 +13,9 @@
 #include <weft/weft.hpp>
 
 #include "perftest/gpu/kernels.hpp"
+#include "perftest/size.hpp"
+#include "perftest/status.hpp"
+#include "perftest/timer.hpp"
 
 namespace weft::perf::gpu {
 namespace {
@@ -21,31 +23,19 @@ namespace {
 constexpr std::size_t kMost = std::size_t{64} << 20;
 constexpr int kRepeats = 5;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // What a PE measures with.
 class Bench {
  public:
   static Result<Bench> create(Runtime& rt) {
     Bench bench(rt);
-    auto handle = rt.context().device();
-    if (!handle) return handle.status();
-    bench.handle = *handle;
-    auto dst = rt.allocate_device<Vector>(kMost / sizeof(Vector));
-    if (!dst) return dst.status();
-    auto src = rt.allocate_device<Vector>(kMost / sizeof(Vector));
-    if (!src) return src.status();
-    auto words = rt.allocate_device<Word>(1024);
-    if (!words) return words.status();
-    bench.dst = *dst;
-    bench.src = *src;
-    bench.words = *words;
+    ASSIGN_OR_RETURN(bench.handle, rt.context().device());
+    ASSIGN_OR_RETURN(bench.dst, rt.allocate_device<Vector>(kMost / sizeof(Vector)));
+    ASSIGN_OR_RETURN(bench.src, rt.allocate_device<Vector>(kMost / sizeof(Vector)));
+    ASSIGN_OR_RETURN(bench.words, rt.allocate_device<Word>(1024));
     const std::vector<Word> zeros(1024);
-    Status status = rt.context().put(bench.words, zeros.data(), zeros.size(), rt.pe());
-    if (status.is_ok()) status = rt.barrier();
-    return status.is_ok() ? Result<Bench>(bench) : Result<Bench>(status);
+    RETURN_IF_ERROR(rt.context().put(bench.words, zeros.data(), zeros.size(), rt.pe()));
+    RETURN_IF_ERROR(rt.barrier());
+    return bench;
   }
 
   // Seconds of one of `iters` operations of `make(iters)`, on those PEs that take part.
@@ -53,16 +43,17 @@ class Bench {
   Result<double> time(dev::Grid grid, int iters, bool takes_part, Make make) {
     double best = 1e9;
     for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first warms up
-      Status status = rt_->barrier();
-      const double start = now();
+      RETURN_IF_ERROR(rt_->barrier());
       const auto kernel = make();  // on all PEs, so that they count alike
-      if (status.is_ok() && takes_part) status = dev::launch(grid, kernel);
-      if (status.is_ok() && takes_part) status = dev::synchronize();
-      if (!status.is_ok()) return status;
-      if (repeat > 0) best = std::min(best, (now() - start) / iters);
+      const Ns start = now_ns();
+      if (takes_part) {
+        RETURN_IF_ERROR(dev::launch(grid, kernel));
+        RETURN_IF_ERROR(dev::synchronize());
+      }
+      if (repeat > 0) best = std::min(best, 1e-9 * static_cast<double>(now_ns() - start) / iters);
     }
-    Status status = rt_->barrier();
-    return status.is_ok() ? Result<double>(best) : Result<double>(status);
+    RETURN_IF_ERROR(rt_->barrier());
+    return best;
   }
   Word next(int iters) {
     const Word first = turn_;
@@ -83,13 +74,6 @@ class Bench {
   Word turn_ = 1;  // of ping-pongs: values only rise
 };
 
-std::string show_bytes(std::size_t bytes) {
-  if (bytes == 0) return "-";
-  if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + " MiB";
-  if (bytes >= 1 << 10) return std::to_string(bytes >> 10) + " KiB";
-  return std::to_string(bytes) + " B";
-}
-
 void print(const Bench& bench, const char* row, const std::string& shape, std::size_t bytes,
            double weft, double floor, bool bandwidth) {
   if (bench.pe() != 0) return;
@@ -97,7 +81,8 @@ void print(const Bench& bench, const char* row, const std::string& shape, std::s
   const double a = bandwidth ? scale / weft : scale * weft;
   const double b = bandwidth ? scale / floor : scale * floor;
   std::printf("%-14s %-22s %8s %10.3f %10.3f %-5s %6.3f\n", row, shape.c_str(),
-              show_bytes(bytes).c_str(), a, b, bandwidth ? "GB/s" : "us", floor / weft);
+              (bytes == 0 ? "-" : format_size(bytes)).c_str(), a, b, bandwidth ? "GB/s" : "us",
+              floor / weft);
   std::fflush(stdout);
 }
 
@@ -105,16 +90,13 @@ std::string shape_of(unsigned blocks, unsigned threads) {
   return std::to_string(blocks) + " x " + std::to_string(threads) + " threads";
 }
 
-#define WEFT_PERF_TRY(variable, expression)                  \
-  auto variable##_result = expression;                       \
-  if (!variable##_result) return variable##_result.status(); \
-  const double variable = *variable##_result
-
 Status measure_move(Bench& b, bool gets, unsigned blocks, std::size_t bytes) {
   const int iters = std::max<int>(4, static_cast<int>((std::size_t{1} << 30) / bytes / 4));
   const Move move{b.handle, b.dst, b.src, bytes / sizeof(Vector), 1 % b.npes(), iters, gets};
-  WEFT_PERF_TRY(weft, b.time({blocks, 1024}, iters, b.pe() == 0, [&] { return move; }));
-  WEFT_PERF_TRY(floor, b.time({blocks, 1024}, iters, b.pe() == 0, [&] { return BareMove{move}; }));
+  ASSIGN_OR_RETURN(const double weft,
+                   b.time({blocks, 1024}, iters, b.pe() == 0, [&] { return move; }));
+  ASSIGN_OR_RETURN(const double floor,
+                   b.time({blocks, 1024}, iters, b.pe() == 0, [&] { return BareMove{move}; }));
   print(b, gets ? "get" : "put", shape_of(blocks, 1024), bytes, weft, floor, true);
   return Status::ok();
 }
@@ -126,9 +108,9 @@ Status measure_ping_pong(Bench& b, const char* row, unsigned threads, std::size_
     return PingPong<Scope>{b.handle, b.words, b.next(kIters), b.dst, b.src, bytes / sizeof(Vector),
                            kIters};
   };
-  WEFT_PERF_TRY(weft, b.time({1, threads}, kIters, b.pe() < 2, game));
-  WEFT_PERF_TRY(
-      floor, b.time({1, threads}, kIters, b.pe() < 2, [&] { return BarePingPong<Scope>{game()}; }));
+  ASSIGN_OR_RETURN(const double weft, b.time({1, threads}, kIters, b.pe() < 2, game));
+  ASSIGN_OR_RETURN(const double floor, b.time({1, threads}, kIters, b.pe() < 2,
+                                              [&] { return BarePingPong<Scope>{game()}; }));
   print(b, row, shape_of(1, threads), bytes, weft, floor, false);
   return Status::ok();
 }
@@ -137,9 +119,10 @@ template <class Scope>
 Status measure_put_latency(Bench& b, const char* row, unsigned threads, std::size_t bytes) {
   constexpr int kIters = 2000;
   const PutLatency<Scope> put{b.handle, b.dst, b.src, bytes / sizeof(Vector), 1 % b.npes(), kIters};
-  WEFT_PERF_TRY(weft, b.time({1, threads}, kIters, b.pe() == 0, [&] { return put; }));
-  WEFT_PERF_TRY(
-      floor, b.time({1, threads}, kIters, b.pe() == 0, [&] { return BarePutLatency<Scope>{put}; }));
+  ASSIGN_OR_RETURN(const double weft,
+                   b.time({1, threads}, kIters, b.pe() == 0, [&] { return put; }));
+  ASSIGN_OR_RETURN(const double floor, b.time({1, threads}, kIters, b.pe() == 0,
+                                              [&] { return BarePutLatency<Scope>{put}; }));
   print(b, row, shape_of(1, threads), bytes, weft, floor, false);
   return Status::ok();
 }
@@ -147,8 +130,9 @@ Status measure_put_latency(Bench& b, const char* row, unsigned threads, std::siz
 Status measure_fetch_add(Bench& b) {
   constexpr int kIters = 5000;
   const FetchAdd add{b.handle, b.words + 512, 1 % b.npes(), kIters};
-  WEFT_PERF_TRY(weft, b.time({1, 1}, kIters, b.pe() == 0, [&] { return add; }));
-  WEFT_PERF_TRY(floor, b.time({1, 1}, kIters, b.pe() == 0, [&] { return BareFetchAdd{add}; }));
+  ASSIGN_OR_RETURN(const double weft, b.time({1, 1}, kIters, b.pe() == 0, [&] { return add; }));
+  ASSIGN_OR_RETURN(const double floor,
+                   b.time({1, 1}, kIters, b.pe() == 0, [&] { return BareFetchAdd{add}; }));
   print(b, "fetch_add", "1 thread", 0, weft, floor, false);
   return Status::ok();
 }
@@ -156,8 +140,8 @@ Status measure_fetch_add(Bench& b) {
 Status measure_meeting(Bench& b, bool barriers, unsigned threads) {
   constexpr int kIters = 2000;
   const Meet meet{b.handle, b.runtime().world(), kIters, barriers};
-  WEFT_PERF_TRY(weft, b.time({1, threads}, kIters, true, [&] { return meet; }));
-  WEFT_PERF_TRY(floor, b.time({1, threads}, kIters, true, [&] {
+  ASSIGN_OR_RETURN(const double weft, b.time({1, threads}, kIters, true, [&] { return meet; }));
+  ASSIGN_OR_RETURN(const double floor, b.time({1, threads}, kIters, true, [&] {
     return BareMeet{meet, b.words + 256, b.next(kIters)};
   }));
   print(b, barriers ? "barrier" : "sync", shape_of(1, threads), 0, weft, floor, false);
@@ -167,9 +151,7 @@ Status measure_meeting(Bench& b, bool barriers, unsigned threads) {
 Status measure_all(Runtime& rt) {
   if (rt.gpu() < 0)
     return Status::error(Code::kUnsupported, "weft-gpu-perf: this job has no GPU memory");
-  auto made = Bench::create(rt);
-  if (!made) return made.status();
-  Bench& b = *made;
+  ASSIGN_OR_RETURN(Bench b, Bench::create(rt));
   if (b.pe() == 0)
     std::printf("%-14s %-22s %8s %10s %10s %-5s %6s\n", "row", "shape", "bytes", "Weft", "floor",
                 "unit", "share");

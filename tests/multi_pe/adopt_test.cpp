@@ -17,6 +17,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
+#include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
 
@@ -50,12 +51,6 @@ class Pages {
   std::size_t bytes_;
   std::byte* base_;
 };
-
-int next_of(const Runtime& rt) { return (rt.pe() + 1) % rt.npes(); }
-int previous_of(const Runtime& rt) { return (rt.pe() + rt.npes() - 1) % rt.npes(); }
-std::uint64_t mark(int pe, std::size_t i = 0) {
-  return (static_cast<std::uint64_t>(pe) + 1) * 1'000'003 + i;
-}
 
 // Where each body's pages live: they must outlive the runtime, which ends after the body.
 Pages& keep(std::vector<std::unique_ptr<Pages>>& all, std::size_t pages) {

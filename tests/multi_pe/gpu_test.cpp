@@ -15,6 +15,7 @@
 
 #include "src/base/status.hpp"
 #include "src/platform/cuda/cuda.hpp"
+#include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
 
@@ -41,11 +42,6 @@ std::vector<PeGroup> groups(const std::vector<int>& npes) {
   return all;
 }
 
-int next_of(const Runtime& rt) { return (rt.pe() + 1) % rt.npes(); }
-int previous_of(const Runtime& rt) { return (rt.pe() + rt.npes() - 1) % rt.npes(); }
-std::uint64_t mark(int pe, std::size_t i) {
-  return (static_cast<std::uint64_t>(pe) + 1) * 1'000'003 + i;
-}
 std::vector<std::uint64_t> marks(int pe, std::size_t count) {
   std::vector<std::uint64_t> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);

@@ -10,15 +10,13 @@
 
 #include "src/base/status.hpp"
 #include "tests/multi_pe/values.hpp"
+#include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft {
 namespace {
-
-int next_of(const Runtime& rt) { return (rt.pe() + 1) % rt.npes(); }
-int previous_of(const Runtime& rt) { return (rt.pe() + rt.npes() - 1) % rt.npes(); }
 
 // The values that `pe` sends: anybody can make them.
 template <class T>

@@ -15,15 +15,7 @@
 namespace weft::cpu {
 namespace {
 
-// Which reservations there are: a range from a caller is only ever mapped over one of ours.
-struct Registry {
-  std::mutex mutex;
-  std::map<std::byte*, std::weak_ptr<Reservation>> by_base;
-};
-Registry& registry() {
-  static auto* const one = new Registry;  // outlives every static object that holds memory
-  return *one;
-}
+using Registry = ReservationRegistry<Reservation>;
 
 // mmap at a multiple of kReserveAlign: a huge page, so that the kernel can use such.
 std::byte* reserve_aligned(std::size_t bytes) {
@@ -59,8 +51,7 @@ Result<std::shared_ptr<Reservation>> Reservation::create(std::size_t bytes) {
                     show_bytes(bytes), std::strerror(errno)));
   }
   auto reservation = std::make_shared<Reservation>(Range{base, bytes});
-  const std::lock_guard lock(registry().mutex);
-  registry().by_base[base] = reservation;
+  Registry::get().add(reservation);
   return reservation;
 }
 
@@ -71,41 +62,20 @@ Result<std::shared_ptr<Reservation>> Reservation::containing(Range part) {
                          fmt::format("{} bytes at {} are not whole pages of {} bytes", part.bytes,
                                      fmt::ptr(part.base), page_bytes()));
   }
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  auto found = all.by_base.upper_bound(part.base);
-  if (found != all.by_base.begin()) {
-    if (auto reservation = std::prev(found)->second.lock()) {
-      const Range range = reservation->range();
-      const auto offset = static_cast<std::size_t>(part.base - range.base);
-      if (offset < range.bytes && part.bytes <= range.bytes - offset) return reservation;
-    }
-  }
+  if (auto reservation = Registry::get().containing(part)) return reservation;
   return Status::error(Code::kInvalidArgument,
                        fmt::format("{} bytes at {} do not lie in reserved address space",
                                    part.bytes, fmt::ptr(part.base)));
 }
 
 Reservation::~Reservation() {
-  {
-    Registry& all = registry();
-    const std::lock_guard lock(all.mutex);
-    all.by_base.erase(range_.base);
-  }
+  Registry::get().remove(*this);
   ::munmap(range_.base, range_.bytes);
 }
 
 Status Reservation::map(Range part, int fd, std::size_t offset) {
   const std::lock_guard lock(mutex_);
-  const auto after = mapped_.lower_bound(part.base + part.bytes);
-  if (after != mapped_.begin()) {
-    const auto& [base, bytes] = *std::prev(after);
-    if (base + bytes > part.base) {
-      return Status::error(Code::kInvalidArgument,
-                           fmt::format("{} bytes at {} overlap {} bytes at {} that have memory",
-                                       part.bytes, fmt::ptr(part.base), bytes, fmt::ptr(base)));
-    }
-  }
+  RETURN_IF_ERROR(mapped_.check_free(part));
   void* const got = ::mmap(part.base, part.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                            fd, static_cast<off_t>(offset));
   if (got == MAP_FAILED) {
@@ -116,13 +86,13 @@ Status Reservation::map(Range part, int fd, std::size_t offset) {
                     "(vm.max_map_count; a larger WEFT_HEAP_CHUNK needs fewer)",
                     show_bytes(part.bytes), fmt::ptr(part.base), std::strerror(errno)));
   }
-  mapped_.emplace(part.base, part.bytes);
+  mapped_.add(part);
   return Status::ok();
 }
 
 void Reservation::unmap(Range part) {
   const std::lock_guard lock(mutex_);
-  mapped_.erase(part.base);
+  mapped_.remove(part);
   void* const got = ::mmap(part.base, part.bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (got == MAP_FAILED) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <mutex>
 
@@ -10,6 +9,7 @@
 
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/platform.hpp"
+#include "src/platform/reserved.hpp"
 
 namespace weft::cpu {
 
@@ -35,7 +35,7 @@ class Reservation final : public Owned {
  private:
   Range range_;
   std::mutex mutex_;
-  std::map<std::byte*, std::size_t> mapped_;
+  MappedParts mapped_;
 };
 
 }  // namespace weft::cpu

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
@@ -13,15 +12,7 @@
 namespace weft::cuda {
 namespace {
 
-// Which reservations there are: a range from a caller is only ever mapped over one of ours.
-struct Registry {
-  std::mutex mutex;
-  std::map<std::byte*, std::weak_ptr<Reservation>> by_base;
-};
-Registry& registry() {
-  static auto* const one = new Registry;  // outlives every static object that holds memory
-  return *one;
-}
+using Registry = ReservationRegistry<Reservation>;
 
 }  // namespace
 
@@ -40,33 +31,19 @@ Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, s
       fmt::format("reserve {} of address space, which is not memory,", cpu::show_bytes(bytes))));
   auto reservation = std::make_shared<Reservation>(
       device, Range{reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(base)), bytes});
-  const std::lock_guard lock(registry().mutex);
-  registry().by_base[reservation->range().base] = reservation;
+  Registry::get().add(reservation);
   return reservation;
 }
 
 Result<std::shared_ptr<Reservation>> Reservation::containing(Range part) {
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  auto found = all.by_base.upper_bound(part.base);
-  if (found != all.by_base.begin()) {
-    if (auto reservation = std::prev(found)->second.lock()) {
-      const Range range = reservation->range();
-      const auto offset = static_cast<std::size_t>(part.base - range.base);
-      if (offset < range.bytes && part.bytes <= range.bytes - offset) return reservation;
-    }
-  }
+  if (auto reservation = Registry::get().containing(part)) return reservation;
   return Status::error(Code::kInvalidArgument,
                        fmt::format("{} bytes at {} do not lie in reserved GPU address space",
                                    part.bytes, fmt::ptr(part.base)));
 }
 
 Reservation::~Reservation() {
-  {
-    Registry& all = registry();
-    const std::lock_guard lock(all.mutex);
-    all.by_base.erase(range_.base);
-  }
+  Registry::get().remove(*this);
   const auto scope = Scope::enter(device_);
   if (!scope) return;  // a child of fork(): it is the parent's
   const Status freed = device_.check(
@@ -77,25 +54,17 @@ Reservation::~Reservation() {
 
 Status Reservation::map(Range part, abi::Handle memory) {
   const std::lock_guard lock(mutex_);
-  const auto after = mapped_.lower_bound(part.base + part.bytes);
-  if (after != mapped_.begin()) {
-    const auto& [base, bytes] = *std::prev(after);
-    if (base + bytes > part.base) {
-      return Status::error(Code::kInvalidArgument,
-                           fmt::format("{} bytes at {} overlap {} bytes at {} that have memory",
-                                       part.bytes, fmt::ptr(part.base), bytes, fmt::ptr(base)));
-    }
-  }
+  RETURN_IF_ERROR(mapped_.check_free(part));
   RETURN_IF_ERROR(
       device_.check(device_.call().map(abi::pointer(part.base), part.bytes, 0, memory, 0),
                     "cuMemMap", fmt::format("map {}", cpu::show_bytes(part.bytes))));
-  mapped_.emplace(part.base, part.bytes);
+  mapped_.add(part);
   return Status::ok();
 }
 
 void Reservation::unmap(Range part) {
   const std::lock_guard lock(mutex_);
-  mapped_.erase(part.base);
+  mapped_.remove(part);
   const Status unmapped = device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
                                         "cuMemUnmap", fmt::format("unmap {} bytes", part.bytes));
   if (!unmapped.is_ok()) LOG(kWarn, "platform", "{}", unmapped.text());

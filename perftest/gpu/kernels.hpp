@@ -148,8 +148,9 @@ struct PutLatency {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     const Scope scope;
+    const Part part = my_part(vectors);
     for (int i = 0; i < iters; ++i) {
-      ctx.put(scope, dst, src, vectors, peer);
+      ctx.put(scope, dst + part.first, src + part.first, part.count, peer);
       ctx.quiet(scope);
     }
   }
@@ -160,20 +161,33 @@ struct BarePutLatency {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(put.handle);
     const Scope scope;
-    Vector* const to = ctx.ptr(put.dst, put.peer);
+    const Part part = my_part(put.vectors);
+    Vector* const to = ctx.ptr(put.dst, put.peer) + part.first;
+    const Vector* const from = put.src + part.first;
     const std::size_t step = static_cast<std::size_t>(scope.size());
     for (int i = 0; i < put.iters; ++i) {
       constexpr std::size_t kAtOnce = 8;
       std::size_t at = static_cast<std::size_t>(scope.rank());
-      for (; at + (kAtOnce - 1) * step < put.vectors; at += kAtOnce * step) {
+      for (; at + (kAtOnce - 1) * step < part.count; at += kAtOnce * step) {
         Vector held[kAtOnce];
-        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = put.src[at + k * step];
+        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = from[at + k * step];
         for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
       }
-      for (; at < put.vectors; at += step) to[at] = put.src[at];
+      for (; at < part.count; at += step) to[at] = from[at];
       __threadfence_system();
       scope.sync();
     }
+  }
+};
+
+// What ends a start-up: a word to the next PE.
+struct FirstPut {
+  DeviceContext handle;
+  Word* word;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    ctx.put(dev::Thread{}, word, word + 1, 1, (ctx.pe() + 1) % ctx.npes());
+    ctx.quiet(dev::Thread{});
   }
 };
 

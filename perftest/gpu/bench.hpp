@@ -1,0 +1,102 @@
+// How a row is timed: a kernel and its floor in turns, with the data checked first.
+#pragma once
+
+#include <vector>
+
+#include <weft/weft.hpp>
+
+#include "perftest/gpu/kernels.hpp"
+#include "perftest/gpu/rows.hpp"
+#include "perftest/statistics.hpp"
+#include "perftest/status.hpp"
+#include "perftest/timer.hpp"
+
+namespace weft::perf::gpu {
+
+// Seconds of one operation, medians; `share` is that of the floor's speed, turn by turn.
+struct Times {
+  double weft, floor, share;
+};
+
+// What a PE measures with.
+class Bench {
+ public:
+  static Result<Bench> create(Runtime& rt) {
+    Bench bench(rt);
+    ASSIGN_OR_RETURN(bench.handle, rt.context().device());
+    ASSIGN_OR_RETURN(bench.dst, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
+    ASSIGN_OR_RETURN(bench.src, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
+    ASSIGN_OR_RETURN(bench.words, rt.allocate_device<Word>(kWords));
+    RETURN_IF_ERROR(bench.fill(bench.words, std::vector<Word>(kWords)));
+    RETURN_IF_ERROR(bench.fill(bench.src, contents(rt.pe(), kMostBytes)));
+    RETURN_IF_ERROR(rt.barrier());
+    return bench;
+  }
+
+  // The makers are called on every PE, so that all count turns alike.
+  template <class MakeWeft, class MakeFloor>
+  Result<Times> measure(const Row& row, MakeWeft make_weft, MakeFloor make_floor) {
+    RETURN_IF_ERROR(fill(dst, std::vector<Word>(row.bytes / sizeof(Word))));
+    ASSIGN_OR_RETURN(double seconds, time(row, make_weft()));  // warms up
+    RETURN_IF_ERROR(check(row));
+    ASSIGN_OR_RETURN(seconds, time(row, make_floor()));
+    std::vector<double> weft, floor;
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      ASSIGN_OR_RETURN(seconds, time(row, make_weft()));
+      weft.push_back(seconds);
+      ASSIGN_OR_RETURN(seconds, time(row, make_floor()));
+      floor.push_back(seconds);
+    }
+    return Times{summarize(weft).p50, summarize(floor).p50, paired_ratio(floor, weft)};
+  }
+
+  // The first of the values of a ping-pong: they only rise.
+  Word next(int iters) {
+    const Word first = turn_;
+    turn_ += static_cast<Word>(iters);
+    return first;
+  }
+  int peer() const { return 1 % npes(); }
+  int pe() const { return rt_->pe(); }
+  int npes() const { return rt_->npes(); }
+  Runtime& runtime() const { return *rt_; }
+
+  DeviceContext handle;
+  Vector *dst = nullptr, *src = nullptr;
+  Word* words = nullptr;
+
+ private:
+  static constexpr std::size_t kWords = 1024;
+
+  explicit Bench(Runtime& rt) : rt_(&rt) {}
+
+  Status fill(void* mine, const std::vector<Word>& with) {
+    if (with.empty()) return Status::ok();
+    return rt_->context().put_bytes(mine, with.data(), with.size() * sizeof(Word), pe());
+  }
+
+  template <class Kernel>
+  Result<double> time(const Row& row, Kernel kernel) {
+    RETURN_IF_ERROR(rt_->barrier());
+    if (!takes_part(row, pe())) return 0.0;
+    const Ns start = now_ns();
+    RETURN_IF_ERROR(dev::launch({row.blocks, row.threads}, kernel));
+    RETURN_IF_ERROR(dev::synchronize());
+    return 1e-9 * static_cast<double>(now_ns() - start) / iterations(row);
+  }
+
+  Status check(const Row& row) {
+    RETURN_IF_ERROR(rt_->barrier());
+    if (receiver(row, npes()) != pe()) return Status::ok();
+    std::vector<Word> seen(row.bytes / sizeof(Word));
+    RETURN_IF_ERROR(rt_->context().get_bytes(seen.data(), dst, row.bytes, pe()));
+    if (seen == contents(sender(row, npes()), row.bytes)) return Status::ok();
+    return Status::error(Code::kInternal, std::string("weft-gpu-perf: wrong data after ") +
+                                              name_of(row.what) + ", " + shape_of(row));
+  }
+
+  Runtime* rt_;
+  Word turn_ = 1;
+};
+
+}  // namespace weft::perf::gpu

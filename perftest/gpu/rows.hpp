@@ -1,0 +1,144 @@
+// What weft-gpu-perf measures, and each program it is compared with (perftest/peers): one list, so
+// that all do the same, as often, and name it alike.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace weft::perf::gpu {
+
+enum class What {
+  kPut,        // nonblocking puts from PE 0 to PE 1, all blocks one range, then quiet
+  kGet,        // the same with gets
+  kPutQuiet,   // each put complete before the next
+  kSignal,     // PE 0 and PE 1 set a word of the other's in turns; a round trip
+  kPutSignal,  // the same with data before the word; the whole group waits
+  kFetchAdd,   // PE 0 adds to a word of PE 1's, each waits for the one before
+  kBarrier,    // all PEs
+  kSync,
+};
+enum class Group { kThread, kWarp, kBlock };  // the threads that call together
+
+struct Row {
+  What what;
+  Group group;
+  unsigned blocks, threads;  // per block
+  std::size_t bytes;         // 0: not a transfer
+};
+
+inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
+inline constexpr std::size_t kMostBytes = 32 * kMiB;
+inline constexpr int kRepeats = 9;  // of which the median counts; one more warms up
+
+inline constexpr Row kRows[] = {
+    {What::kPut, Group::kBlock, 1, 1024, 64 * kKiB},
+    {What::kPut, Group::kBlock, 8, 1024, 64 * kKiB},
+    {What::kPut, Group::kBlock, 1, 1024, 4 * kMiB},
+    {What::kPut, Group::kBlock, 8, 1024, 4 * kMiB},
+    {What::kPut, Group::kBlock, 8, 1024, 32 * kMiB},
+    {What::kPut, Group::kBlock, 32, 1024, 32 * kMiB},
+    {What::kPut, Group::kBlock, 132, 1024, 32 * kMiB},
+    {What::kGet, Group::kBlock, 1, 1024, 64 * kKiB},
+    {What::kGet, Group::kBlock, 8, 1024, 64 * kKiB},
+    {What::kGet, Group::kBlock, 1, 1024, 4 * kMiB},
+    {What::kGet, Group::kBlock, 8, 1024, 4 * kMiB},
+    {What::kGet, Group::kBlock, 8, 1024, 32 * kMiB},
+    {What::kGet, Group::kBlock, 32, 1024, 32 * kMiB},
+    {What::kGet, Group::kBlock, 132, 1024, 32 * kMiB},
+    {What::kPutQuiet, Group::kThread, 1, 1, 16},
+    {What::kPutQuiet, Group::kThread, 1, 1, 1 * kKiB},
+    {What::kPutQuiet, Group::kWarp, 1, 32, 16 * kKiB},
+    {What::kPutQuiet, Group::kBlock, 1, 1024, 16 * kKiB},
+    {What::kPutQuiet, Group::kBlock, 8, 1024, 64 * kKiB},
+    {What::kSignal, Group::kThread, 1, 1, 0},
+    {What::kPutSignal, Group::kWarp, 1, 32, 16},
+    {What::kPutSignal, Group::kBlock, 1, 1024, 16},
+    {What::kPutSignal, Group::kBlock, 1, 1024, 512},
+    {What::kPutSignal, Group::kBlock, 1, 1024, 4 * kKiB},
+    {What::kFetchAdd, Group::kThread, 1, 1, 0},
+    {What::kBarrier, Group::kBlock, 1, 32, 0},
+    {What::kBarrier, Group::kBlock, 1, 1024, 0},
+    {What::kSync, Group::kBlock, 1, 32, 0},
+    {What::kSync, Group::kBlock, 1, 1024, 0},
+};
+
+inline bool is_stream(const Row& row) { return row.what == What::kPut || row.what == What::kGet; }
+inline bool is_pair(const Row& row) {
+  return row.what == What::kSignal || row.what == What::kPutSignal;
+}
+inline bool takes_part(const Row& row, int pe) {
+  if (row.what == What::kBarrier || row.what == What::kSync) return true;
+  return pe == 0 || (is_pair(row) && pe == 1);
+}
+// Long enough, some milliseconds, for a kernel's launch not to count.
+inline int iterations(const Row& row) {
+  if (!is_stream(row)) return row.bytes > 4 * kKiB ? 2000 : 5000;
+  return static_cast<int>(std::clamp<std::size_t>((kMiB * kKiB) / row.bytes, 32, 4096));
+}
+
+inline const char* name_of(What what) {
+  switch (what) {
+    case What::kPut: return "put";
+    case What::kGet: return "get";
+    case What::kPutQuiet: return "put+quiet";
+    case What::kSignal: return "signal";
+    case What::kPutSignal: return "put_signal";
+    case What::kFetchAdd: return "fetch_add";
+    case What::kBarrier: return "barrier";
+    case What::kSync: return "sync";
+  }
+  return "";
+}
+inline std::string shape_of(const Row& row) {
+  if (row.group == Group::kThread) return "thread";
+  if (row.group == Group::kWarp) return "warp";
+  return std::to_string(row.blocks) + " x " + std::to_string(row.threads);
+}
+
+// Bandwidth for streams, else the time of one operation.
+inline const char* unit_of(const Row& row) { return is_stream(row) ? "GB/s" : "us"; }
+inline double value_of(const Row& row, double seconds) {
+  return is_stream(row) ? 1e-9 * static_cast<double>(row.bytes) / seconds : 1e6 * seconds;
+}
+
+// A line for programs: who, row, shape, bytes, value, unit.
+inline void print_line(const char* who, const Row& row, double seconds) {
+  std::printf("%s\t%s\t%s\t%zu\t%.6g\t%s\n", who, name_of(row.what), shape_of(row).c_str(),
+              row.bytes, value_of(row, seconds), unit_of(row));
+  std::fflush(stdout);
+}
+
+// `since`: nanoseconds of the system's clock, as `date +%s%N` prints them before the start.
+inline void print_start_up(const char* who, int npes, const char* kind, long long since) {
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  const double seconds =
+      1e-9 * static_cast<double>(now.tv_sec * 1'000'000'000LL + now.tv_nsec - since);
+  std::printf("%s\tstart-up\t%d %s\t0\t%.4f\ts\n", who, npes, kind, seconds);
+  std::fflush(stdout);
+}
+
+// What a PE's source holds, so that what arrives can be told from what was there before.
+inline std::uint64_t content(int pe, std::size_t index) {
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(pe) + 1) * 0x9e3779b97f4a7c15u +
+                              static_cast<std::uint64_t>(index) * 0xbf58476d1ce4e5b9u;
+  return (mixed ^ (mixed >> 29)) | 1;  // not what is cleared
+}
+inline std::vector<std::uint64_t> contents(int pe, std::size_t bytes) {
+  std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = content(pe, i);
+  return words;
+}
+// Whose source a row's data comes from, and who has it then (-1: nobody).
+inline int sender(const Row& row, int npes) { return row.what == What::kGet ? 1 % npes : 0; }
+inline int receiver(const Row& row, int npes) {
+  if (row.bytes == 0) return -1;
+  return row.what == What::kGet ? 0 : 1 % npes;
+}
+
+}  // namespace weft::perf::gpu

@@ -51,7 +51,8 @@ EXCEPTIONS = {("include/weft/device.hpp", "bodies")}
 COMPAT = "include/weft/compat/"
 
 VENDOR = {
-    re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp"],
+    re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
+                                                       "perftest/peers/"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
     re.compile(r"^(infiniband|rdma)/"): ["host/transport/ib/"],
     re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/", "include/weft/mpi.hpp"],

@@ -1,0 +1,162 @@
+#!/bin/sh
+# Weft's operations in kernels on this machine's GPUs beside bare kernels, and beside NVSHMEM where it
+# is: runs in turns, and one table with shares, ratios and targets.
+#
+#   perftest/gpu_report.sh [--gpus N] [--nvshmem DIR] [--build DIR] [--turns N] [--out FILE]
+#
+#   --gpus N        PEs, a GPU each; by default all GPUs
+#   --nvshmem DIR   its folder with include and lib, or none; by default NVSHMEM_HOME, or what
+#                   python3 finds
+#   --build DIR     Weft's build, made where weft-gpu-perf is not in it; by default build/cuda-sm90
+#   --turns N       of each library; by default 3
+#   --out FILE      the lines that were measured, too: gpu_table.py makes the table of them again
+#
+# Exit status: 0 if every program ran, whatever targets were missed; else 1; wrong usage 2.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+limit=120 # seconds for one run of one program
+
+say() { echo "gpu_report.sh: $*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+usage() {
+  say "$*"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+gpus='' nvshmem=${NVSHMEM_HOME:-} build=$here/build/cuda-sm90 turns=3 out=''
+while [ $# -gt 0 ]; do
+  [ $# -ge 2 ] || usage "$1: unknown, or without its value"
+  case $1 in
+    --gpus) gpus=$2 ;;
+    --nvshmem) nvshmem=$2 ;;
+    --build) build=$(cd "$2" 2> /dev/null && pwd) || usage "--build $2: no such folder" ;;
+    --turns) turns=$2 ;;
+    --out) out=$2 ;;
+    *) usage "$1: unknown" ;;
+  esac
+  shift 2
+done
+
+# --- what is needed -------------------------------------------------------------------------------
+
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvidia-smi > /dev/null || fail "nvidia-smi is not there: no NVIDIA GPUs on this machine?"
+all=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
+gpus=${gpus:-$all}
+case $gpus$turns in *[!0-9]*) usage "--gpus and --turns are numbers" ;; esac
+if [ "$gpus" -lt 1 ] || [ "$gpus" -gt "$all" ]; then usage "--gpus $gpus: this machine has $all"; fi
+[ "$turns" -ge 1 ] || usage "--turns $turns: at least one"
+
+bin=$build/bin
+if [ ! -x "$bin/weft-gpu-perf" ] || [ ! -x "$bin/weft-gpu-start-floor" ] || [ ! -x "$bin/weft-run" ]; then
+  [ "$build" = "$here/build/cuda-sm90" ] || fail "$bin lacks weft-gpu-perf, weft-gpu-start-floor or weft-run"
+  command -v cmake > /dev/null || fail "no weft-gpu-perf in $bin, and no cmake to build it: give --build"
+  say "building weft-gpu-perf"
+  (cd "$here" && cmake --preset cuda-sm90 -DWEFT_TESTS=OFF &&
+    cmake --build --preset cuda-sm90 --target weft-gpu-perf weft-gpu-start-floor weft-run) >&2
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+lines=${out:-$work/lines}
+: > "$lines"
+
+# The folder of a Python package of NVIDIA's, such as pip install nvidia-nvshmem-cu13 makes.
+from_python() {
+  python3 - "$1" << 'PYTHON' 2> /dev/null || true
+import importlib.util, sys
+found = importlib.util.find_spec("nvidia." + sys.argv[1])
+print(next(iter(found.submodule_search_locations)))
+PYTHON
+}
+
+# compile_peer NAME DIR OPTIONS...: peers/NAME.cu with the library of DIR, beside Weft's programs, unless
+# a program newer than its source is there.
+compile_peer() {
+  source=$here/perftest/peers/$1.cu
+  program=$bin/$1
+  folder=$2
+  shift 2
+  [ -n "$(find "$program" -newer "$source" 2> /dev/null)" ] && return 0
+  command -v nvcc > /dev/null || fail "no nvcc to compile $source"
+  say "compiling $program"
+  nvcc -std=c++17 -O3 -gencode=arch=compute_90,code=sm_90 -I"$here" -I"$folder/include" "$source" \
+    -o "$program" -L"$folder/lib" -L/usr/local/cuda/lib64/stubs "$@" >&2 || fail "$source does not compile"
+}
+
+nvshmem=${nvshmem:-$(from_python nvshmem)}
+if [ "${nvshmem:-none}" != none ] && [ -f "$nvshmem/include/nvshmem.h" ]; then
+  compile_peer nvshmem_gpu "$nvshmem" -rdc=true -l:libnvshmem_host.so.3 -lnvshmem_device -lcuda
+else
+  say "without NVSHMEM: pip install nvidia-nvshmem-cu13, or --nvshmem with its folder"
+  nvshmem=''
+fi
+
+# --- runs -----------------------------------------------------------------------------------------
+
+failed=0
+# job WHAT PROGRAM ARGUMENTS...: the PEs' lines into $work/WHAT. Every launch is weft-run's.
+job() {
+  what=$1
+  shift
+  "$bin/weft-run" -n "$gpus" --pmi none --timeout "$limit" "$@" > "$work/$what" 2> "$work/$what.err" && return 0
+  say "exit status $?: $*"
+  tail -n 20 "$work/$what.err" >&2
+  failed=1
+  : > "$work/$what"
+}
+# NVLink multicast stays off, and networks out of it.
+nvshmem_job() {
+  meeting=$(mktemp -u "$work/meeting.XXXXXX")
+  what=$1
+  shift
+  LD_LIBRARY_PATH=$nvshmem/lib:${LD_LIBRARY_PATH:-} NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none \
+    NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo job "$what" "$bin/nvshmem_gpu" --meet "$meeting" "$@"
+}
+rows_of() {
+  case $1 in
+    weft) job rows "$bin/weft-gpu-perf" --tsv ;;
+    nvshmem) nvshmem_job rows ;;
+  esac
+  cat "$work/rows" >> "$lines"
+}
+# The PE that is there last counts.
+start_up_of() {
+  now=$(date +%s%N)
+  case $1 in
+    floor) job start "$bin/weft-gpu-start-floor" "$now" ;;
+    weft) job start "$bin/weft-gpu-perf" --start-up "$now" ;;
+    nvshmem) nvshmem_job start --start-up "$now" ;;
+  esac
+  sort -t "$(printf '\t')" -k 5,5g "$work/start" | tail -n 1
+}
+
+version_of_nvshmem() {
+  sed -n 's/.*NVSHMEM_VENDOR_[A-Z]*_VERSION //p' "$nvshmem/include/non_abi/nvshmem_version.h" | head -n 3 |
+    paste -s -d .
+}
+{
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sort | uniq -c | sed 's/^ */# /'
+  [ -z "$nvshmem" ] || echo "# NVSHMEM $(version_of_nvshmem)"
+  echo "# $gpus PEs, processes with a GPU each; medians of $turns turns; shares and ratios: above 1 Weft is ahead"
+} >> "$lines"
+order="weft ${nvshmem:+nvshmem}"
+backwards="${nvshmem:+nvshmem} weft"
+for who in floor $order; do start_up_of "$who" > /dev/null; done # files are read, GPUs awake
+[ "$failed" -eq 0 ] || fail "what does not start is not measured (--nvshmem none leaves NVSHMEM out)"
+turn=1
+while [ "$turn" -le "$turns" ]; do
+  say "turn $turn of $turns"
+  for who in $order; do rows_of "$who"; done
+  for who in floor $order; do start_up_of "$who" >> "$lines"; done
+  swap=$order order=$backwards backwards=$swap
+  turn=$((turn + 1))
+done
+
+python3 "$here/perftest/peers/gpu_table.py" "$lines"
+exit "$failed"

@@ -52,6 +52,7 @@ if [ "$gpus" -lt 1 ] || [ "$gpus" -gt "$all" ]; then usage "--gpus $gpus: this m
 [ "$turns" -ge 1 ] || usage "--turns $turns: at least one"
 
 bin=$build/bin
+export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" # a build may have been moved
 if [ ! -x "$bin/weft-gpu-perf" ] || [ ! -x "$bin/weft-gpu-start-floor" ] || [ ! -x "$bin/weft-run" ]; then
   [ "$build" = "$here/build/cuda-sm90" ] || fail "$bin lacks weft-gpu-perf, weft-gpu-start-floor or weft-run"
   command -v cmake > /dev/null || fail "no weft-gpu-perf in $bin, and no cmake to build it: give --build"
@@ -115,7 +116,7 @@ nvshmem_job() {
   meeting=$(mktemp -u "$work/meeting.XXXXXX")
   what=$1
   shift
-  LD_LIBRARY_PATH=$nvshmem/lib:${LD_LIBRARY_PATH:-} NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none \
+  LD_LIBRARY_PATH=$nvshmem/lib:$LD_LIBRARY_PATH NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none \
     NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo job "$what" "$bin/nvshmem_gpu" --meet "$meeting" "$@"
 }
 rows_of() {

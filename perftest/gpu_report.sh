@@ -1,12 +1,13 @@
 #!/bin/sh
 # Weft's operations in kernels on this machine's GPUs beside bare kernels, and beside NVSHMEM where it
-# is: runs in turns, and one table with shares, ratios and targets.
+# is: runs in turns, and one table with shares, ratios and targets. NCCL's start-up stands beside theirs.
 #
-#   perftest/gpu_report.sh [--gpus N] [--nvshmem DIR] [--build DIR] [--turns N] [--out FILE]
+#   perftest/gpu_report.sh [--gpus N] [--nvshmem DIR] [--nccl DIR] [--build DIR] [--turns N] [--out FILE]
 #
 #   --gpus N        PEs, a GPU each; by default all GPUs
 #   --nvshmem DIR   its folder with include and lib, or none; by default NVSHMEM_HOME, or what
 #                   python3 finds
+#   --nccl DIR      the same for NCCL (NCCL_HOME)
 #   --build DIR     Weft's build, made where weft-gpu-perf is not in it; by default build/cuda-sm90
 #   --turns N       of each library; by default 3
 #   --out FILE      the lines that were measured, too: gpu_table.py makes the table of them again
@@ -27,12 +28,13 @@ usage() {
   exit 2
 }
 
-gpus='' nvshmem=${NVSHMEM_HOME:-} build=$here/build/cuda-sm90 turns=3 out=''
+gpus='' nvshmem=${NVSHMEM_HOME:-} nccl=${NCCL_HOME:-} build=$here/build/cuda-sm90 turns=3 out=''
 while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage "$1: unknown, or without its value"
   case $1 in
     --gpus) gpus=$2 ;;
     --nvshmem) nvshmem=$2 ;;
+    --nccl) nccl=$2 ;;
     --build) build=$(cd "$2" 2> /dev/null && pwd) || usage "--build $2: no such folder" ;;
     --turns) turns=$2 ;;
     --out) out=$2 ;;
@@ -52,7 +54,6 @@ if [ "$gpus" -lt 1 ] || [ "$gpus" -gt "$all" ]; then usage "--gpus $gpus: this m
 [ "$turns" -ge 1 ] || usage "--turns $turns: at least one"
 
 bin=$build/bin
-export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" # a build may have been moved
 if [ ! -x "$bin/weft-gpu-perf" ] || [ ! -x "$bin/weft-gpu-start-floor" ] || [ ! -x "$bin/weft-run" ]; then
   [ "$build" = "$here/build/cuda-sm90" ] || fail "$bin lacks weft-gpu-perf, weft-gpu-start-floor or weft-run"
   command -v cmake > /dev/null || fail "no weft-gpu-perf in $bin, and no cmake to build it: give --build"
@@ -67,22 +68,33 @@ trap 'exit 130' INT TERM
 lines=${out:-$work/lines}
 : > "$lines"
 
-# The folder of a Python package of NVIDIA's, such as pip install nvidia-nvshmem-cu13 makes.
-from_python() {
-  python3 - "$1" << 'PYTHON' 2> /dev/null || true
-import importlib.util, sys
-found = importlib.util.find_spec("nvidia." + sys.argv[1])
-print(next(iter(found.submodule_search_locations)))
-PYTHON
+# folder_of NAME HEADER GIVEN: where a peer's library is, or nothing.
+folder_of() {
+  folder=$3
+  [ "$folder" != none ] || return 0
+  [ -n "$folder" ] || folder=$(python3 -c 'import importlib.util, sys
+print(*importlib.util.find_spec("nvidia." + sys.argv[1]).submodule_search_locations)' "$1" 2> /dev/null) || true
+  if [ -n "$folder" ] && [ -f "$folder/include/$2" ]; then
+    echo "$folder"
+  elif [ -n "$3" ]; then
+    usage "--$1 $3: no include/$2 in it"
+  else
+    say "without $1: pip install nvidia-$1-cu13, or give its folder by --$1"
+  fi
 }
 
-# compile_peer NAME DIR OPTIONS...: peers/NAME.cu with the library of DIR, beside Weft's programs, unless
-# a program newer than its source is there.
+# version_of FOLDER HEADER: as the header says it.
+version_of() {
+  sed -nE 's/^#define (NVSHMEM_VENDOR|NCCL)_(MAJOR|MINOR|PATCH)(_VERSION)? +//p' "$1/include/$2" | paste -s -d .
+}
+
+# compile_peer NAME VERSION FOLDER OPTIONS...: peers/NAME.cu with the library of FOLDER, beside Weft's
+# programs, unless one newer than its source is there.
 compile_peer() {
   source=$here/perftest/peers/$1.cu
-  program=$bin/$1
-  folder=$2
-  shift 2
+  program=$bin/$1-$2
+  folder=$3
+  shift 3
   [ -n "$(find "$program" -newer "$source" 2> /dev/null)" ] && return 0
   command -v nvcc > /dev/null || fail "no nvcc to compile $source"
   say "compiling $program"
@@ -90,13 +102,20 @@ compile_peer() {
     -o "$program" -L"$folder/lib" -L/usr/local/cuda/lib64/stubs "$@" >&2 || fail "$source does not compile"
 }
 
-nvshmem=${nvshmem:-$(from_python nvshmem)}
-if [ "${nvshmem:-none}" != none ] && [ -f "$nvshmem/include/nvshmem.h" ]; then
-  compile_peer nvshmem_gpu "$nvshmem" -rdc=true -l:libnvshmem_host.so.3 -lnvshmem_device -lcuda
-else
-  say "without NVSHMEM: pip install nvidia-nvshmem-cu13, or --nvshmem with its folder"
-  nvshmem=''
+nvshmem=$(folder_of nvshmem non_abi/nvshmem_version.h "$nvshmem")
+if [ -n "$nvshmem" ]; then
+  nvshmem_version=$(version_of "$nvshmem" non_abi/nvshmem_version.h)
+  compile_peer nvshmem_gpu "$nvshmem_version" "$nvshmem" -rdc=true -l:libnvshmem_host.so.3 -lnvshmem_device -lcuda
 fi
+nccl=$(folder_of nccl nccl.h "$nccl")
+if [ -n "$nccl" ]; then
+  nccl_version=$(version_of "$nccl" nccl.h)
+  compile_peer nccl_gpu "$nccl_version" "$nccl" -l:libnccl.so.2
+fi
+
+# A build may have been moved.
+LD_LIBRARY_PATH=$build/lib${nvshmem:+:$nvshmem/lib}${nccl:+:$nccl/lib}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
 
 # --- runs -----------------------------------------------------------------------------------------
 
@@ -111,18 +130,18 @@ job() {
   failed=1
   : > "$work/$what"
 }
-# NVLink multicast stays off, and networks out of it.
-nvshmem_job() {
-  meeting=$(mktemp -u "$work/meeting.XXXXXX")
-  what=$1
-  shift
-  LD_LIBRARY_PATH=$nvshmem/lib:$LD_LIBRARY_PATH NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none \
-    NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo job "$what" "$bin/nvshmem_gpu" --meet "$meeting" "$@"
+# peer_job WHAT PROGRAM ARGUMENTS...: NVLink multicast stays off, and networks out of it.
+peer_job() {
+  what=$1 program=$2
+  shift 2
+  NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo \
+    NCCL_NVLS_ENABLE=0 NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo \
+    job "$what" "$bin/$program" --meet "$(mktemp -u "$work/meeting.XXXXXX")" "$@"
 }
 rows_of() {
   case $1 in
     weft) job rows "$bin/weft-gpu-perf" --tsv ;;
-    nvshmem) nvshmem_job rows ;;
+    nvshmem) peer_job rows "nvshmem_gpu-$nvshmem_version" ;;
   esac
   cat "$work/rows" >> "$lines"
 }
@@ -132,30 +151,28 @@ start_up_of() {
   case $1 in
     floor) job start "$bin/weft-gpu-start-floor" "$now" ;;
     weft) job start "$bin/weft-gpu-perf" --start-up "$now" ;;
-    nvshmem) nvshmem_job start --start-up "$now" ;;
+    nvshmem) peer_job start "nvshmem_gpu-$nvshmem_version" --start-up "$now" ;;
+    nccl) peer_job start "nccl_gpu-$nccl_version" --start-up "$now" ;;
   esac
   sort -t "$(printf '\t')" -k 5,5g "$work/start" | tail -n 1
 }
 
-version_of_nvshmem() {
-  sed -n 's/.*NVSHMEM_VENDOR_[A-Z]*_VERSION //p' "$nvshmem/include/non_abi/nvshmem_version.h" | head -n 3 |
-    paste -s -d .
-}
 {
   nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sort | uniq -c | sed 's/^ */# /'
-  [ -z "$nvshmem" ] || echo "# NVSHMEM $(version_of_nvshmem)"
+  [ -z "$nvshmem" ] || echo "# NVSHMEM $nvshmem_version"
+  [ -z "$nccl" ] || echo "# NCCL $nccl_version"
   echo "# $gpus PEs, processes with a GPU each; medians of $turns turns; shares and ratios: above 1 Weft is ahead"
 } >> "$lines"
-order="weft ${nvshmem:+nvshmem}"
-backwards="${nvshmem:+nvshmem} weft"
-for who in floor $order; do start_up_of "$who" > /dev/null; done # files are read, GPUs awake
-[ "$failed" -eq 0 ] || fail "what does not start is not measured (--nvshmem none leaves NVSHMEM out)"
+order="weft ${nvshmem:+nvshmem}" starts="weft ${nvshmem:+nvshmem} ${nccl:+nccl} floor"
+reversed() { echo "$1" | tr ' ' '\n' | tac | tr '\n' ' '; }
+for who in $starts; do start_up_of "$who" > /dev/null; done # files are read, GPUs awake
+[ "$failed" -eq 0 ] || fail "what does not start is not measured (--nvshmem none, --nccl none leave them out)"
 turn=1
 while [ "$turn" -le "$turns" ]; do
   say "turn $turn of $turns"
   for who in $order; do rows_of "$who"; done
-  for who in floor $order; do start_up_of "$who" >> "$lines"; done
-  swap=$order order=$backwards backwards=$swap
+  for who in $starts; do start_up_of "$who" >> "$lines"; done
+  order=$(reversed "$order") starts=$(reversed "$starts")
   turn=$((turn + 1))
 done
 

@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 
 KIB, MIB = 1 << 10, 1 << 20
-PEERS = {"nvshmem": "NVSHMEM", "nccl": "NCCL"}
+PEER = "nvshmem"  # has columns; what others have stands at the end of its line
+OTHERS = {"nccl": "NCCL"}
 
 
 class AtLeast:
@@ -86,7 +87,7 @@ TARGETS = {
 class Row:
     def __init__(self, name, shape, size, unit):
         self.name, self.shape, self.size, self.unit = name, shape, size, unit
-        self.values = {who: [] for who in ("weft", "floor", *PEERS)}
+        self.values = {who: [] for who in ("weft", "floor", PEER, *OTHERS)}
 
     def median(self, who):
         return statistics.median(self.values[who])
@@ -136,22 +137,27 @@ def verdict(row, target):
     return f"{target.text}: " + ("not measured" if holds is None else "yes" if holds else "NO")
 
 
-def print_table(rows, peers):
-    heads = "".join(f" {PEERS[peer]:>10} {'ratio':>6}" for peer in peers)
+def columns(row, who, digits):
+    """What a library has, and how many times faster than it Weft is."""
+    value = row.median(who) if row.values[who] else None
+    return f"{number(value, 10)} {number(row.times_faster_than(who), 6, digits)}"
+
+
+def print_table(rows):
+    with_peer = any(row.values[PEER] for row in rows)
+    head = f" {'NVSHMEM':>10} {'ratio':>6}" if with_peer else ""
     print(f"{'row':<10} {'shape':<11} {'bytes':>5} {'unit':<4} {'Weft':>10} {'floor':>10} {'share':>6}"
-          f"{heads}  target: holds")
+          f"{head}  target: holds")
     for row in rows:
         if not row.values["weft"]:
             continue
-        floor = row.median("floor") if row.values["floor"] else None
         line = (f"{row.name:<10} {row.shape:<11} {size_text(row.size):>5} {row.unit:<4} "
-                f"{number(row.median('weft'), 10)} {number(floor, 10)} "
-                f"{number(row.times_faster_than('floor'), 6)}")
-        for peer in peers:
-            value = row.median(peer) if row.values[peer] else None
-            line += f" {number(value, 10)} {number(row.times_faster_than(peer), 6, 2)}"
-        targets = "; ".join(verdict(row, target) for target in row.targets())
-        print(f"{line}  {targets}".rstrip())
+                f"{number(row.median('weft'), 10)} {columns(row, 'floor', 3)}")
+        if with_peer:
+            line += " " + columns(row, PEER, 2)
+        ends = [verdict(row, target) for target in row.targets()]
+        ends += [f"{name}: {row.median(who):.3f}" for who, name in OTHERS.items() if row.values[who]]
+        print(f"{line}  {'; '.join(ends)}".rstrip())
 
 
 def print_summary(rows):
@@ -172,7 +178,7 @@ def main():
     if not any(row.values["weft"] for row in rows):
         sys.exit(f"gpu_table.py: {sys.argv[1]} has no line of Weft")
     print("\n".join(remarks))
-    print_table(rows, [peer for peer in PEERS if any(row.values[peer] for row in rows)])
+    print_table(rows)
     print_summary(rows)
 
 

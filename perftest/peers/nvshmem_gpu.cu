@@ -3,89 +3,40 @@
 //
 //   weft-run -n 8 nvshmem_gpu --meet FILE [--start-up NS]
 //
-// FILE is where the processes meet, a new one for each job: NVSHMEM's unique id, and a barrier of
-// host threads that leaves the GPUs alone. Of several calls for one thing the quicker is measured:
-// nonblocking puts, and a quiet by one thread for its group. PE 0 prints a line per row; with
-// --start-up each PE prints the seconds from NS (`date +%s%N`) until a first kernel has put a word
-// to the next PE.
-#include <fcntl.h>
+// FILE, a new one for each job, is where the processes meet. Of several calls for one thing the
+// quicker is measured: nonblocking puts, and a quiet by one thread for its group. PE 0 prints a
+// line per row; with --start-up each PE prints the seconds from NS (`date +%s%N`) until a first
+// kernel has put a word to the next PE.
 #include <nvshmem.h>
 #include <nvshmemx.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "perftest/gpu/rows.hpp"
+#include "perftest/peers/peer.hpp"
 
 using namespace weft::perf::gpu;
 using Word = std::uint64_t;
 
 namespace {
 
-[[noreturn]] void fail(const std::string& text) {
-  std::fprintf(stderr, "nvshmem_gpu: %s\n", text.c_str());
-  std::exit(1);
+using Job = Peer<nvshmemx_uniqueid_t>;
+
+void start(const Job& job) {
+  nvshmemx_uniqueid_t id = job.id([](nvshmemx_uniqueid_t* made) {
+    *made = NVSHMEMX_UNIQUEID_INITIALIZER;
+    if (nvshmemx_get_uniqueid(made) != 0) fail("nvshmemx_get_uniqueid failed");
+  });
+  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
+  if (nvshmemx_set_attr_uniqueid_args(job.pe, job.npes, &id, &attributes) != 0)
+    fail("nvshmemx_set_attr_uniqueid_args failed");
+  if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
+    fail("nvshmemx_init_attr failed");
 }
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(error));
-}
-
-// --- where processes meet: a file of zeros that all have mapped
-// ------------------------------------
-
-struct Meeting {
-  std::atomic<int> ready, arrived, round;
-  nvshmemx_uniqueid_t id;
-};
-
-Meeting* open_meeting(const char* path) {
-  const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0 || ftruncate(file, sizeof(Meeting)) != 0) fail(std::string("cannot open ") + path);
-  void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED) fail(std::string("cannot map ") + path);
-  close(file);
-  return static_cast<Meeting*>(memory);
-}
-
-struct Job {
-  Meeting* meeting;
-  int pe, npes;
-
-  void barrier() const {
-    const int round = meeting->round.load();
-    if (meeting->arrived.fetch_add(1) + 1 == npes) {
-      meeting->arrived.store(0);
-      meeting->round.store(round + 1);
-    }
-    while (meeting->round.load() == round) sched_yield();
-  }
-  void start() const {
-    int gpus = 0;
-    check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
-    check(cudaSetDevice(pe % gpus), "cudaSetDevice");
-    if (pe == 0) {
-      nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
-      if (nvshmemx_get_uniqueid(&id) != 0) fail("nvshmemx_get_uniqueid failed");
-      meeting->id = id;
-      meeting->ready.store(1);
-    }
-    while (meeting->ready.load() == 0) sched_yield();
-    nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-    nvshmemx_uniqueid_t id = meeting->id;
-    if (nvshmemx_set_attr_uniqueid_args(pe, npes, &id, &attributes) != 0)
-      fail("nvshmemx_set_attr_uniqueid_args failed");
-    if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
-      fail("nvshmemx_init_attr failed");
-  }
-};
 
 // --- kernels
 // ---------------------------------------------------------------------------------------
@@ -273,11 +224,6 @@ void start_up(const Job& job, long long since) {
   print_start_up("nvshmem", job.npes, "processes", since);
 }
 
-int number(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -286,8 +232,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: weft-run -n N nvshmem_gpu --meet FILE [--start-up NS]\n");
     return 2;
   }
-  const Job job{open_meeting(argv[2]), number("WEFT_PE", 0), number("WEFT_NPES", 1)};
-  job.start();
+  const Job job(argv[2]);
+  start(job);
   if (starts)
     start_up(job, std::atoll(argv[4]));
   else

@@ -15,7 +15,7 @@ namespace weft::perf::gpu {
 
 // Seconds of one operation, medians; `share` is that of the floor's speed, turn by turn.
 struct Times {
-  double weft, floor, share;
+  double weft = 0, floor = 0, share = 0;
 };
 
 // What a PE measures with.
@@ -33,7 +33,8 @@ class Bench {
     return bench;
   }
 
-  // The makers are called on every PE, so that all count turns alike.
+  // Collective. The makers are called on every PE, so that all count turns alike; who takes no part
+  // in the row gets zeros.
   template <class MakeWeft, class MakeFloor>
   Result<Times> measure(const Row& row, MakeWeft make_weft, MakeFloor make_floor) {
     RETURN_IF_ERROR(fill(dst, std::vector<Word>(row.bytes / sizeof(Word))));
@@ -47,6 +48,7 @@ class Bench {
       ASSIGN_OR_RETURN(seconds, time(row, make_floor()));
       floor.push_back(seconds);
     }
+    if (!takes_part(row, pe())) return Times{};
     return Times{summarize(weft).p50, summarize(floor).p50, paired_ratio(floor, weft)};
   }
 

@@ -11,6 +11,11 @@
 #
 # makes, where WEFT_CUDA is ON, a program whose kernels run on GPUs: nvcc compiles the sources, the
 # host compiler the host sources (for the CPU target) and links.
+#
+#   weft_cuda_image(SOURCE VARIABLE)
+#
+# compiles kernels for every architecture of WEFT_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
+# on, into one file that the driver loads; VARIABLE gets its name.
 
 # pass-failed: how many waves fit is no question of right and wrong.
 set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
@@ -145,4 +150,25 @@ function(weft_cuda_executable target)
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
+endfunction()
+
+function(weft_cuda_image source variable)
+  get_filename_component(source ${source} ABSOLUTE)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+  set(image ${PROJECT_BINARY_DIR}/device-objects/${name}.fatbin)
+  get_filename_component(folder ${image} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  set(archs)
+  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
+    list(APPEND archs -gencode=arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  add_custom_command(OUTPUT ${image}
+                     COMMAND ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings -fatbin ${archs}
+                             -gencode=arch=compute_80,code=compute_80 ${weft_device_includes}
+                             -MD -MF ${image}.d ${source} -o ${image}
+                     DEPENDS ${source}
+                     DEPFILE ${image}.d
+                     COMMENT "Compiling ${name} for GPUs"
+                     COMMAND_EXPAND_LISTS VERBATIM)
+  set(${variable} ${image} PARENT_SCOPE)
 endfunction()

@@ -5,6 +5,7 @@
 
 #include <weft/dev/collective_move.hpp>
 #include <weft/dev/collective_reduce.hpp>
+#include <weft/on_stream.hpp>
 
 #include "host/collective/checks.hpp"
 #include "host/collective/context_port.hpp"
@@ -176,6 +177,19 @@ Status fold_call(Context::Impl& c, const Team& team, Routine routine, void* dst,
              [&](HostMember& m) { return algorithm(m, bytes_at(dst), bytes_at(src), fold); });
 }
 
+bool is_for_gpu(Context& ctx, const void* dst) { return ctx.impl().job->is_on_gpu(dst); }
+
+// Host threads do not reach GPU memory: their collectives there are those of a stream, and
+// complete.
+template <class Queue>
+Status on_gpu(Context& ctx, Queue queue) {
+  Job& job = *ctx.impl().job;
+  OnStream stream(ctx, job.gpu->stream());
+  RETURN_IF_ERROR(queue(stream));
+  Status done = job.gpu->platform().synchronize(stream.stream());
+  return report(done.is_ok() ? job.device_health() : std::move(done));
+}
+
 }  // namespace
 
 Status sync(Context& ctx, const Team& team) {
@@ -186,11 +200,15 @@ Status barrier(Context& ctx, const Team& team) { return report(barrier_call(ctx.
 
 Status broadcast_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                        std::size_t bytes, int root, bool root_too) {
+  if (is_for_gpu(ctx, dst) && root_too)
+    return on_gpu(ctx, [&](OnStream& q) { return q.broadcast_bytes(team, dst, src, bytes, root); });
   return report(broadcast_call(ctx.impl(), team, dst, src, bytes, root, root_too));
 }
 
 Status fcollect_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                       std::size_t bytes) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) { return q.fcollect_bytes(team, dst, src, bytes); });
   return report(fcollect_call(ctx.impl(), team, dst, src, bytes));
 }
 
@@ -201,6 +219,8 @@ Status collect_bytes(Context& ctx, const Team& team, void* dst, const void* src,
 
 Status alltoall_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                       std::size_t bytes) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) { return q.alltoall_bytes(team, dst, src, bytes); });
   return report(alltoall_call(ctx.impl(), team, dst, src, bytes));
 }
 
@@ -212,6 +232,9 @@ Status alltoalls_bytes(Context& ctx, const Team& team, void* dst, const void* sr
 
 Status reduce_elements(Context& ctx, const Team& team, void* dst, const void* src,
                        std::size_t count, Element element, ReduceOp op) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(
+        ctx, [&](OnStream& q) { return q.reduce_elements(team, dst, src, count, element, op); });
   return report(
       fold_call(ctx.impl(), team, Routine::kReduce, dst, src, count, element, op, false,
                 [&](HostMember& m, std::byte* to, const std::byte* from, const HostFold& fold) {
@@ -221,6 +244,10 @@ Status reduce_elements(Context& ctx, const Team& team, void* dst, const void* sr
 
 Status reducescatter_elements(Context& ctx, const Team& team, void* dst, const void* src,
                               std::size_t count, Element element, ReduceOp op) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) {
+      return q.reducescatter_elements(team, dst, src, count, element, op);
+    });
   return report(
       fold_call(ctx.impl(), team, Routine::kReduceScatter, dst, src, count, element, op, true,
                 [&](HostMember& m, std::byte* to, const std::byte* from, const HostFold& fold) {

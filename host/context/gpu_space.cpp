@@ -6,6 +6,7 @@
 
 #include <weft/dev/team_block.hpp>
 
+#include "host/kernel/kernel_list.hpp"
 #include "host/team/blocks.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
@@ -78,7 +79,8 @@ Status GpuSpace::lay_out() {
       heap_->allocate(sizeof(DeviceState) + npes * sizeof(std::byte*), alignof(DeviceState)));
   picture_ = static_cast<std::byte*>(picture);
   ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
-  return Status::ok();
+  ASSIGN_OR_RETURN(answer_, platform_.host_visible(sizeof(std::uint64_t)));
+  return platform_.prepare(kernel::all());
 }
 
 std::int32_t* GpuSpace::team_list(int id) const {
@@ -117,6 +119,15 @@ DeviceContext GpuSpace::handle() const {
 Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {
   RETURN_IF_ERROR(platform_.copy(dst, src, bytes, stream_));
   return platform_.synchronize(stream_);
+}
+
+Result<std::uint64_t> GpuSpace::amo(const kernel::AmoKernel& amo) const {
+  const std::lock_guard lock(answer_mutex_);
+  kernel::AmoKernel answering = amo;
+  answering.result = reinterpret_cast<std::uint64_t*>(answer_.base());
+  RETURN_IF_ERROR(kernel::launch(platform_, 1, 1, answering, stream_));
+  RETURN_IF_ERROR(platform_.synchronize(stream_));
+  return *answering.result;
 }
 
 std::byte* GpuSpace::there(const void* symmetric, int pe) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
@@ -17,6 +18,10 @@
 #include "src/platform/platform.hpp"
 
 namespace weft {
+
+namespace kernel {
+struct AmoKernel;
+}
 
 class GpuSpace {
  public:
@@ -48,6 +53,10 @@ class GpuSpace {
 
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const;
+  // For what host threads wait for.
+  Stream stream() const { return stream_; }
+  // A kernel's atomic, whose old value it gives; complete on return.
+  Result<std::uint64_t> amo(const kernel::AmoKernel& amo) const;
   // Where pe's copy of a symmetric address lies, for copies and kernels of mine.
   std::byte* there(const void* symmetric, int pe) const;
 
@@ -64,7 +73,9 @@ class GpuSpace {
   Routes routes_;
   TeamBlocks teams_;
   Memory lists_;
-  std::byte* picture_ = nullptr;  // in the heap: a DeviceState, then the table of peers
+  std::byte* picture_ = nullptr;     // in the heap: a DeviceState, then the table of peers
+  mutable std::mutex answer_mutex_;  // guards the word behind the next
+  Memory answer_;
 };
 
 }  // namespace weft

@@ -1,9 +1,10 @@
-// Host puts and gets where GPU memory is symmetric: copies, complete on return. The rest that host
-// threads do with words (atomics, waits) takes host memory.
+// What host threads do with symmetric GPU memory: puts and gets are copies, atomics are kernels;
+// all complete on return.
 #include <fmt/format.h>
 
 #include "host/context/check.hpp"
 #include "host/context/impl.hpp"
+#include "host/kernel/kernels.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -16,12 +17,6 @@ Status Context::Impl::put_on_gpu(void* dst, const void* src, std::size_t bytes, 
   const bool notifies = notify.op != NotifyOp::kNone;
   const bool word_on_gpu = notifies && job->is_on_gpu(notify.signal);
   if (word_on_gpu) {
-    if (notify.op != NotifyOp::kSet)
-      return Status::error(
-          Code::kUnsupported,
-          fmt::format("{}: argument signal, {}, lies in GPU memory, where a host thread can set a "
-                      "word and not add to it; add in a kernel, or keep the signal in host memory",
-                      caller_or(kRoutine), fmt::ptr(notify.signal)));
     RETURN_IF_ERROR(check_aligned(kRoutine, "signal", notify.signal, sizeof(std::uint64_t)));
     RETURN_IF_ERROR(check_symmetric(gpu.heap(), kRoutine, "signal", notify.signal,
                                     sizeof(std::uint64_t), checks)
@@ -35,6 +30,9 @@ Status Context::Impl::put_on_gpu(void* dst, const void* src, std::size_t bytes, 
     RETURN_IF_ERROR(put(dst, src, bytes, target, none(), Done::kLocal));
     RETURN_IF_ERROR(quiet(target));
   }
+  if (word_on_gpu && notify.op == NotifyOp::kAdd)
+    return amo_on_gpu(Amo::kAdd, notify.signal, sizeof(notify.value), notify.value, 0, target)
+        .status();
   if (word_on_gpu)
     return gpu.copy(gpu.there(notify.signal, target), &notify.value, sizeof(notify.value));
   return notifies ? put(nullptr, nullptr, 0, target, notify, Done::kLocal) : Status::ok();
@@ -47,6 +45,14 @@ Status Context::Impl::get_on_gpu(void* dst, const void* src, std::size_t bytes, 
   RETURN_IF_ERROR(check_symmetric(gpu.heap(), kRoutine, "src", src, bytes, checks).status());
   RETURN_IF_ERROR(check_not_null(kRoutine, "dst", dst, bytes));
   return bytes == 0 ? Status::ok() : gpu.copy(dst, gpu.there(src, target), bytes);
+}
+
+Result<std::uint64_t> Context::Impl::amo_on_gpu(Amo amo, void* word, std::size_t width,
+                                                std::uint64_t value, std::uint64_t compare,
+                                                int target) {
+  ASSIGN_OR_RETURN(const DeviceContext handle, job->device(lane));
+  return job->gpu->amo(kernel::AmoKernel{handle, amo, static_cast<std::uint8_t>(width), target,
+                                         word, value, compare, nullptr});
 }
 
 }  // namespace weft

@@ -33,6 +33,9 @@ struct Context::Impl {
   // What of these concerns symmetric GPU memory (gpu_transfer.cpp).
   Status put_on_gpu(void* dst, const void* src, std::size_t bytes, int pe, Notify notify);
   Status get_on_gpu(void* dst, const void* src, std::size_t bytes, int pe);
+  // The old value's bits. The arguments have been checked.
+  Result<std::uint64_t> amo_on_gpu(Amo amo, void* word, std::size_t width, std::uint64_t value,
+                                   std::uint64_t compare, int pe);
   // The same, reported: where the hot path jumps when it cannot go on.
   static Raw to_raw(Status status);
   [[gnu::noinline, gnu::cold]] Raw report_put(void* dst, const void* src, std::size_t bytes, int pe,
@@ -92,6 +95,9 @@ struct Context::Impl {
 };
 
 inline bool is_fetching(Amo amo) { return amo >= Amo::kFetch; }
+inline Amo amo_of(OpKind kind) {
+  return static_cast<Amo>(static_cast<int>(kind) - static_cast<int>(OpKind::kAmoSet));
+}
 inline OpKind op_kind(Amo amo) {
   return static_cast<OpKind>(static_cast<int>(OpKind::kAmoSet) + static_cast<int>(amo));
 }

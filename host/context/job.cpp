@@ -58,9 +58,22 @@ Status Job::make_proxy() {
     config.last_writer = [this](std::uint64_t offset) { return last_writer(offset); };
   if (options.wait_action == "abort")
     config.on_failure = [this](const Status& failure) { bootstrap->abort(1, failure.text()); };
+  if (gpu != nullptr) {
+    const auto read = [this](const std::uint64_t* word) -> Result<std::uint64_t> {
+      std::uint64_t value = 0;
+      RETURN_IF_ERROR(gpu->copy(&value, word, sizeof(value)));
+      return value;
+    };
+    ASSIGN_OR_RETURN(stream_waits, StreamWaits::create(gpu->platform(), deadline_ns(), read));
+    config.look_further = [this](std::uint64_t now_ns) { return stream_waits->look(now_ns); };
+  }
   ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
   proxy_->start();
   return Status::ok();
+}
+
+std::uint64_t Job::deadline_ns() const {
+  return static_cast<std::uint64_t>(options.wait_timeout * 1e9);
 }
 
 DeviceState Job::common_state() const {
@@ -68,7 +81,7 @@ DeviceState Job::common_state() const {
   state.pe = pe;
   state.npes = npes;
   state.trap_on_fault = options.wait_action == "abort" ? 1 : 0;
-  state.deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
+  state.deadline_ns = deadline_ns();
   state.fault = proxy_->fault();
   return state;
 }

@@ -19,6 +19,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/context/gpu_space.hpp"
+#include "host/context/stream_waits.hpp"
 #include "host/memory/heap.hpp"
 #include "host/proxy/proxy.hpp"
 #include "host/transport/routes.hpp"
@@ -40,9 +41,10 @@ class Job {
   std::unique_ptr<Heap> heap;
   Routes routes;
   TeamBlocks teams;
-  std::unique_ptr<GpuSpace> gpu;     // null: there is host memory only
-  Status no_gpu;                     // why, if there are GPUs
-  std::uint64_t journal_offset = 0;  // of dev/journal.hpp's table; 0: WEFT_CHECK is off
+  std::unique_ptr<GpuSpace> gpu;              // null: there is host memory only
+  std::unique_ptr<StreamWaits> stream_waits;  // with a GPU, once there was a device()
+  Status no_gpu;                              // why, if there are GPUs
+  std::uint64_t journal_offset = 0;           // of dev/journal.hpp's table; 0: WEFT_CHECK is off
   bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
   std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
 
@@ -59,6 +61,9 @@ class Job {
   Result<DeviceContext> device(int lane);
   // Whether `address` lies in symmetric GPU memory, or in what may become that.
   bool is_on_gpu(const void* address) const;
+  const Heap& heap_of(const void* address) const {
+    return is_on_gpu(address) ? gpu->heap() : *heap;
+  }
   // Kernels that start from now on know of what the heap has adopted.
   void show_adopted();
   // The first failure of a kernel, if there was a device() at all.
@@ -81,6 +86,7 @@ class Job {
  private:
   Status make_proxy();
   Status make_device_state();
+  std::uint64_t deadline_ns() const;
   DeviceState common_state() const;
   Result<DeviceContext> cpu_handle(int lane);
 

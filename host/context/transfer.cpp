@@ -144,7 +144,8 @@ Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void*
   RETURN_IF_ERROR(check_not_null(routine, word, dst, width));
   RETURN_IF_ERROR(check_aligned(routine, word, dst, width));
   if (is_fetching(kind)) RETURN_IF_ERROR(check_not_null(routine, "result", result, width));
-  ASSIGN_OR_RETURN(const Offset offset, check_symmetric(*heap, routine, word, dst, width, checks));
+  ASSIGN_OR_RETURN(const Offset offset,
+                   check_symmetric(job->heap_of(dst), routine, word, dst, width, checks));
   op->kind = kind;
   op->pe = static_cast<std::uint32_t>(target);
   op->remote = to_u64(offset);
@@ -160,6 +161,12 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
   op.value = value;
   op.compare = compare;
   const bool fetches = is_fetching(kind);
+  if (job->is_on_gpu(dst)) {
+    ASSIGN_OR_RETURN(const std::uint64_t old,
+                     amo_on_gpu(amo_of(kind), dst, width, value, compare, target));
+    if (fetches) store_result(result, old, width);
+    return Status::ok();
+  }
   if (std::byte* const peer = mapped(target); peer != nullptr) {
     if (checks && kind != OpKind::kAmoFetch) note_writer(peer, op.remote);
     const std::uint64_t old = amo_at(kind, peer + op.remote, width, value, compare);

@@ -2,6 +2,7 @@
 #include <weft/wait.hpp>
 
 #include <type_traits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,12 +29,41 @@ T load(const T* word, int order) {
   return value;
 }
 
+// Where a scan finds the words: there, or
+struct InPlace {
+  InPlace(const Job&, const WaitArgs& args) : args_(args) {}
+  const void* words() const { return args_.words; }
+  bool refresh() const { return true; }
+  Status status() const { return Status::ok(); }
+  const WaitArgs& args_;
+};
+
+// in a copy, made anew for every look, of what host threads cannot load.
+class Mirror {
+ public:
+  Mirror(const Job& job, const WaitArgs& args)
+      : job_(job), args_(args), copy_(args.count * args.width) {}
+  const void* words() const { return copy_.data(); }
+  // False: it has failed, now or before.
+  bool refresh() {
+    if (status_.is_ok()) status_ = job_.gpu->copy(copy_.data(), args_.words, copy_.size());
+    return status_.is_ok();
+  }
+  Status status() const { return status_; }
+
+ private:
+  const Job& job_;
+  const WaitArgs& args_;
+  std::vector<std::byte> copy_;
+  Status status_;
+};
+
 template <class T>
 class Scan {
  public:
-  explicit Scan(const WaitArgs& args)
+  Scan(const WaitArgs& args, const void* words)
       : args_(args),
-        words_(static_cast<const T*>(args.words)),
+        words_(static_cast<const T*>(words)),
         values_(static_cast<const T*>(args.values)) {
     while (first_ < args.count && !takes_part(first_)) ++first_;
   }
@@ -60,7 +90,7 @@ class Scan {
       }
     WaitFacts facts;
     facts.operation = operation;
-    facts.word = words_ + i;
+    facts.word = static_cast<const T*>(args_.words) + i;
     facts.seen = text(load(words_ + i, __ATOMIC_RELAXED));
     facts.wanted = fmt::format("{} {}", symbol(args_.cmp), text(wanted(i)));
     if (args_.count > 1)
@@ -130,7 +160,9 @@ Status check_args(const Context::Impl& c, const char* routine, const WaitArgs& a
   if (__builtin_mul_overflow(args.count, std::size_t{args.width}, &bytes)) bytes = kTooManyBytes;
   if (bytes == 0) return Status::ok();
   const char* const words = args.count == 1 && args.form == Form::kAll ? "word" : "words";
-  RETURN_IF_ERROR(check_symmetric(*c.heap, routine, words, args.words, bytes, c.checks).status());
+  RETURN_IF_ERROR(
+      check_symmetric(c.job->heap_of(args.words), routine, words, args.words, bytes, c.checks)
+          .status());
   RETURN_IF_ERROR(check_aligned(routine, words, args.words, args.width));
   RETURN_IF_ERROR(check_not_null(routine, "values", args.values, bytes));
   if (args.form != Form::kAll)
@@ -142,13 +174,22 @@ Status check_args(const Context::Impl& c, const char* routine, const WaitArgs& a
   return Status::ok();
 }
 
-template <class T>
-Result<std::size_t> run(Context::Impl& c, const WaitArgs& args, bool wait) {
-  Scan<T> scan(args);
+template <class T, class Words>
+Result<std::size_t> run_over(Context::Impl& c, const WaitArgs& args, bool wait) {
+  Words words(*c.job, args);
+  Scan<T> scan(args, words.words());
   // All form: nothing is lacking. Others: nothing can be found.
   if (scan.nobody_takes_part()) return args.form == Form::kAll ? args.count : 0;
-  std::size_t found = scan.look();
-  if (found != 0) return found;
+  std::size_t found = 0;
+  bool readable = true;
+  // True: nothing more to wait for.
+  const auto look = [&] {
+    readable = words.refresh();
+    return !readable || (found = scan.look()) != 0;
+  };
+  const bool at_once = look();
+  if (!readable) return words.status();
+  if (at_once) return found;
   if (!wait) {
     const auto alone = c.turn();
     if (c.queue.needs_progress()) c.queue.progress();  // a loop of tests is a wait, too
@@ -160,9 +201,16 @@ Result<std::size_t> run(Context::Impl& c, const WaitArgs& args, bool wait) {
   };
   RETURN_IF_ERROR(usable());
   RETURN_IF_ERROR(wait_for(
-      *c.job, &c.queue, [&] { return (found = scan.look()) != 0; },
-      [&] { return scan.facts(name_of(args.form)); }, c.shared ? &c.mutex : nullptr));
+      *c.job, &c.queue, look, [&] { return scan.facts(name_of(args.form)); },
+      c.shared ? &c.mutex : nullptr));
+  if (!readable) return words.status();
   return found;
+}
+
+template <class T>
+Result<std::size_t> run(Context::Impl& c, const WaitArgs& args, bool wait) {
+  if (c.job->is_on_gpu(args.words)) return run_over<T, Mirror>(c, args, wait);
+  return run_over<T, InPlace>(c, args, wait);
 }
 
 template <class I8, class I16, class I32, class I64>

@@ -58,7 +58,7 @@ std::string Waiter::report(const WaitFacts& facts) const {
   if (facts.word == nullptr) {
     text += fmt::format(": {}", facts.seen);
   } else {
-    const std::uint64_t offset = job_.heap->try_offset(facts.word, 1);
+    const std::uint64_t offset = job_.heap_of(facts.word).try_offset(facts.word, 1);
     const bool mine = facts.holder < 0;
     text += fmt::format(": the word at {}heap offset {:#x} is {}, wanted {}",
                         mine ? "" : fmt::format("PE {}'s ", facts.holder), offset, facts.seen,

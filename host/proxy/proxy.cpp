@@ -88,6 +88,7 @@ bool Proxy::step(std::uint64_t now_ns) {
   }
   fail(fault);  // first: a kernel's own report says most
   fail(failure);
+  if (config_.look_further) fail(config_.look_further(now_ns));
   return moved;
 }
 

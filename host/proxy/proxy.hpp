@@ -34,7 +34,8 @@ class Proxy {
     const Options* options = nullptr;
     int pe = 0;
     std::uint64_t heap_bytes = 0;
-    LastWriter last_writer;                         // may be empty
+    LastWriter last_writer;                                    // may be empty
+    std::function<Status(std::uint64_t now_ns)> look_further;  // for more failures; may be empty
     std::function<void(const Status&)> on_failure;  // called once, with the first; may be empty
   };
 

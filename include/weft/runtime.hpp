@@ -35,9 +35,9 @@ class WEFT_API UniqueId {
 };
 
 // What symmetric memory is for. Kernels on a GPU take kDevice: memory of the PE's GPU, which every
-// other PE's kernels load, store and update as well. Host threads put and get there too, but waits,
-// atomics and collectives of host threads, and loads and stores, take kHost. Without GPUs, where
-// kernels run on host threads, both are the same memory.
+// other PE's kernels load, store and update as well. Host threads do not load and store there;
+// their puts, gets, atomics, waits and collectives take it, and cost a copy or a kernel each.
+// Without GPUs, where kernels run on host threads, both are the same memory.
 enum class MemoryKind { kHost, kDevice };
 
 // Memory that a PE has already, for Runtime::adopt.

@@ -3,6 +3,7 @@
 
 #include <weft/collective.hpp>
 #include <weft/context.hpp>
+#include <weft/on_stream.hpp>
 #include <weft/options.hpp>
 #include <weft/runtime.hpp>
 #include <weft/signal.hpp>

@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <weft/device/cpu_grid.hpp>
 #include <weft/status.hpp>
 #include <weft/stream.hpp>
 
@@ -43,6 +45,25 @@ struct MemoryHints {
   bool huge_pages_wanted = true;   // ask where the system allows
   bool huge_pages_needed = false;  // fail without
   bool numa_local = true;          // prefer the calling thread's NUMA node
+};
+
+// A kernel that libweft brings along; its one parameter is a plain struct.
+struct Kernel {
+  const char* name;  // in the module for GPUs
+  std::size_t argument_bytes;
+  cpu::Entry on_host;
+};
+
+// What a stream does to a word without a kernel.
+struct WordStep {
+  enum class Kind : std::uint8_t {
+    kStore,        // after all that was queued before is visible everywhere
+    kWaitEqual,    // what is queued behind begins when *word == value
+    kWaitAtLeast,  // when *word - value, as a signed number, is not negative
+  };
+  Kind kind = Kind::kStore;
+  std::uint64_t* word = nullptr;
+  std::uint64_t value = 0;
 };
 
 // Every reservation begins at a multiple of this.
@@ -89,6 +110,17 @@ class Platform {
   virtual Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) = 0;
   virtual Status zero(Range where, Stream stream) = 0;
   virtual Status synchronize(Stream stream) = 0;
+  // Loads kernels before anything runs or is captured, which their first launch could disturb.
+  virtual Status prepare(std::span<const Kernel* const> kernels) = 0;
+  // Queues `blocks` blocks of `threads` threads; `argument` is copied.
+  virtual Status launch(const Kernel& kernel, unsigned blocks, unsigned threads,
+                        const void* argument, Stream stream) = 0;
+  // Whether word_steps() is there; else a kernel does the same.
+  virtual bool has_word_steps() const = 0;
+  // Queued one after the other; words are where kernels reach them.
+  virtual Status word_steps(std::span<const WordStep> steps, Stream stream) = 0;
+  // What is queued now is kept for later, and may run many times.
+  virtual Result<bool> is_capturing(Stream stream) = 0;
 };
 
 // The CPU: memfd memory, blocks of host threads. One per process.

@@ -24,6 +24,13 @@ class IdlePlatform : public Platform {
   Status copy(void*, const void*, std::size_t, Stream) override { return Status::ok(); }
   Status zero(Range, Stream) override { return Status::ok(); }
   Status synchronize(Stream) override { return Status::ok(); }
+  Status prepare(std::span<const Kernel* const>) override { return Status::ok(); }
+  Status launch(const Kernel&, unsigned, unsigned, const void*, Stream) override {
+    return Status::ok();
+  }
+  bool has_word_steps() const override { return false; }
+  Status word_steps(std::span<const WordStep>, Stream) override { return Status::ok(); }
+  Result<bool> is_capturing(Stream) override { return false; }
 };
 
 }  // namespace weft::test

@@ -113,6 +113,21 @@ class CpuPlatform final : public Platform {
     return cpu::launch(1, 1, 0, run, std::make_shared<const Range>(where), stream);
   }
 
+  Status prepare(std::span<const Kernel* const>) override { return Status::ok(); }
+  Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
+                Stream stream) override {
+    // Of what operator new gives, which every argument's alignment is at most.
+    std::shared_ptr<std::byte[]> copy(new std::byte[kernel.argument_bytes]);
+    std::memcpy(copy.get(), argument, kernel.argument_bytes);
+    return cpu::launch(blocks, threads, 0, kernel.on_host,
+                       std::shared_ptr<const void>(copy, copy.get()), stream);
+  }
+  bool has_word_steps() const override { return false; }
+  Status word_steps(std::span<const WordStep>, Stream) override {
+    return Status::error(Code::kUnsupported, "streams of host threads take kernels only");
+  }
+  Result<bool> is_capturing(Stream) override { return false; }
+
  private:
   // Through Owned, which is what share() takes the pointer for.
   static Memory hold(Range range, std::shared_ptr<Owned> owner) {

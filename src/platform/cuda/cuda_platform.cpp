@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
@@ -145,6 +146,43 @@ Status CudaPlatform::synchronize(Stream stream) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   return device_->check(device_->call().stream_synchronize(stream), "cuStreamSynchronize",
                         "wait for a stream");
+}
+
+Status CudaPlatform::prepare(std::span<const Kernel* const> kernels) {
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  return kernels_.load(kernels);
+}
+
+Status CudaPlatform::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
+                            const void* argument, Stream stream) {
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  return kernels_.launch(kernel, blocks, threads, argument, stream);
+}
+
+Status CudaPlatform::word_steps(std::span<const WordStep> steps, Stream stream) {
+  std::vector<abi::Step> all;
+  for (const WordStep& step : steps) {
+    const bool stores = step.kind == WordStep::Kind::kStore;
+    abi::Step one{};
+    one.type = stores ? abi::StepType::kWrite64 : abi::StepType::kWait64;
+    one.word = abi::pointer(step.word);
+    one.value = step.value;
+    one.flags = step.kind == WordStep::Kind::kWaitEqual ? abi::kWaitEqual : abi::kWaitAtLeast;
+    if (stores) one.flags = 0;
+    all.push_back(one);
+  }
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  return device_->check(
+      device_->call().stream_steps(stream, static_cast<unsigned>(all.size()), all.data(), 0),
+      "cuStreamBatchMemOp", "queue stores to and waits for words");
+}
+
+Result<bool> CudaPlatform::is_capturing(Stream stream) {
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  auto status = abi::CaptureStatus::kNone;
+  RETURN_IF_ERROR(device_->check(device_->call().stream_capturing(stream, &status),
+                                 "cuStreamIsCapturing", "ask whether a stream is captured"));
+  return status != abi::CaptureStatus::kNone;
 }
 
 }  // namespace weft::cuda

@@ -4,13 +4,15 @@
 #include <memory>
 
 #include "src/platform/cuda/device.hpp"
+#include "src/platform/cuda/kernels.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft::cuda {
 
 class CudaPlatform final : public Platform {
  public:
-  explicit CudaPlatform(std::unique_ptr<const Device> device) : device_(std::move(device)) {}
+  explicit CudaPlatform(std::unique_ptr<const Device> device)
+      : device_(std::move(device)), kernels_(*device_) {}
   const Device& device() const { return *device_; }
 
   std::string_view name() const override { return "cuda"; }
@@ -32,9 +34,16 @@ class CudaPlatform final : public Platform {
   Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) override;
   Status zero(Range where, Stream stream) override;
   Status synchronize(Stream stream) override;
+  Status prepare(std::span<const Kernel* const> kernels) override;
+  Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
+                Stream stream) override;
+  bool has_word_steps() const override { return device_->has_stream_words(); }
+  Status word_steps(std::span<const WordStep> steps, Stream stream) override;
+  Result<bool> is_capturing(Stream stream) override;
 
  private:
   const std::unique_ptr<const Device> device_;
+  Kernels kernels_;
 };
 
 }  // namespace weft::cuda

@@ -54,6 +54,7 @@ Status Device::learn() {
   }
   ASSIGN_OR_RETURN(const bool fds, has(driver_, Attribute::kFdHandles, ordinal_));
   ASSIGN_OR_RETURN(const bool rdma, has(driver_, Attribute::kRdmaOfVirtualMemory, ordinal_));
+  ASSIGN_OR_RETURN(has_stream_words_, has(driver_, Attribute::kStreamWords, ordinal_));
   memory_.type = abi::AllocationType::kPinned;
   memory_.handle_types = fds ? abi::HandleType::kPosixFd : abi::HandleType::kNone;
   memory_.location = {abi::LocationType::kDevice, ordinal_};

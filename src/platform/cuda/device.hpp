@@ -35,6 +35,7 @@ class Device {
   // Of Weft's own work: never waits behind, nor breaks the capture of, a stream of the user.
   Stream stream() const { return stream_; }
   std::size_t granularity() const { return granularity_; }
+  bool has_stream_words() const { return has_stream_words_; }
   const abi::AllocationProperties& memory() const { return memory_; }
 
   // As Driver::check(), and says which GPU.
@@ -60,6 +61,7 @@ class Device {
   abi::Context context_ = nullptr;
   Stream stream_ = nullptr;
   std::size_t granularity_ = 0;
+  bool has_stream_words_ = false;
   abi::AllocationProperties memory_{};
 };
 

@@ -109,10 +109,12 @@ Result<const Driver*> Driver::load(const std::string& library) {
   if (const Status all = find_all(*found, table); !all.is_ok()) {
     return Status::error(Code::kUnsupported,
                          fmt::format("the NVIDIA driver is too old: {}. Weft needs a driver of "
-                                     "CUDA 11.4 or later; nvidia-smi shows which one this is",
+                                     "CUDA 11.7 or later; nvidia-smi shows which one this is",
                                      all.text()));
   }
-  std::unique_ptr<const Driver> driver(new Driver(table));
+  // What tests/support/fake_cuda has.
+  const bool runs_on_host = found->has("weft_runs_on_host");
+  std::unique_ptr<const Driver> driver(new Driver(table, runs_on_host));
   RETURN_IF_ERROR(driver->check(table.init(0), "cuInit", "start the NVIDIA driver"));
   return driver.release();
 }

@@ -17,6 +17,8 @@ class Driver {
   static Result<const Driver*> get(const std::string& library);
 
   const abi::Table& call() const { return table_; }
+  // A driver without GPUs: kernels of the host's own code run in its streams instead.
+  bool runs_on_host() const { return runs_on_host_; }
   // The failure of a call, in the driver's words, and how to mend it: "cannot map memory: cuMemMap:
   // CUDA_ERROR_... (...). ...". ok for kSuccess.
   Status check(abi::Error error, std::string_view function, std::string_view what) const {
@@ -26,11 +28,13 @@ class Driver {
   Status check_process() const;
 
  private:
-  explicit Driver(const abi::Table& table) : table_(table), process_(process_uuid()) {}
+  Driver(const abi::Table& table, bool runs_on_host)
+      : table_(table), runs_on_host_(runs_on_host), process_(process_uuid()) {}
   static Result<const Driver*> load(const std::string& library);
   Status failure(abi::Error error, std::string_view function, std::string_view what) const;
 
   abi::Table table_;
+  bool runs_on_host_;
   Uuid process_;
 };
 

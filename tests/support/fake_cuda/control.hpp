@@ -2,7 +2,7 @@
 //
 // GPUs count from 0; memory of one is a memfd, a mapping is a mapping of that, and addresses are
 // the host's, so that tests may look at what a real GPU would hide. What a GPU may reach is checked
-// in copies and fills. Copies, fills and streams are done when the call returns.
+// in copies and fills. A stream is a thread; the default stream is whoever calls.
 //
 // The environment says what there is:
 //   FAKE_CUDA_DEVICES       how many GPUs; 2

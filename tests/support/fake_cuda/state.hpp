@@ -1,12 +1,16 @@
 // What the parts of the fake driver share.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -59,6 +63,23 @@ struct Mapping {
 
 inline constexpr std::size_t kPage = std::size_t{2} << 20;
 
+// What a stream is: a thread that does one thing after the other.
+class Queue {
+ public:
+  Queue();
+  ~Queue();  // once all is done
+  void add(std::function<void()> work);
+  void synchronize();
+
+ private:
+  void run();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool busy_ = false, ends_ = false;
+  std::thread thread_;
+};
+
 struct State {
   std::mutex mutex;  // of everything
   Settings settings;
@@ -69,7 +90,7 @@ struct State {
   std::map<cuda::abi::Handle, std::shared_ptr<Physical>> handles;
   cuda::abi::Handle last_handle = 0;
   std::map<void*, std::size_t> host_blocks;
-  std::set<Stream> streams;
+  std::map<Stream, std::unique_ptr<Queue>> streams;
   std::map<int, std::size_t> used;  // bytes by GPU
   std::map<int, int> retained;      // primary contexts
 };

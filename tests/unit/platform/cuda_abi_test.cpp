@@ -25,7 +25,8 @@ constexpr bool alike() {
       return std::is_const_v<To> == std::is_const_v<Their> &&
              alike<std::remove_const_t<To>, std::remove_const_t<Their>>();
     }
-  } else if constexpr (std::is_class_v<Ours> && std::is_class_v<Theirs>) {
+  } else if constexpr (std::is_class_v<Ours> &&
+                       (std::is_class_v<Theirs> || std::is_union_v<Theirs>)) {
     return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) <= alignof(Theirs);
   } else if constexpr (std::is_enum_v<Ours>) {
     return std::is_enum_v<Theirs> && sizeof(Ours) == sizeof(Theirs);
@@ -82,6 +83,12 @@ static_assert(equal(Attribute::kFdHandles,
                     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED));
 static_assert(equal(Attribute::kRdmaOfVirtualMemory,
                     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED));
+static_assert(equal(Attribute::kStreamWords, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS));
+static_assert(equal(CaptureStatus::kNone, CU_STREAM_CAPTURE_STATUS_NONE));
+static_assert(equal(StepType::kWait64, CU_STREAM_MEM_OP_WAIT_VALUE_64));
+static_assert(equal(StepType::kWrite64, CU_STREAM_MEM_OP_WRITE_VALUE_64));
+static_assert(equal(kWaitAtLeast, CU_STREAM_WAIT_VALUE_GEQ));
+static_assert(equal(kWaitEqual, CU_STREAM_WAIT_VALUE_EQ));
 
 static_assert(equal(LocationType::kDevice, CU_MEM_LOCATION_TYPE_DEVICE));
 static_assert(equal(AllocationType::kPinned, CU_MEM_ALLOCATION_TYPE_PINNED));
@@ -98,10 +105,16 @@ static_assert(sizeof(Uuid) == sizeof(CUuuid));
 static_assert(std::is_same_v<Device, CUdevice> && std::is_same_v<Pointer, CUdeviceptr>);
 static_assert(std::is_same_v<Handle, CUmemGenericAllocationHandle>);
 
+static_assert(sizeof(Step) == sizeof(CUstreamBatchMemOpParams));
+
 #define WEFT_SAME_MEMBER(Ours, ours, Theirs, theirs)                \
   static_assert(offsetof(Ours, ours) == offsetof(Theirs, theirs) && \
                 sizeof(Ours{}.ours) == sizeof(Theirs{}.theirs))
 WEFT_SAME_MEMBER(Location, type, CUmemLocation, type);
+WEFT_SAME_MEMBER(Step, type, CUstreamBatchMemOpParams, waitValue.operation);
+WEFT_SAME_MEMBER(Step, word, CUstreamBatchMemOpParams, waitValue.address);
+WEFT_SAME_MEMBER(Step, value, CUstreamBatchMemOpParams, waitValue.value64);
+WEFT_SAME_MEMBER(Step, flags, CUstreamBatchMemOpParams, waitValue.flags);
 WEFT_SAME_MEMBER(Location, id, CUmemLocation, id);
 WEFT_SAME_MEMBER(Access, location, CUmemAccessDesc, location);
 WEFT_SAME_MEMBER(Access, flags, CUmemAccessDesc, flags);

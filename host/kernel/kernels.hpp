@@ -1,0 +1,193 @@
+// What libweft runs as kernels, on GPUs and on host threads: one struct each, a kernel's parameter.
+// Compiled by the host compiler (kernels.cpp) and, where there is one, by a GPU's (gpu_code.cpp).
+//
+// All but ShareKernel run as one block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/collective.hpp>
+#include <weft/device.hpp>
+#include <weft/wait.hpp>
+
+#include "host/kernel/any_fold.hpp"
+#include "host/kernel/share.hpp"
+
+namespace weft::kernel {
+
+// Bytes to a peer, then the notify.
+struct PutKernel {
+  DeviceContext handle;
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;
+  std::int32_t pe;
+  Notify notify;
+  WEFT_DEVICE void operator()() const {
+    dev::Context(handle).put(dev::Block{}, dst, src, bytes, pe, notify);
+  }
+};
+
+struct GetKernel {
+  DeviceContext handle;
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;
+  std::int32_t pe;
+  WEFT_DEVICE void operator()() const {
+    dev::Context(handle).get(dev::Block{}, dst, src, bytes, pe);
+  }
+};
+
+struct QuietKernel {
+  DeviceContext handle;
+  WEFT_DEVICE void operator()() const { dev::Context(handle).quiet(dev::Block{}); }
+};
+
+// One thread; the old value's bits go to `result` if that is not null.
+struct AmoKernel {
+  DeviceContext handle;
+  Amo amo;
+  std::uint8_t width;
+  std::int32_t pe;
+  void* word;
+  std::uint64_t value, compare;
+  std::uint64_t* result;
+
+  template <class T>
+  WEFT_DEVICE T apply() const {
+    const dev::Context ctx(handle);
+    T* const there = static_cast<T*>(word);
+    const auto given = static_cast<T>(value);
+    switch (amo) {
+      case Amo::kSet: return ctx.atomic_set(there, given, pe), T{};
+      case Amo::kAdd: return ctx.atomic_add(there, given, pe), T{};
+      case Amo::kAnd: return ctx.atomic_and(there, given, pe), T{};
+      case Amo::kOr: return ctx.atomic_or(there, given, pe), T{};
+      case Amo::kXor: return ctx.atomic_xor(there, given, pe), T{};
+      case Amo::kFetch: return ctx.atomic_fetch(there, pe);
+      case Amo::kSwap: return ctx.atomic_swap(there, given, pe);
+      case Amo::kCompareSwap:
+        return ctx.atomic_compare_swap(there, static_cast<T>(compare), given, pe);
+      case Amo::kFetchAdd: return ctx.atomic_fetch_add(there, given, pe);
+      case Amo::kFetchAnd: return ctx.atomic_fetch_and(there, given, pe);
+      case Amo::kFetchOr: return ctx.atomic_fetch_or(there, given, pe);
+      case Amo::kFetchXor: return ctx.atomic_fetch_xor(there, given, pe);
+    }
+    return T{};
+  }
+  WEFT_DEVICE void operator()() const {
+    const std::uint64_t old = width == 8 ? apply<std::uint64_t>() : apply<std::uint32_t>();
+    if (result != nullptr) *result = old;
+  }
+};
+
+// Until all words hold; the arrays lie where kernels reach them.
+struct WaitKernel {
+  DeviceContext handle;
+  const void* words;
+  const void* values;  // null: `value` for all
+  const int* status;
+  std::size_t count;
+  std::uint64_t value;  // its low bytes
+  WaitArgs::Type type;
+  std::uint8_t width;
+  Cmp cmp;
+
+  template <class T>
+  WEFT_DEVICE void wait() const {
+    const dev::Context ctx(handle);
+    const auto* const mine = static_cast<const T*>(words);
+    if (values != nullptr) {
+      ctx.wait_until_all_vector(dev::Thread{}, mine, count, status, cmp,
+                                static_cast<const T*>(values));
+      return;
+    }
+    T wanted;
+    memcpy(&wanted, &value, sizeof(T));
+    ctx.wait_until_all(dev::Thread{}, mine, count, status, cmp, wanted);
+  }
+  WEFT_DEVICE void operator()() const {
+    using Type = WaitArgs::Type;
+    if (type == Type::kFloat) return width == 8 ? wait<double>() : wait<float>();
+    const bool is_signed = type == Type::kSigned;
+    switch (width) {
+      case 1: return is_signed ? wait<std::int8_t>() : wait<std::uint8_t>();
+      case 2: return is_signed ? wait<std::int16_t>() : wait<std::uint16_t>();
+      case 4: return is_signed ? wait<std::int32_t>() : wait<std::uint32_t>();
+      default: return is_signed ? wait<std::int64_t>() : wait<std::uint64_t>();
+    }
+  }
+};
+
+struct SyncKernel {
+  DeviceContext handle;
+  Team team;
+  bool completes;  // a barrier
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    if (completes)
+      dev::barrier(ctx, dev::Block{}, team);
+    else
+      dev::sync(ctx, dev::Block{}, team);
+  }
+};
+
+enum class Moving : std::uint8_t { kBroadcast, kFcollect, kAlltoall };
+
+struct MoveKernel {
+  DeviceContext handle;
+  Team team;
+  Moving what;
+  std::int32_t root;
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;  // a block
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const dev::Block block;
+    switch (what) {
+      case Moving::kBroadcast: dev::broadcast(ctx, block, team, dst, src, bytes, root); break;
+      case Moving::kFcollect: dev::fcollect(ctx, block, team, dst, src, bytes); break;
+      case Moving::kAlltoall: dev::alltoall(ctx, block, team, dst, src, bytes); break;
+    }
+  }
+};
+
+// reduce or reducescatter. On GPUs only small reduces: others take ShareKernel.
+struct FoldKernel {
+  DeviceContext handle;
+  Team team;
+  bool scatters;
+  AnyFold fold;
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t count;  // elements of dst
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const char* const where = scatters ? "reducescatter" : "reduce";
+    dev::coll::run(ctx, dev::Block{}, team, where, [&](auto& m) {
+#if WEFT_TARGET_CPU
+      return scatters ? dev::coll::reducescatter(m, dst, src, count, fold)
+                      : dev::coll::reduce(m, dst, src, count, fold);
+#else
+      return dev::coll::reduce_small(m, dst, src, count, fold);
+#endif
+    });
+  }
+};
+
+// ROW(name in a GPU's module, kernel)
+#define WEFT_KERNELS(ROW)      \
+  ROW(weft_put, PutKernel)     \
+  ROW(weft_get, GetKernel)     \
+  ROW(weft_quiet, QuietKernel) \
+  ROW(weft_amo, AmoKernel)     \
+  ROW(weft_wait, WaitKernel)   \
+  ROW(weft_sync, SyncKernel)   \
+  ROW(weft_move, MoveKernel)   \
+  ROW(weft_fold, FoldKernel)   \
+  ROW(weft_share, ShareKernel)
+
+}  // namespace weft::kernel

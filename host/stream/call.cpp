@@ -1,0 +1,48 @@
+#include "host/stream/call.hpp"
+
+#include <fmt/format.h>
+
+#include "host/context/check.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+Result<StreamCall> StreamCall::begin(Context& ctx, Stream stream, const char* routine) {
+  Context::Impl& c = ctx.impl();
+  const auto alone = c.turn();
+  RETURN_IF_ERROR(c.usable());
+  ASSIGN_OR_RETURN(const DeviceContext handle, c.job->device(c.lane));
+  GpuSpace* const gpu = c.job->gpu.get();
+  Platform& platform = gpu == nullptr ? *c.job->platform : gpu->platform();
+  return StreamCall(c, stream, routine, platform, handle);
+}
+
+Status StreamCall::check_pe(int pe) const { return weft::check_pe(routine_, pe, c_.npes); }
+
+Status StreamCall::check_there(const char* argument, const void* address, std::size_t bytes,
+                               std::size_t align) const {
+  if (bytes == 0) return Status::ok();
+  if (gpu() != nullptr && !job().is_on_gpu(address) &&
+      c_.heap->try_offset(address, 1) != Heap::kNoOffset)
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format(
+            "{} on a stream: {}, {}, lies in symmetric memory of the host; what is queued on "
+            "a GPU's stream takes that of GPUs (Runtime::allocate_device)",
+            caller_or(routine_), caller_argument(argument), address));
+  const Heap& heap = gpu() == nullptr ? *c_.heap : gpu()->heap();
+  RETURN_IF_ERROR(check_symmetric(heap, routine_, argument, address, bytes, c_.checks).status());
+  return check_aligned(routine_, argument, address, align);
+}
+
+Status StreamCall::check_notify(const Notify& notify) const {
+  if (notify.op == NotifyOp::kNone) return Status::ok();
+  return check_there("signal", notify.signal, sizeof(std::uint64_t), sizeof(std::uint64_t));
+}
+
+Status StreamCall::store(std::uint64_t* word, std::uint64_t value) const {
+  const WordStep step{WordStep::Kind::kStore, word, value};
+  return platform_.word_steps({&step, 1}, stream_);
+}
+
+}  // namespace weft

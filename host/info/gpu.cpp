@@ -4,20 +4,20 @@
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 
 namespace weft::info {
 namespace {
 
 // What a PE's heap needs of its GPU: address space, memory in it, a handle for other processes.
 Status try_memory(const std::string& library, int ordinal) {
-  ASSIGN_OR_RETURN(Platform* const gpu, cuda::platform(library, ordinal));
+  ASSIGN_OR_RETURN(Platform* const gpu, gpu::platform(library, ordinal));
   ASSIGN_OR_RETURN(const Memory range, gpu->reserve(gpu->granularity()));
   ASSIGN_OR_RETURN(const Memory chunk, gpu->commit(range.range(), {}));
   return gpu->share(chunk).status();
 }
 
-std::string describe(const cuda::Gpu& gpu) {
+std::string describe(const gpu::Gpu& gpu) {
   return fmt::format("{} (sm_{}{}, {} GiB, {})", gpu.name, gpu.major, gpu.minor, gpu.bytes >> 30,
                      gpu.bus);
 }
@@ -26,10 +26,10 @@ std::string describe(const cuda::Gpu& gpu) {
 
 Line cuda(const Options& options) {
   constexpr const char* kName = "cuda gpus";
-  const auto gpus = cuda::gpus(options.cuda_library);
+  const auto gpus = gpu::gpus(options.cuda_library);
   if (!gpus) return missing(kName, std::string(gpus.status().text()));
   std::string found;
-  for (const cuda::Gpu& gpu : *gpus) {
+  for (const gpu::Gpu& gpu : *gpus) {
     const Status tried = try_memory(options.cuda_library, gpu.ordinal);
     if (!tried.is_ok()) return missing(kName, std::string(tried.text()));
     found += fmt::format("{}{}: {}", found.empty() ? "" : "; ", gpu.ordinal, describe(gpu));

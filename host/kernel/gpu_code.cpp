@@ -1,5 +1,5 @@
 // The kernels as code for GPUs: a module of them, which libweft carries
-// (src/platform/cuda/image.cpp).
+// (src/platform/gpu/image.cpp).
 #include "host/kernel/kernels.hpp"
 
 namespace weft::kernel {

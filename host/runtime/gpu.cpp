@@ -9,7 +9,7 @@
 #include "src/base/dynlib.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 
 namespace weft {
 
@@ -49,7 +49,7 @@ Result<int> Runtime::Impl::count_gpus() const {
   if (options.gpu == "auto" && options.cuda_library.empty() && !has_gpu_kernels() &&
       !is_driver_loaded())
     return 0;
-  const auto gpus = cuda::gpus(options.cuda_library);
+  const auto gpus = gpu::gpus(options.cuda_library);
   RETURN_IF_ERROR(wanted_gpu(options, gpus ? gpus->size() : SIZE_MAX).status());
   if (gpus) return static_cast<int>(gpus->size());
   if (options.gpu != "auto" || !options.cuda_library.empty()) return gpus.status();
@@ -63,7 +63,7 @@ Result<int> Runtime::Impl::choose_gpu(const std::vector<Facts>& facts) const {
   ASSIGN_OR_RETURN(const int wanted,
                    wanted_gpu(job->options, static_cast<std::size_t>(facts[mine].gpus)));
   if (wanted >= 0) return wanted;
-  ASSIGN_OR_RETURN(const int current, cuda::current_gpu(job->options.cuda_library));
+  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(job->options.cuda_library));
   if (current >= 0) return current;
   const auto before =
       std::count_if(facts.begin(), facts.begin() + job->pe,
@@ -74,9 +74,9 @@ Result<int> Runtime::Impl::choose_gpu(const std::vector<Facts>& facts) const {
 Status Runtime::Impl::open_gpu(const std::vector<Facts>& facts) {
   const std::string& library = job->options.cuda_library;
   ASSIGN_OR_RETURN(const int ordinal, choose_gpu(facts));
-  ASSIGN_OR_RETURN(Platform* const platform, cuda::platform(library, ordinal));
-  ASSIGN_OR_RETURN(const int current, cuda::current_gpu(library));
-  if (current < 0) RETURN_IF_ERROR(cuda::make_current(library, ordinal));
+  ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(library, ordinal));
+  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(library));
+  if (current < 0) RETURN_IF_ERROR(gpu::make_current(library, ordinal));
   ASSIGN_OR_RETURN(job->gpu,
                    GpuSpace::create(*platform, ordinal, job->pe, job->npes, job->options));
   return Status::ok();

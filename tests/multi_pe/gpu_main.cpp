@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 
 int main(int argc, char** argv) {
   // Kernels that wait for each other must not wait for one that is loaded at its first launch, nor
@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   ::testing::InitGoogleTest(&argc, argv);
-  const auto gpus = weft::cuda::gpus("");
+  const auto gpus = weft::gpu::gpus("");
   if (gpus && !gpus->empty()) return RUN_ALL_TESTS();
   std::printf("skipped: %s\n",
               gpus ? "there is no GPU" : std::string(gpus.status().text()).c_str());

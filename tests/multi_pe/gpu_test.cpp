@@ -1,4 +1,4 @@
-// Symmetric GPU memory. On the fake driver of tests/support/fake_cuda GPU memory is host memory, so
+// Symmetric GPU memory. On the fake driver of tests/support/fake_gpu GPU memory is host memory, so
 // kernels of the CPU target play those of a GPU; compiled for CUDA the same tests run on GPUs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
@@ -53,7 +53,7 @@ class GpuTest : public ::testing::TestWithParam<PeGroup> {};
 
 TEST_P(GpuTest, PesTakeTheGpusInTurnAndMapOneAnother) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(const auto gpus, cuda::gpus(rt.options().cuda_library));
+    ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(rt.options().cuda_library));
     EXPECT_EQ(rt.gpu(), rt.pe() % static_cast<int>(gpus.size()));
     ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(4));
     EXPECT_EQ(rt.context().ptr(words, rt.pe()), words);
@@ -288,13 +288,13 @@ TEST(GpuChoice, PesWithAndWithoutAGpuDoWithoutAndSayWhy) {
 }
 
 TEST(GpuChoice, GpusThatDoNotReachEachOtherAreNamed) {
-  ASSERT_EQ(setenv("FAKE_CUDA_NO_PEER", "0-1", 1), 0);
+  ASSERT_EQ(setenv("FAKE_GPU_NO_PEER", "0-1", 1), 0);
   EXPECT_OK(run_pes({Pes::kProcesses, 2, with_gpus(), {}}, [](Runtime& rt) -> Status {
     EXPECT_EQ(rt.gpu(), -1);
     EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()), HasSubstr("GPU"));
     return rt.barrier();
   }));
-  ASSERT_EQ(unsetenv("FAKE_CUDA_NO_PEER"), 0);
+  ASSERT_EQ(unsetenv("FAKE_GPU_NO_PEER"), 0);
 }
 #endif
 

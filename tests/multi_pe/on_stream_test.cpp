@@ -12,7 +12,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/random.hpp"
@@ -56,7 +56,7 @@ std::string said(const Status& status) { return std::string(status.text()); }
 
 Platform& platform_of(const Runtime& rt) {
   if (rt.gpu() < 0) return cpu_platform();
-  return **cuda::platform(rt.options().cuda_library, rt.gpu());
+  return **gpu::platform(rt.options().cuda_library, rt.gpu());
 }
 
 // A stream and symmetric memory for it, which host threads reach by put and get.

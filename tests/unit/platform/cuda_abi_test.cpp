@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "src/platform/cuda/abi.hpp"
+#include "src/platform/gpu/abi.hpp"
 
-namespace weft::cuda::abi {
+namespace weft::gpu::abi {
 namespace {
 
 // Whether two types are passed alike in C: numbers and enumerations of one size, pointers to such,
@@ -131,4 +131,4 @@ WEFT_SAME_MEMBER(AllocationProperties, flags.usage, Theirs, allocFlags.usage);
 WEFT_SAME_MEMBER(AllocationProperties, flags.reserved, Theirs, allocFlags.reserved);
 
 }  // namespace
-}  // namespace weft::cuda::abi
+}  // namespace weft::gpu::abi

@@ -1,0 +1,49 @@
+// The Platform of one GPU.
+#pragma once
+
+#include <memory>
+
+#include "src/platform/gpu/device.hpp"
+#include "src/platform/gpu/kernels.hpp"
+#include "src/platform/platform.hpp"
+
+namespace weft::gpu {
+
+class GpuPlatform final : public Platform {
+ public:
+  explicit GpuPlatform(std::unique_ptr<const Device> device)
+      : device_(std::move(device)), kernels_(*device_) {}
+  const Device& device() const { return *device_; }
+
+  std::string_view name() const override { return "cuda"; }
+  bool is_host_accessible() const override { return false; }
+  Blob identity() const override;
+  std::string why_not_mapped(const Blob& peer) const override;
+  std::size_t granularity() const override { return device_->granularity(); }
+
+  Result<Memory> reserve(std::size_t bytes) override;
+  // The hints are about pages of host memory: a GPU has no choice of them.
+  Result<Memory> commit(Range where, const MemoryHints& hints) override;
+  Result<Memory> adopt(Range own, Range where) override;
+  Result<Blob> share(const Memory& memory) override;
+  Result<Memory> open(const Blob& blob, Range where) override;
+  Result<Memory> host_visible(std::size_t bytes) override;
+
+  Result<Stream> create_stream() override;
+  Status destroy_stream(Stream stream) override;
+  Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) override;
+  Status zero(Range where, Stream stream) override;
+  Status synchronize(Stream stream) override;
+  Status prepare(std::span<const Kernel* const> kernels) override;
+  Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
+                Stream stream) override;
+  bool has_word_steps() const override { return device_->has_stream_words(); }
+  Status word_steps(std::span<const WordStep> steps, Stream stream) override;
+  Result<bool> is_capturing(Stream stream) override;
+
+ private:
+  const std::unique_ptr<const Device> device_;
+  Kernels kernels_;
+};
+
+}  // namespace weft::gpu

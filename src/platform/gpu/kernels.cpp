@@ -1,0 +1,89 @@
+#include "src/platform/gpu/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <weft/device/cpu_grid.hpp>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+#include "src/platform/gpu/image.hpp"
+
+namespace weft::gpu {
+namespace {
+
+// A grid of host threads that a stream of the driver starts.
+struct HostGrid {
+  const Kernel* kernel;
+  unsigned blocks, threads;
+  std::shared_ptr<std::vector<std::byte>> argument;
+
+  Status run() const {
+    const std::shared_ptr<const void> data(argument, argument->data());
+    RETURN_IF_ERROR(cpu::launch(blocks, threads, 0, kernel->on_host, data, nullptr));
+    return cpu::synchronize(nullptr);
+  }
+};
+
+void run_host_grid(void* work) {
+  const std::unique_ptr<const HostGrid> grid(static_cast<const HostGrid*>(work));
+  if (const Status status = grid->run(); !status.is_ok())
+    LOG(kError, "platform", "{}: {}", grid->kernel->name, status.text());
+}
+
+}  // namespace
+
+Status Kernels::load(std::span<const Kernel* const> kernels) {
+  if (device_.driver().runs_on_host() || kernel_image().empty()) return Status::ok();
+  for (const Kernel* kernel : kernels) RETURN_IF_ERROR(find(*kernel).status());
+  return Status::ok();
+}
+
+Result<abi::Function> Kernels::find(const Kernel& kernel) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = functions_.find(&kernel); known != functions_.end()) return known->second;
+  if (kernel_image().empty())
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("{}: this libweft has no code for GPUs, since it was built without CUDA's "
+                    "compiler; build it with -DWEFT_CUDA=ON, or do the same in a kernel of yours",
+                    kernel.name));
+  if (module_ == nullptr)
+    RETURN_IF_ERROR(device_.check(device_.call().module_load(&module_, kernel_image().data()),
+                                  "cuModuleLoadData", "load Weft's kernels"));
+  abi::Function function = nullptr;
+  RETURN_IF_ERROR(device_.check(device_.call().module_function(&function, module_, kernel.name),
+                                "cuModuleGetFunction", fmt::format("find {}", kernel.name)));
+  functions_[&kernel] = function;
+  return function;
+}
+
+Status Kernels::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
+                       const void* argument, Stream stream) {
+  if (device_.driver().runs_on_host())
+    return launch_on_host(kernel, blocks, threads, argument, stream);
+  ASSIGN_OR_RETURN(const abi::Function function, find(kernel));
+  void* parameters[] = {const_cast<void*>(argument)};  // read only
+  return device_.check(
+      device_.call().launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
+      "cuLaunchKernel", fmt::format("launch {}", kernel.name));
+}
+
+Status Kernels::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned threads,
+                               const void* argument, Stream stream) const {
+  auto copy = std::make_shared<std::vector<std::byte>>(kernel.argument_bytes);
+  std::memcpy(copy->data(), argument, kernel.argument_bytes);
+  // Of host threads there are fewer; kernels share the work among as many as there are.
+  auto grid = std::make_unique<HostGrid>(
+      HostGrid{&kernel, std::min(blocks, 3u), std::min(threads, 8u), std::move(copy)});
+  RETURN_IF_ERROR(device_.check(device_.call().host_function(stream, run_host_grid, grid.get()),
+                                "cuLaunchHostFunc", fmt::format("launch {}", kernel.name)));
+  grid.release();  // to run_host_grid
+  return Status::ok();
+}
+
+}  // namespace weft::gpu

@@ -1,0 +1,37 @@
+// Kernels: those that libweft brings along, on one GPU.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+
+#include <weft/status.hpp>
+
+#include "src/platform/gpu/device.hpp"
+#include "src/platform/platform.hpp"
+
+namespace weft::gpu {
+
+class Kernels {
+ public:
+  explicit Kernels(const Device& device) : device_(device) {}
+
+  // Loads them all, in a Scope: what is loaded later could wait for kernels that run, or break the
+  // capture of a stream.
+  Status load(std::span<const Kernel* const> kernels);
+  // In a Scope.
+  Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
+                Stream stream);
+
+ private:
+  Result<abi::Function> find(const Kernel& kernel);
+  Status launch_on_host(const Kernel& kernel, unsigned blocks, unsigned threads,
+                        const void* argument, Stream stream) const;
+
+  const Device& device_;
+  std::mutex mutex_;  // guards the two below
+  abi::Module module_ = nullptr;
+  std::map<const Kernel*, abi::Function> functions_;
+};
+
+}  // namespace weft::gpu

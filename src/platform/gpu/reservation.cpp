@@ -1,0 +1,73 @@
+#include "src/platform/gpu/reservation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+#include "src/platform/cpu/room.hpp"
+
+namespace weft::gpu {
+namespace {
+
+using Registry = ReservationRegistry<Reservation>;
+
+}  // namespace
+
+Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, std::size_t bytes) {
+  const std::size_t unit = device.granularity();
+  if (bytes == 0 || bytes > SIZE_MAX / 2) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("cannot reserve {} bytes of address space", bytes));
+  }
+  bytes = (bytes + unit - 1) / unit * unit;
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  abi::Pointer base = 0;
+  RETURN_IF_ERROR(device.check(
+      device.call().reserve(&base, bytes, std::max(kReserveAlign, unit), 0, 0),
+      "cuMemAddressReserve",
+      fmt::format("reserve {} of address space, which is not memory,", cpu::show_bytes(bytes))));
+  auto reservation = std::make_shared<Reservation>(
+      device, Range{reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(base)), bytes});
+  Registry::get().add(reservation);
+  return reservation;
+}
+
+Result<std::shared_ptr<Reservation>> Reservation::containing(Range part) {
+  if (auto reservation = Registry::get().containing(part)) return reservation;
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{} bytes at {} do not lie in reserved GPU address space",
+                                   part.bytes, fmt::ptr(part.base)));
+}
+
+Reservation::~Reservation() {
+  Registry::get().remove(*this);
+  const auto scope = Scope::enter(device_);
+  if (!scope) return;  // a child of fork(): it is the parent's
+  const Status freed = device_.check(
+      device_.call().free_reserved(abi::pointer(range_.base), range_.bytes), "cuMemAddressFree",
+      fmt::format("give back {} bytes of address space", range_.bytes));
+  if (!freed.is_ok()) LOG(kWarn, "platform", "{}", freed.text());
+}
+
+Status Reservation::map(Range part, abi::Handle memory) {
+  const std::lock_guard lock(mutex_);
+  RETURN_IF_ERROR(mapped_.check_free(part));
+  RETURN_IF_ERROR(
+      device_.check(device_.call().map(abi::pointer(part.base), part.bytes, 0, memory, 0),
+                    "cuMemMap", fmt::format("map {}", cpu::show_bytes(part.bytes))));
+  mapped_.add(part);
+  return Status::ok();
+}
+
+void Reservation::unmap(Range part) {
+  const std::lock_guard lock(mutex_);
+  mapped_.remove(part);
+  const Status unmapped = device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
+                                        "cuMemUnmap", fmt::format("unmap {} bytes", part.bytes));
+  if (!unmapped.is_ok()) LOG(kWarn, "platform", "{}", unmapped.text());
+}
+
+}  // namespace weft::gpu

@@ -1,0 +1,41 @@
+// Reservation: a range of GPU address space, and which parts of it have memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include <weft/status.hpp>
+
+#include "src/platform/cpu/owned.hpp"
+#include "src/platform/gpu/device.hpp"
+#include "src/platform/platform.hpp"
+#include "src/platform/reserved.hpp"
+
+namespace weft::gpu {
+
+class Reservation final : public cpu::Owned {
+ public:
+  // Alive until its last user has gone, those that hold a part of it included.
+  static Result<std::shared_ptr<Reservation>> create(const Device& device, std::size_t bytes);
+  // The live reservation of whichever GPU that `part` lies in; an error when there is none.
+  static Result<std::shared_ptr<Reservation>> containing(Range part);
+
+  Reservation(const Device& device, Range range) : device_(device), range_(range) {}
+  ~Reservation() override;
+
+  const Device& device() const { return device_; }
+  Range range() const { return range_; }
+  // Puts the memory behind `part`, reachable for the reservation's GPU.
+  Status map(Range part, abi::Handle memory);
+  // Makes `part`, as it was given to map(), bare address space again; in a Scope.
+  void unmap(Range part);
+
+ private:
+  const Device& device_;
+  Range range_;
+  std::mutex mutex_;
+  MappedParts mapped_;
+};
+
+}  // namespace weft::gpu

@@ -1,0 +1,103 @@
+#include "tests/support/fake_gpu/state.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace weft::fake_gpu {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::string variable(const char* name, const char* fallback) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? fallback : value;
+}
+
+Error refusal(const char* function, Call::Needs needs) {
+  State& all = state();
+  const int call = ++all.calls[function];
+  for (const auto& failure : all.settings.failures) {
+    if (failure.function == function && failure.call == call) return failure.error;
+  }
+  if (needs == Call::Needs::kNothing) return Error::kSuccess;
+  if (all.process != ::getpid()) return Error::kNotInitialized;
+  if (needs == Call::Needs::kContext && contexts().empty()) return Error::kInvalidContext;
+  return Error::kSuccess;
+}
+
+}  // namespace
+
+Settings read_settings() {
+  Settings out;
+  out.devices = std::stoi(variable("FAKE_GPU_DEVICES", "2"));
+  out.bytes = std::stoull(variable("FAKE_GPU_BYTES", "1073741824"));
+  for (const std::string& pair : split(variable("FAKE_GPU_NO_PEER", ""), ',')) {
+    const auto ends = split(pair, '-');
+    const int a = std::stoi(ends.at(0)), b = std::stoi(ends.at(1));
+    out.no_peer.insert({a, b});
+    out.no_peer.insert({b, a});
+  }
+  for (const std::string& one : split(variable("FAKE_GPU_NO_ATTRIBUTE", ""), ',')) {
+    out.no_attribute.insert(static_cast<unsigned>(std::stoul(one)));
+  }
+  for (const std::string& one : split(variable("FAKE_GPU_FAIL", ""), ',')) {
+    const auto parts = split(one, ':');
+    out.failures.push_back(
+        {parts.at(0), std::stoi(parts.at(1)), static_cast<Error>(std::stoul(parts.at(2)))});
+  }
+  return out;
+}
+
+State& state() {
+  static auto* const one = [] {
+    auto* const made = new State;  // outlives whoever calls the driver at exit
+    made->settings = read_settings();
+    return made;
+  }();
+  return *one;
+}
+
+Call::Call(const char* function, Needs needs)
+    : lock_(state().mutex), error_(refusal(function, needs)) {}
+
+bool is_device(int device) { return device >= 0 && device < state().settings.devices; }
+
+bool reaches(int device, int peer) {
+  return device == peer || !state().settings.no_peer.contains({device, peer});
+}
+
+std::vector<int>& contexts() {
+  thread_local std::vector<int> stack;
+  return stack;
+}
+
+gpu::abi::Context context_of(int device) {
+  static char contexts[64];
+  return contexts + device;
+}
+
+Error check_reach(Pointer base, std::size_t bytes) {
+  const Pointer end = base + bytes;
+  for (const auto& [start, size] : state().reservations) {
+    if (start + size <= base || end <= start) continue;
+    while (base < end) {  // no gap between mappings
+      auto found = state().mappings.upper_bound(base);
+      if (found == state().mappings.begin()) return Error::kInvalidValue;
+      const auto& [at, mapping] = *--found;
+      if (base >= at + mapping.bytes || !mapping.access.contains(contexts().back())) {
+        return Error::kInvalidValue;
+      }
+      base = at + mapping.bytes;
+    }
+  }
+  return Error::kSuccess;
+}
+
+}  // namespace weft::fake_gpu

@@ -1,0 +1,149 @@
+// Streams, what is queued on them, and pinned memory of the host.
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/support/fake_gpu/state.hpp"
+
+namespace weft::gpu::abi {
+
+using fake_gpu::Call;
+using fake_gpu::check_reach;
+
+namespace {
+
+constexpr std::size_t kHostPage = 4096;
+
+void* address(Pointer at) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(at)); }
+
+// Runs `work` behind what the stream has; at once on the default stream. Called without the state's
+// lock: what a stream does may need it, and the race detectors shall see who races with whom.
+Error queue(const char* function, Stream stream, std::function<void()> work,
+            std::initializer_list<std::pair<Pointer, std::size_t>> ranges = {}) {
+  fake_cuda::Queue* where = nullptr;
+  {
+    Call call(function, Call::Needs::kContext);
+    if (call.refused()) return call.error();
+    for (const auto& [base, bytes] : ranges)
+      if (const Error error = check_reach(base, bytes); error != Error::kSuccess) return error;
+    const auto known = call->streams.find(stream);
+    if (stream != nullptr && known == call->streams.end()) return Error::kInvalidHandle;
+    if (stream != nullptr) where = known->second.get();
+  }
+  if (where == nullptr)
+    work();
+  else
+    where->add(std::move(work));
+  return Error::kSuccess;
+}
+
+void carry_out(const Step& step) {
+  auto* const word = static_cast<std::uint64_t*>(address(step.word));
+  if (step.type == StepType::kWrite64) {
+    __atomic_store_n(word, step.value, __ATOMIC_RELEASE);
+    return;
+  }
+  for (;; std::this_thread::yield()) {
+    const std::uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    const auto above = static_cast<std::int64_t>(seen - step.value);
+    if (step.flags == kWaitEqual ? above == 0 : above >= 0) return;
+  }
+}
+
+}  // namespace
+
+extern "C" Error cuStreamCreate(Stream* stream, unsigned flags) {
+  Call call("cuStreamCreate", Call::Needs::kContext);
+  if (call.refused()) return call.error();
+  if (flags > kNonBlocking) return Error::kInvalidValue;
+  auto made = std::make_unique<fake_cuda::Queue>();
+  *stream = made.get();
+  call->streams[*stream] = std::move(made);
+  return Error::kSuccess;
+}
+
+extern "C" Error cuStreamDestroy_v2(Stream stream) {
+  std::unique_ptr<fake_cuda::Queue> gone;  // outside the lock, which its work may need
+  Call call("cuStreamDestroy_v2");
+  if (call.refused()) return call.error();
+  const auto known = call->streams.find(stream);
+  if (known == call->streams.end()) return Error::kInvalidHandle;
+  gone = std::move(known->second);
+  call->streams.erase(known);
+  return Error::kSuccess;
+}
+
+extern "C" Error cuStreamSynchronize(Stream stream) {
+  fake_cuda::Queue* where = nullptr;
+  {
+    Call call("cuStreamSynchronize", Call::Needs::kContext);
+    if (call.refused()) return call.error();
+    if (stream == nullptr) return Error::kSuccess;
+    const auto known = call->streams.find(stream);
+    if (known == call->streams.end()) return Error::kInvalidHandle;
+    where = known->second.get();
+  }
+  where->synchronize();
+  return Error::kSuccess;
+}
+
+extern "C" Error cuMemcpyAsync(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
+  return queue("cuMemcpyAsync", stream, [=] { std::memmove(address(dst), address(src), bytes); },
+               {{dst, bytes}, {src, bytes}});
+}
+
+extern "C" Error cuMemsetD8Async(Pointer dst, unsigned char value, std::size_t count,
+                                 Stream stream) {
+  return queue("cuMemsetD8Async", stream, [=] { std::memset(address(dst), value, count); },
+               {{dst, count}});
+}
+
+extern "C" Error cuStreamBatchMemOp_v2(Stream stream, unsigned count, Step* steps, unsigned flags) {
+  if (flags != 0) return Error::kInvalidValue;
+  for (const Step& step : std::vector<Step>(steps, steps + count)) {
+    const Error error =
+        queue("cuStreamBatchMemOp_v2", stream, [=] { carry_out(step); }, {{step.word, 8}});
+    if (error != Error::kSuccess) return error;
+  }
+  return Error::kSuccess;
+}
+
+extern "C" Error cuLaunchHostFunc(Stream stream, void (*function)(void*), void* argument) {
+  return queue("cuLaunchHostFunc", stream, [=] { function(argument); });
+}
+
+extern "C" Error cuStreamIsCapturing(Stream, CaptureStatus* status) {
+  Call call("cuStreamIsCapturing", Call::Needs::kContext);
+  if (call.refused()) return call.error();
+  *status = CaptureStatus::kNone;
+  return Error::kSuccess;
+}
+
+extern "C" Error cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  Call call("cuMemHostAlloc", Call::Needs::kContext);
+  if (call.refused()) return call.error();
+  if (bytes == 0 || flags > (kHostPortable | kHostDeviceMapped)) return Error::kInvalidValue;
+  if (bytes > call->settings.bytes) return Error::kOutOfMemory;
+  void* const got = ::operator new (bytes, std::align_val_t{kHostPage}, std::nothrow);
+  if (got == nullptr) return Error::kOutOfMemory;
+  std::memset(got, 0xd1, bytes);  // whoever wants zeros must write them
+  call->host_blocks[got] = bytes;
+  *memory = got;
+  return Error::kSuccess;
+}
+
+extern "C" Error cuMemFreeHost(void* memory) {
+  Call call("cuMemFreeHost");
+  if (call.refused()) return call.error();
+  if (call->host_blocks.erase(memory) == 0) return Error::kInvalidValue;
+  ::operator delete (memory, std::align_val_t{kHostPage});
+  return Error::kSuccess;
+}
+
+}  // namespace weft::gpu::abi

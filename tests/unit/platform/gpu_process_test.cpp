@@ -1,0 +1,242 @@
+// The CUDA platform between processes, over the fake driver. This process itself never starts the
+// driver, so that its children may.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/platform/gpu/gpu.hpp"
+#include "tests/support/fake_gpu/fake_gpu.hpp"
+#include "tests/support/status.hpp"
+#include "tests/unit/platform/child.hpp"
+
+namespace weft {
+namespace {
+
+using test::Child;
+using test::expect;
+using test::fake_cuda_live;
+using test::FakeCudaSettings;
+using test::kFakeCuda;
+using test::Line;
+using testing::HasSubstr;
+
+constexpr std::size_t kPage = std::size_t{2} << 20;
+const MemoryHints kHints;
+
+std::string text(const Status& status) { return std::string(status.text()); }
+
+bool says(const Status& status, Code code, const std::string& part) {
+  return expect(status.is(code) && text(status).find(part) != std::string::npos,
+                status.to_string() + "\n  instead of " + to_string(code) + " with: " + part);
+}
+
+struct Place {
+  Memory reserved, chunk;
+};
+
+Place committed(Platform& gpu) {
+  Place place;
+  place.reserved = *gpu.reserve(2 * kPage);
+  place.chunk = *gpu.commit({place.reserved.base() + kPage, kPage}, kHints);
+  return place;
+}
+
+Result<Place> opened(Platform& gpu, const Blob& blob) {
+  Place place;
+  place.reserved = *gpu.reserve(kPage);
+  auto chunk = gpu.open(blob, place.reserved.range());
+  if (!chunk) return chunk.status();
+  place.chunk = std::move(chunk).value();
+  return place;
+}
+
+std::byte first_byte(Platform& gpu, const Memory& memory) {
+  std::byte byte{0xee};
+  if (!gpu.copy(&byte, memory.base(), 1, nullptr).is_ok()) return std::byte{0xef};
+  return gpu.synchronize(nullptr).is_ok() ? byte : std::byte{0xef};
+}
+
+// Shares a page of that GPU whose first byte is 42; later tells whether a peer made it 43.
+bool own(const Line& line, int ordinal) {
+  Platform& gpu = **gpu::platform(kFakeCuda, ordinal);
+  const Place mine = committed(gpu);
+  const std::byte mark{42};
+  if (!expect(gpu.copy(mine.chunk.base(), &mark, 1, nullptr).is_ok(), "mark")) return false;
+  const auto blob = gpu.share(mine.chunk);
+  if (!expect(bool(blob), blob.status().to_string())) return false;
+  line.send(*blob);
+  line.send(gpu.identity());
+  line.receive();  // until the parent says so
+  return expect(first_byte(gpu, mine.chunk) == std::byte{43}, "what the peer wrote");
+}
+
+// --- no driver, no GPU ---------------------------------------------------------------------------
+
+TEST(CudaProcess, NoDriver) {
+  const auto none = gpu::gpus("/nonexistent/libcuda.so.1");
+  EXPECT_CODE(none, Code::kUnsupported);
+  EXPECT_THAT(text(none.status()),
+              HasSubstr("no NVIDIA driver: /nonexistent/libcuda.so.1 cannot be loaded"));
+  EXPECT_THAT(text(none.status()), HasSubstr("--gpus all"));
+  EXPECT_CODE(gpu::current_gpu("/nonexistent/libcuda.so.1"), Code::kUnsupported);
+  EXPECT_CODE(gpu::make_current("/nonexistent/libcuda.so.1", 0), Code::kUnsupported);
+  EXPECT_CODE(gpu::platform("/nonexistent/libcuda.so.1", 0), Code::kUnsupported);
+}
+
+TEST(CudaProcess, ALibraryThatLacksFunctionsIsTooOld) {
+  const auto old = gpu::gpus("libm.so.6");
+  EXPECT_CODE(old, Code::kUnsupported);
+  EXPECT_THAT(text(old.status()), HasSubstr("the NVIDIA driver is too old"));
+  EXPECT_THAT(text(old.status()), HasSubstr("lacks cuInit"));
+}
+
+TEST(CudaProcess, NoGpu) {
+  Child child([](const Line&) -> bool {
+    const FakeCudaSettings none("DEVICES=0");
+    const auto refused = gpu::gpus(kFakeCuda);
+    return says(refused.status(), Code::kUnsupported, "CUDA_ERROR_NO_DEVICE") &&
+           says(refused.status(), Code::kUnsupported, "CUDA_VISIBLE_DEVICES") &&
+           says(gpu::platform(kFakeCuda, 0).status(), Code::kUnsupported, "cuInit");
+  });
+  EXPECT_TRUE(child.wait());
+}
+
+TEST(CudaProcess, ADriverThatFailsToStartIsTriedAgain) {
+  Child child([](const Line&) -> bool {
+    bool well = true;
+    for (const auto& [error, mend] :
+         {std::pair{"803", "restart the machine"}, std::pair{"802", "nvidia-fabricmanager"},
+          std::pair{"34", "LD_LIBRARY_PATH"}}) {
+      const FakeCudaSettings settings(std::string("FAIL=cuInit:1:") + error);
+      well &= says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, mend);
+    }
+    return well & expect(bool(gpu::gpus(kFakeCuda)), "the second try");
+  });
+  EXPECT_TRUE(child.wait());
+}
+
+// --- two processes -------------------------------------------------------------------------------
+
+TEST(CudaProcess, APeerSeesAChunk) {
+  for (const int by : {0, 1}) {  // the owner's GPU, and another
+    Child owner([](const Line& line) -> bool { return own(line, 0); });
+    const Blob blob = owner.line().receive();
+    const Blob identity = owner.line().receive();
+    Child peer([&](const Line&) -> bool {
+      Platform& gpu = **gpu::platform(kFakeCuda, by);
+      if (!expect(gpu.why_not_mapped(identity).empty(), gpu.why_not_mapped(identity))) return false;
+      const auto place = opened(gpu, blob);
+      if (!expect(bool(place), place.status().to_string())) return false;
+      const std::byte mark{43};
+      return expect(first_byte(gpu, place->chunk) == std::byte{42}, "what the owner wrote") &&
+             expect(gpu.copy(place->chunk.base(), &mark, 1, nullptr).is_ok(), "write");
+    });
+    EXPECT_TRUE(peer.wait());
+    owner.line().signal();
+    EXPECT_TRUE(owner.wait());
+  }
+}
+
+TEST(CudaProcess, APeerThatDoesNotSeeTheGpuSaysSo) {
+  Child owner([](const Line& line) -> bool { return own(line, 1); });
+  const Blob blob = owner.line().receive();
+  const Blob identity = owner.line().receive();
+  Child peer([&](const Line&) -> bool {
+    const FakeCudaSettings one("DEVICES=1");
+    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    const std::string why = gpu.why_not_mapped(identity);
+    return expect(why.find("0000:1c:00.0 of the peer is not visible") != std::string::npos, why) &&
+           expect(why.find("which has one GPU") != std::string::npos, why) &&
+           says(opened(gpu, blob).status(), Code::kUnsupported, why);
+  });
+  EXPECT_TRUE(peer.wait());
+}
+
+TEST(CudaProcess, ADeadOwnerIsAnError) {
+  Child owner([](const Line& line) -> bool { return own(line, 0); });
+  const Blob blob = owner.line().receive();
+  owner.kill();
+  Child peer([&](const Line&) -> bool {
+    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    const auto before = fake_cuda_live();
+    return says(opened(gpu, blob).status(), Code::kPeerLost, "The peer has ended") &&
+           expect(fake_cuda_live() == before, "something is left");
+  });
+  EXPECT_TRUE(peer.wait());
+}
+
+TEST(CudaProcess, OpenedMemoryOutlivesItsOwner) {
+  std::optional<Child> owner([](const Line& line) -> bool { return own(line, 0); });
+  const Blob blob = owner->line().receive();
+  Child peer([&](const Line& line) -> bool {
+    Platform& gpu = **gpu::platform(kFakeCuda, 1);
+    const auto place = opened(gpu, blob);
+    line.signal();
+    line.receive();
+    return expect(bool(place), place.status().to_string()) &&
+           expect(first_byte(gpu, place->chunk) == std::byte{42}, "what the owner wrote");
+  });
+  peer.line().receive();
+  owner->kill();
+  peer.line().signal();
+  EXPECT_TRUE(peer.wait());
+}
+
+// --- fork ----------------------------------------------------------------------------------------
+
+bool all_refuse(Platform& gpu, const Place& mine, Stream stream) {
+  const std::string why = "forked";
+  std::byte byte{};
+  bool well = says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, why);
+  well &= says(gpu::current_gpu(kFakeCuda).status(), Code::kUnsupported, why);
+  well &= says(gpu::make_current(kFakeCuda, 0), Code::kUnsupported, why);
+  well &= says(gpu::platform(kFakeCuda, 0).status(), Code::kUnsupported, why);
+  well &= says(gpu.reserve(kPage).status(), Code::kUnsupported, why);
+  well &= says(gpu.commit({mine.reserved.base(), kPage}, kHints).status(), Code::kUnsupported, why);
+  well &= says(gpu.share(mine.chunk).status(), Code::kUnsupported, why);
+  well &= says(gpu.host_visible(1).status(), Code::kUnsupported, why);
+  well &= says(gpu.create_stream().status(), Code::kUnsupported, why);
+  well &= says(gpu.destroy_stream(stream), Code::kUnsupported, why);
+  well &= says(gpu.copy(&byte, mine.chunk.base(), 1, nullptr), Code::kUnsupported, why);
+  well &= says(gpu.zero(mine.chunk.range(), nullptr), Code::kUnsupported, why);
+  well &= says(gpu.synchronize(nullptr), Code::kUnsupported, why);
+  return well & expect(gpu.why_not_mapped(gpu.identity()).find(why) != std::string::npos, "why");
+}
+
+TEST(CudaProcess, AForkedChildIsRefusedAndHarmsNothing) {
+  Child parent([](const Line&) -> bool {
+    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    auto mine = std::make_unique<Place>(committed(gpu));
+    auto host = std::make_unique<Memory>(*gpu.host_visible(1));
+    const Stream stream = *gpu.create_stream();
+    const auto before = fake_cuda_live();
+    Child child([&](const Line&) -> bool {
+      const bool well = all_refuse(gpu, *mine, stream);
+      mine.reset();
+      host.reset();
+      return well & expect(fake_cuda_live() == before, "the parent's memory");
+    });
+    return child.wait() && expect(first_byte(gpu, mine->chunk) == std::byte{0}, "my memory") &&
+           expect(gpu.destroy_stream(stream).is_ok(), "my stream");
+  });
+  EXPECT_TRUE(parent.wait());
+}
+
+TEST(CudaProcess, CudaThatTheProgramStartedBeforeForkIsNamed) {
+  Child parent([](const Line&) -> bool {
+    auto* const init = test::fake_cuda_function<int(unsigned)>("cuInit");  // not through Weft
+    if (!expect(init(0) == 0, "cuInit")) return false;
+    Child child([](const Line&) -> bool {
+      return says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, "forked");
+    });
+    return child.wait();
+  });
+  EXPECT_TRUE(parent.wait());
+}
+
+}  // namespace
+}  // namespace weft

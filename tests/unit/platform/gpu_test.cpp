@@ -1,0 +1,496 @@
+// The CUDA platform in one process, over the fake driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "src/platform/gpu/gpu.hpp"
+#include "tests/support/fake_gpu/fake_gpu.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/status.hpp"
+#include "tests/unit/platform/child.hpp"
+#include "tests/unit/platform/sanitizer.hpp"
+
+namespace weft {
+namespace {
+
+using test::fake_cuda_live;
+using test::FakeCudaSettings;
+using test::kFakeCuda;
+using testing::HasSubstr;
+
+constexpr std::size_t kPage = std::size_t{2} << 20;
+const MemoryHints kHints;
+
+Platform& gpu(int ordinal = 0) {
+  const auto found = gpu::platform(kFakeCuda, ordinal);
+  if (!found) ADD_FAILURE() << found.status().to_string();
+  return **found;
+}
+
+std::string text(const Status& status) { return std::string(status.text()); }
+template <class T>
+std::string text(const Result<T>& result) {
+  return text(result.status());
+}
+
+// A reservation whose first pages have memory.
+struct Place {
+  Memory reserved, chunk;
+};
+
+Place committed(std::size_t pages, int ordinal = 0) {
+  Place place;
+  place.reserved = *gpu(ordinal).reserve(4 * kPage);
+  place.chunk = *gpu(ordinal).commit({place.reserved.base(), pages * kPage}, kHints);
+  return place;
+}
+
+Result<Place> opened(const Blob& blob, std::size_t pages, int ordinal = 0) {
+  Place place;
+  place.reserved = *gpu(ordinal).reserve(4 * kPage);
+  auto chunk = gpu(ordinal).open(blob, {place.reserved.base(), pages * kPage});
+  if (!chunk) return chunk.status();
+  place.chunk = std::move(chunk).value();
+  return place;
+}
+
+Status write(Platform& by, std::byte* to, const std::vector<std::byte>& data) {
+  const Status queued = by.copy(to, data.data(), data.size(), nullptr);
+  return queued.is_ok() ? by.synchronize(nullptr) : queued;
+}
+
+// What the GPU `by` reads there.
+Result<std::vector<std::byte>> read(Platform& by, const std::byte* from, std::size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  if (Status queued = by.copy(data.data(), from, bytes, nullptr); !queued.is_ok()) return queued;
+  if (Status done = by.synchronize(nullptr); !done.is_ok()) return done;
+  return data;
+}
+
+// Every test leaves the driver as it found it.
+class CudaTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    gpu(0), gpu(1);
+    before_ = fake_cuda_live();
+  }
+  void TearDown() override { EXPECT_TRUE(nothing_left()); }
+  bool nothing_left() const { return fake_cuda_live() == before_; }
+
+ private:
+  test::FakeGpuLive before_{};
+};
+
+// --- GPUs ----------------------------------------------------------------------------------------
+
+TEST_F(CudaTest, GpusAreListed) {
+  const auto all = gpu::gpus(kFakeCuda);
+  ASSERT_OK(all);
+  ASSERT_EQ(all->size(), 2u);
+  const gpu::Gpu& last = all->back();
+  EXPECT_EQ(last.ordinal, 1);
+  EXPECT_EQ(last.name, "Fake GPU 1");
+  EXPECT_EQ(last.bus, "0000:1c:00.0");
+  EXPECT_EQ(last.bytes, std::size_t{1} << 30);
+  EXPECT_EQ(last.major, 9);
+  EXPECT_EQ(last.minor, 0);
+}
+
+TEST_F(CudaTest, OnePlatformPerGpu) {
+  EXPECT_EQ(&gpu(0), &gpu(0));
+  EXPECT_NE(&gpu(0), &gpu(1));
+  EXPECT_EQ(gpu().name(), "cuda");
+  EXPECT_FALSE(gpu().is_host_accessible());
+  EXPECT_EQ(gpu().granularity(), kPage);
+  for (const int none : {-1, 2}) {
+    const auto refused = gpu::platform(kFakeCuda, none);
+    ASSERT_FALSE(refused);
+    EXPECT_CODE(refused, Code::kOutOfRange);
+    EXPECT_THAT(text(refused), HasSubstr("2 visible to this process"));
+  }
+}
+
+TEST_F(CudaTest, TheCallersContextIsItsOwn) {
+  std::thread([] {
+    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), -1);
+    committed(1);
+    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), -1);
+    EXPECT_OK(gpu::make_current(kFakeCuda, 1));
+    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), 1);
+    committed(1, 0);
+    EXPECT_FALSE(gpu(0).commit({nullptr, kPage}, kHints));
+    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), 1);
+    EXPECT_EQ(fake_cuda_live().current, 1u);
+  }).join();
+}
+
+TEST_F(CudaTest, AGpuThatFailsToStartIsTriedAgain) {
+  for (const char* function :
+       {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceGetAttribute",
+        "cuMemGetAllocationGranularity", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2",
+        "cuStreamCreate"}) {
+    const FakeCudaSettings settings("DEVICES=3 FAIL=" + std::string(function) + ":1:999");
+    const auto refused = gpu::platform(kFakeCuda, 2);
+    ASSERT_FALSE(refused) << function;
+    EXPECT_CODE(refused, Code::kIo);
+    const std::string_view symbol = function;
+    EXPECT_THAT(text(refused), HasSubstr(std::string(symbol.substr(0, symbol.find("_v2")))));
+    EXPECT_THAT(text(refused), HasSubstr("(999)"));
+    EXPECT_TRUE(nothing_left()) << function;
+  }
+}
+
+TEST_F(CudaTest, AGpuWithoutVirtualMemoryIsRefused) {
+  const FakeCudaSettings settings("DEVICES=3 NO_ATTRIBUTE=102");
+  const auto refused = gpu::platform(kFakeCuda, 2);
+  EXPECT_CODE(refused, Code::kUnsupported);
+  EXPECT_THAT(text(refused), HasSubstr("GPU 2 (0000:1d:00.0) cannot map memory"));
+}
+
+// --- reserve and commit --------------------------------------------------------------------------
+
+TEST_F(CudaTest, ReservesAddressesOnly) {
+  for (const std::size_t bytes : {std::size_t{1}, kPage, 3 * kPage + 5, std::size_t{1} << 34}) {
+    const auto reserved = gpu().reserve(bytes);
+    ASSERT_OK(reserved);
+    EXPECT_GE(reserved->bytes(), bytes);
+    EXPECT_EQ(reserved->bytes() % kPage, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(reserved->base()) % kReserveAlign, 0u);
+    EXPECT_FALSE(read(gpu(), reserved->base(), 1)) << "no memory there";
+  }
+  EXPECT_CODE(gpu().reserve(0), Code::kInvalidArgument);
+  EXPECT_CODE(gpu().reserve(~std::size_t{0}), Code::kInvalidArgument);
+  const auto refused = gpu().reserve(std::size_t{1} << 60);
+  EXPECT_CODE(refused, Code::kOutOfMemory);
+  EXPECT_THAT(text(refused), HasSubstr("cuMemAddressReserve"));
+}
+
+TEST_F(CudaTest, CommitsZeroedMemoryAndTakesItBack) {
+  std::mt19937_64 random(test_seed());
+  const Memory reserved = *gpu().reserve(4 * kPage);
+  const Range where{reserved.base() + kPage, 2 * kPage};
+  for (int again = 0; again < 3; ++again) {
+    {
+      const auto chunk = gpu().commit(where, kHints);
+      ASSERT_OK(chunk);
+      EXPECT_EQ(chunk->base(), where.base);
+      EXPECT_EQ(chunk->bytes(), where.bytes);
+      EXPECT_EQ(*read(gpu(), where.base, where.bytes), std::vector<std::byte>(where.bytes));
+      const auto data = random_bytes(random, where.bytes);
+      EXPECT_OK(write(gpu(), where.base, data));
+      EXPECT_EQ(*read(gpu(), where.base, where.bytes), data);
+      EXPECT_OK(gpu().zero({where.base + 7, 1000}, nullptr));
+      EXPECT_EQ(*read(gpu(), where.base + 7, 1000), std::vector<std::byte>(1000));
+      EXPECT_EQ((*read(gpu(), where.base, 8))[6], data[6]);
+      EXPECT_EQ((*read(gpu(), where.base, 1008))[1007], data[1007]);
+    }
+    EXPECT_FALSE(read(gpu(), where.base, 1));
+  }
+}
+
+TEST_F(CudaTest, OnlyWholePagesOfAReservationThatHaveNoMemoryYet) {
+  const Memory reserved = *gpu().reserve(4 * kPage);
+  const Memory chunk = *gpu().commit({reserved.base() + kPage, kPage}, kHints);
+  const Memory other = *gpu(1).reserve(kPage);
+  const std::vector<std::pair<Range, const char*>> wrong = {
+      {{reserved.base(), 0}, "whole pages"},
+      {{reserved.base() + 4096, kPage}, "whole pages"},
+      {{reserved.base(), kPage + 4096}, "whole pages"},
+      {{reserved.base(), 5 * kPage}, "reserved GPU address space"},
+      {{reserved.base() + 4 * kPage, kPage}, "reserved GPU address space"},
+      {{nullptr, kPage}, "reserved GPU address space"},
+      {{reserved.base() + kPage, kPage}, "have memory"},
+      {{reserved.base(), 4 * kPage}, "have memory"},
+      {{other.base(), kPage}, "were reserved for GPU 1"},
+  };
+  for (const auto& [where, why] : wrong) {
+    const auto refused = gpu().commit(where, kHints);
+    EXPECT_CODE(refused, Code::kInvalidArgument);
+    EXPECT_THAT(text(refused), HasSubstr(why));
+  }
+  EXPECT_OK(gpu().commit({reserved.base() + 2 * kPage, 2 * kPage}, kHints));
+}
+
+TEST_F(CudaTest, AChunkKeepsItsReservation) {
+  Memory chunk;
+  std::byte* base = nullptr;
+  {
+    const Memory reserved = *gpu().reserve(2 * kPage);
+    base = reserved.base();
+    chunk = *gpu().commit({base, kPage}, kHints);
+  }
+  EXPECT_OK(read(gpu(), base, kPage));
+  EXPECT_FALSE(nothing_left());
+  chunk = Memory();
+  EXPECT_TRUE(nothing_left());
+  EXPECT_FALSE(gpu().commit({base, kPage}, kHints)) << "the reservation is gone";
+}
+
+TEST_F(CudaTest, RefusesWhatTheGpuCannotHold) {
+  const Memory reserved = *gpu().reserve(std::size_t{4} << 30);
+  const Memory taken = *gpu().commit({reserved.base(), kPage}, kHints);
+  const auto refused = gpu().commit({reserved.base() + kPage, std::size_t{1} << 30}, kHints);
+  EXPECT_CODE(refused, Code::kOutOfMemory);
+  EXPECT_THAT(text(refused), HasSubstr("1 GiB (1073741824 bytes) of memory of GPU 0"));
+  EXPECT_THAT(text(refused), HasSubstr("1022 MiB (1071644672 bytes) of 1 GiB"));
+  EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_THAT(text(refused), HasSubstr("WEFT_GPU_HEAP_CHUNK"));
+  const Memory elsewhere = *gpu(1).reserve(std::size_t{1} << 30);
+  EXPECT_OK(gpu(1).commit(elsewhere.range(), kHints)) << "each GPU has memory of its own";
+}
+
+TEST_F(CudaTest, AFailureOfCommitLeavesNothing) {
+  const Memory reserved = *gpu().reserve(kPage);
+  const auto before = fake_cuda_live();
+  for (const char* function : {"cuCtxPushCurrent_v2", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
+                               "cuMemsetD8Async", "cuStreamSynchronize"}) {
+    {
+      const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+      const auto refused = gpu().commit(reserved.range(), kHints);
+      EXPECT_CODE(refused, Code::kIo) << function;
+      EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"));
+      EXPECT_THAT(text(refused), HasSubstr("GPU 0 (0000:1b:00.0)"));
+      EXPECT_THAT(text(refused), HasSubstr("sandbox"));
+    }
+    EXPECT_EQ(fake_cuda_live(), before) << function;
+    EXPECT_OK(gpu().commit(reserved.range(), kHints));
+  }
+}
+
+TEST_F(CudaTest, ThreadsMayCommitInOneReservation) {
+  const Memory reserved = *gpu().reserve(16 * kPage);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const Range where{reserved.base() + t * 4 * kPage, kPage};
+        const auto chunk = gpu().commit(where, kHints);
+        ASSERT_OK(chunk);
+        ASSERT_EQ((*read(gpu(), where.base, 1))[0], std::byte{0});
+        ASSERT_OK(write(gpu(), where.base, {std::byte{1}}));
+        if (i % 5 == 0) EXPECT_OK(gpu().share(*chunk));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// --- host memory, streams, what is refused -------------------------------------------------------
+
+TEST_F(CudaTest, HostVisibleIsZeroed) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, kPage}) {
+    const auto memory = gpu().host_visible(bytes);
+    ASSERT_OK(memory);
+    EXPECT_EQ(memory->bytes(), bytes);
+    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(memory->base()[i], std::byte{0});
+    std::memset(memory->base(), 1, bytes);
+  }
+  EXPECT_CODE(gpu().host_visible(0), Code::kInvalidArgument);
+  const auto refused = gpu().host_visible(std::size_t{1} << 40);
+  EXPECT_CODE(refused, Code::kOutOfMemory);
+  EXPECT_THAT(text(refused), HasSubstr("cuMemHostAlloc"));
+}
+
+TEST_F(CudaTest, StreamsOrderWorkUntilTheyAreDestroyed) {
+  const Place place = committed(1);
+  const auto stream = gpu().create_stream();
+  ASSERT_OK(stream);
+  ASSERT_NE(*stream, nullptr);
+  const std::vector<std::byte> data(100, std::byte{7});
+  EXPECT_OK(gpu().copy(place.chunk.base(), data.data(), data.size(), *stream));
+  EXPECT_OK(gpu().zero({place.chunk.base(), 50}, *stream));
+  EXPECT_OK(gpu().synchronize(*stream));
+  EXPECT_EQ((*read(gpu(), place.chunk.base(), 51))[49], std::byte{0});
+  EXPECT_EQ((*read(gpu(), place.chunk.base(), 51))[50], std::byte{7});
+  EXPECT_OK(gpu().destroy_stream(*stream));
+  EXPECT_FALSE(gpu().synchronize(*stream).is_ok());
+  EXPECT_FALSE(gpu().copy(place.chunk.base(), data.data(), 1, *stream).is_ok());
+  EXPECT_FALSE(gpu().destroy_stream(*stream).is_ok());
+  EXPECT_CODE(gpu().destroy_stream(nullptr), Code::kInvalidArgument);
+}
+
+TEST_F(CudaTest, NothingToCopyIsFineAndNullIsNot) {
+  std::byte byte{};
+  EXPECT_OK(gpu().copy(nullptr, nullptr, 0, nullptr));
+  EXPECT_OK(gpu().zero({nullptr, 0}, nullptr));
+  EXPECT_CODE(gpu().copy(nullptr, &byte, 1, nullptr), Code::kInvalidArgument);
+  EXPECT_CODE(gpu().copy(&byte, nullptr, 1, nullptr), Code::kInvalidArgument);
+}
+
+TEST_F(CudaTest, GpuMemoryCannotBeAdopted) {
+  const Memory reserved = *gpu().reserve(kPage);
+  const auto refused = gpu().adopt({reserved.base(), kPage}, reserved.range());
+  EXPECT_CODE(refused, Code::kUnsupported);
+  EXPECT_THAT(text(refused), HasSubstr("Allocate it from the symmetric heap"));
+}
+
+// --- two GPUs ------------------------------------------------------------------------------------
+
+TEST_F(CudaTest, GpusThatDoNotReachEachOtherSaySo) {
+  const Place place = committed(1);
+  const Blob blob = *gpu(0).share(place.chunk);
+  const FakeCudaSettings settings("NO_PEER=0-1");
+  const std::string why = gpu(1).why_not_mapped(gpu(0).identity());
+  EXPECT_THAT(why, HasSubstr("GPU 1 (0000:1c:00.0) cannot reach GPU 0 (0000:1b:00.0) directly"));
+  EXPECT_EQ(gpu(1).why_not_mapped(gpu(1).identity()), "");
+  const auto refused = opened(blob, 1, 1);
+  EXPECT_CODE(refused, Code::kUnsupported);
+  EXPECT_THAT(text(refused), HasSubstr(why));
+  EXPECT_OK(opened(blob, 1, 0)) << "its own GPU";
+}
+
+TEST_F(CudaTest, IdentityTellsGpusApart) {
+  EXPECT_EQ(gpu(0).identity().size(), gpu(1).identity().size());
+  EXPECT_NE(gpu(0).identity(), gpu(1).identity());
+  EXPECT_EQ(gpu(0).why_not_mapped(gpu(0).identity()), "");
+  EXPECT_EQ(gpu(0).why_not_mapped(gpu(1).identity()), "");
+  Blob hidden = gpu(1).identity();
+  hidden[0] = std::byte{1};
+  EXPECT_THAT(gpu(0).why_not_mapped(hidden),
+              HasSubstr("GPU 0000:1c:00.0 of the peer is not visible"));
+  EXPECT_THAT(gpu(0).why_not_mapped(hidden), HasSubstr("CUDA_VISIBLE_DEVICES"));
+  std::memset(hidden.data(), 0xff, hidden.size());  // a bus without an end
+  EXPECT_THAT(gpu(0).why_not_mapped(hidden), HasSubstr("is not visible"));
+  EXPECT_THAT(gpu(0).why_not_mapped(Blob()), HasSubstr("same platform"));
+  for (const char* function :
+       {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceCanAccessPeer"}) {
+    const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+    EXPECT_THAT(gpu(0).why_not_mapped(gpu(1).identity()), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"))
+        << function;
+  }
+}
+
+// --- share and open ------------------------------------------------------------------------------
+
+TEST_F(CudaTest, OneMemoryIsSeenTwice) {
+  std::mt19937_64 random(test_seed());
+  for (const int by : {0, 1}) {  // its own GPU, and another
+    const Place mine = committed(2);
+    const auto blob = gpu().share(mine.chunk);
+    ASSERT_OK(blob);
+    const auto other = opened(*blob, 2, by);
+    ASSERT_OK(other);
+    ASSERT_NE(other->chunk.base(), mine.chunk.base());
+    const auto data = random_bytes(random, 2 * kPage);
+    EXPECT_OK(write(gpu(), mine.chunk.base(), data));
+    EXPECT_EQ(*read(gpu(by), other->chunk.base(), data.size()), data) << "open() does not zero";
+    EXPECT_OK(write(gpu(by), other->chunk.base() + 77, {~data[77]}));
+    EXPECT_EQ((*read(gpu(), mine.chunk.base(), 78))[77], ~data[77]);
+  }
+}
+
+TEST_F(CudaTest, OpenedMemoryOutlivesItsOwner) {
+  Result<Place> other = Status::ok();
+  {
+    const Place mine = committed(1);
+    EXPECT_OK(write(gpu(), mine.chunk.base(), {std::byte{42}}));
+    other = opened(*gpu().share(mine.chunk), 1);
+  }
+  ASSERT_OK(other);
+  EXPECT_EQ((*read(gpu(), other->chunk.base(), 1))[0], std::byte{42});
+}
+
+TEST_F(CudaTest, SharingTwiceGivesTheSameBlob) {
+  const Place mine = committed(1);
+  EXPECT_EQ(*gpu().share(mine.chunk), *gpu().share(mine.chunk));
+  EXPECT_NE(*gpu().share(mine.chunk), *gpu().share(committed(1).chunk));
+}
+
+TEST_F(CudaTest, OnlyTheRightBlobOpens) {
+  const Place mine = committed(1);
+  const Blob good = *gpu().share(mine.chunk);
+  ASSERT_OK(opened(good, 1));
+  EXPECT_CODE(opened(Blob(), 1), Code::kInvalidArgument);
+  EXPECT_CODE(opened(Blob(good.size()), 1), Code::kInvalidArgument);
+  EXPECT_CODE(opened(Blob(good.begin(), good.end() - 1), 1), Code::kInvalidArgument);
+  EXPECT_THAT(text(opened(Blob(3), 1)), HasSubstr("3 bytes that do not describe memory"));
+  constexpr std::size_t kBus = 56, kBytes = 72;  // of the bus, nothing depends
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    if (bit / 8 >= kBus && bit / 8 < kBytes) continue;
+    Blob bad = good;
+    bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    const auto refused = opened(bad, 1);
+    ASSERT_FALSE(refused) << "bit " << bit;
+    EXPECT_FALSE(text(refused).empty());
+  }
+  const auto size = opened(good, 2);
+  EXPECT_CODE(size, Code::kInvalidArgument);
+  EXPECT_THAT(text(size), HasSubstr("same WEFT_GPU_HEAP_SIZE"));
+  EXPECT_FALSE(cpu_platform().open(good, cpu_platform().reserve(kPage)->range()));
+}
+
+TEST_F(CudaTest, OnlyCommittedChunksCanBeShared) {
+  const Place mine = committed(1);
+  EXPECT_CODE(gpu().share(mine.reserved), Code::kInvalidArgument);
+  EXPECT_CODE(gpu().share(Memory()), Code::kInvalidArgument);
+  EXPECT_CODE(gpu().share(*gpu().host_visible(1)), Code::kInvalidArgument);
+  EXPECT_CODE(gpu().share(*cpu_platform().reserve(kPage)), Code::kInvalidArgument);
+  const auto other = opened(*gpu().share(mine.chunk), 1);
+  ASSERT_OK(other);
+  EXPECT_THAT(text(gpu().share(other->chunk)), HasSubstr("its owner can"));
+  EXPECT_THAT(text(gpu().commit(other->chunk.range(), kHints)), HasSubstr("have memory"));
+  EXPECT_THAT(text(gpu().open(*gpu().share(mine.chunk), other->chunk.range())),
+              HasSubstr("have memory"));
+}
+
+TEST_F(CudaTest, AFailureOfShareSaysWhyAndCanBeTriedAgain) {
+  const Place mine = committed(1);
+  for (const char* function : {"cuCtxPushCurrent_v2", "cuMemExportToShareableHandle"}) {
+    const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:800");
+    const auto refused = gpu().share(mine.chunk);
+    EXPECT_CODE(refused, Code::kUnsupported);
+    EXPECT_THAT(text(refused), HasSubstr("sandbox"));
+  }
+  EXPECT_OK(gpu().share(mine.chunk));
+}
+
+TEST_F(CudaTest, AFailureOfOpenLeavesNothing) {
+  const Place mine = committed(1);
+  const Blob blob = *gpu().share(mine.chunk);
+  ASSERT_OK(opened(blob, 1, 1));
+  const Memory reserved = *gpu(1).reserve(kPage);
+  const auto before = fake_cuda_live();
+  const std::size_t descriptors = test::open_descriptors();
+  for (const char* function :
+       {"cuCtxPushCurrent_v2", "cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceCanAccessPeer",
+        "cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess"}) {
+    {
+      const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+      const auto refused = gpu(1).open(blob, reserved.range());
+      EXPECT_FALSE(refused) << function;
+      EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM")) << function;
+    }
+    EXPECT_EQ(fake_cuda_live(), before) << function;
+  }
+  EXPECT_OK(gpu(1).open(blob, reserved.range()));
+  // The server's end of a fetch may close a little later.
+  EXPECT_LE(test::open_descriptors(), descriptors + 2);
+}
+
+TEST_F(CudaTest, NoDescriptorsStayOpen) {
+  const Place keeps_server = committed(1);
+  EXPECT_OK(gpu().share(keeps_server.chunk));
+  const std::size_t descriptors = test::open_descriptors();
+  for (int i = 0; i < 20; ++i) {
+    const Place mine = committed(1);
+    EXPECT_OK(opened(*gpu().share(mine.chunk), 1, i % 2));
+  }
+  EXPECT_LE(test::open_descriptors(), descriptors + 2);
+}
+
+// Last: it opens one more GPU for good.
+TEST(CudaTestOfAnotherGpu, ChunksThatCannotBeSharedCanBeUsed) {
+  const FakeCudaSettings settings("DEVICES=4 NO_ATTRIBUTE=103,110");
+  const Place mine = committed(1, 3);
+  EXPECT_OK(write(gpu(3), mine.chunk.base(), {std::byte{1}}));
+  const auto refused = gpu(3).share(mine.chunk);
+  EXPECT_CODE(refused, Code::kUnsupported);
+  EXPECT_THAT(text(refused), HasSubstr("cannot share memory of GPU 3"));
+}
+
+}  // namespace
+}  // namespace weft

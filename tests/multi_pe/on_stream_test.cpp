@@ -1,5 +1,5 @@
 // Operations on streams: on streams of host threads, on those of the fake driver of
-// tests/support/fake_cuda, and, compiled for CUDA, on those of GPUs.
+// tests/support/fake_gpu, and, compiled for CUDA, on those of GPUs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -112,7 +112,7 @@ Result<const Driver*> Driver::load(const std::string& library) {
                                      "CUDA 11.7 or later; nvidia-smi shows which one this is",
                                      all.text()));
   }
-  // What tests/support/fake_cuda has.
+  // What tests/support/fake_gpu has.
   const bool runs_on_host = found->has("weft_runs_on_host");
   std::unique_ptr<const Driver> driver(new Driver(table, runs_on_host));
   RETURN_IF_ERROR(driver->check(table.init(0), "cuInit", "start the NVIDIA driver"));

@@ -154,7 +154,7 @@ Status GpuPlatform::prepare(std::span<const Kernel* const> kernels) {
 }
 
 Status GpuPlatform::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
-                            const void* argument, Stream stream) {
+                           const void* argument, Stream stream) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   return kernels_.launch(kernel, blocks, threads, argument, stream);
 }

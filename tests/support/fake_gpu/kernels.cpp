@@ -1,9 +1,9 @@
 // No code for a GPU runs here: Weft gives kernels to streams as functions of the host.
-#include "tests/support/fake_cuda/state.hpp"
+#include "tests/support/fake_gpu/state.hpp"
 
 extern "C" __attribute__((visibility("default"))) const bool weft_runs_on_host = true;
 
-namespace weft::cuda::abi {
+namespace weft::gpu::abi {
 
 extern "C" Error cuModuleLoadData(Module*, const void*) { return Error::kNotSupported; }
 
@@ -16,4 +16,4 @@ extern "C" Error cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned
   return Error::kNotSupported;
 }
 
-}  // namespace weft::cuda::abi
+}  // namespace weft::gpu::abi

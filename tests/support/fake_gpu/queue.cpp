@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "tests/support/fake_cuda/state.hpp"
+#include "tests/support/fake_gpu/state.hpp"
 
-namespace weft::fake_cuda {
+namespace weft::fake_gpu {
 
 Queue::Queue() : thread_([this] { run(); }) {}
 
@@ -44,4 +44,4 @@ void Queue::run() {
   }
 }
 
-}  // namespace weft::fake_cuda
+}  // namespace weft::fake_gpu

@@ -26,7 +26,7 @@ void* address(Pointer at) { return reinterpret_cast<void*>(static_cast<std::uint
 // lock: what a stream does may need it, and the race detectors shall see who races with whom.
 Error queue(const char* function, Stream stream, std::function<void()> work,
             std::initializer_list<std::pair<Pointer, std::size_t>> ranges = {}) {
-  fake_cuda::Queue* where = nullptr;
+  fake_gpu::Queue* where = nullptr;
   {
     Call call(function, Call::Needs::kContext);
     if (call.refused()) return call.error();
@@ -62,14 +62,14 @@ extern "C" Error cuStreamCreate(Stream* stream, unsigned flags) {
   Call call("cuStreamCreate", Call::Needs::kContext);
   if (call.refused()) return call.error();
   if (flags > kNonBlocking) return Error::kInvalidValue;
-  auto made = std::make_unique<fake_cuda::Queue>();
+  auto made = std::make_unique<fake_gpu::Queue>();
   *stream = made.get();
   call->streams[*stream] = std::move(made);
   return Error::kSuccess;
 }
 
 extern "C" Error cuStreamDestroy_v2(Stream stream) {
-  std::unique_ptr<fake_cuda::Queue> gone;  // outside the lock, which its work may need
+  std::unique_ptr<fake_gpu::Queue> gone;  // outside the lock, which its work may need
   Call call("cuStreamDestroy_v2");
   if (call.refused()) return call.error();
   const auto known = call->streams.find(stream);
@@ -80,7 +80,7 @@ extern "C" Error cuStreamDestroy_v2(Stream stream) {
 }
 
 extern "C" Error cuStreamSynchronize(Stream stream) {
-  fake_cuda::Queue* where = nullptr;
+  fake_gpu::Queue* where = nullptr;
   {
     Call call("cuStreamSynchronize", Call::Needs::kContext);
     if (call.refused()) return call.error();

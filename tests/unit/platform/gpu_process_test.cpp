@@ -18,8 +18,8 @@ namespace {
 
 using test::Child;
 using test::expect;
-using test::fake_cuda_live;
-using test::FakeCudaSettings;
+using test::fake_gpu_live;
+using test::FakeGpuSettings;
 using test::kFakeCuda;
 using test::Line;
 using testing::HasSubstr;
@@ -96,7 +96,7 @@ TEST(CudaProcess, ALibraryThatLacksFunctionsIsTooOld) {
 
 TEST(CudaProcess, NoGpu) {
   Child child([](const Line&) -> bool {
-    const FakeCudaSettings none("DEVICES=0");
+    const FakeGpuSettings none("DEVICES=0");
     const auto refused = gpu::gpus(kFakeCuda);
     return says(refused.status(), Code::kUnsupported, "CUDA_ERROR_NO_DEVICE") &&
            says(refused.status(), Code::kUnsupported, "CUDA_VISIBLE_DEVICES") &&
@@ -111,7 +111,7 @@ TEST(CudaProcess, ADriverThatFailsToStartIsTriedAgain) {
     for (const auto& [error, mend] :
          {std::pair{"803", "restart the machine"}, std::pair{"802", "nvidia-fabricmanager"},
           std::pair{"34", "LD_LIBRARY_PATH"}}) {
-      const FakeCudaSettings settings(std::string("FAIL=cuInit:1:") + error);
+      const FakeGpuSettings settings(std::string("FAIL=cuInit:1:") + error);
       well &= says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, mend);
     }
     return well & expect(bool(gpu::gpus(kFakeCuda)), "the second try");
@@ -146,7 +146,7 @@ TEST(CudaProcess, APeerThatDoesNotSeeTheGpuSaysSo) {
   const Blob blob = owner.line().receive();
   const Blob identity = owner.line().receive();
   Child peer([&](const Line&) -> bool {
-    const FakeCudaSettings one("DEVICES=1");
+    const FakeGpuSettings one("DEVICES=1");
     Platform& gpu = **gpu::platform(kFakeCuda, 0);
     const std::string why = gpu.why_not_mapped(identity);
     return expect(why.find("0000:1c:00.0 of the peer is not visible") != std::string::npos, why) &&
@@ -162,9 +162,9 @@ TEST(CudaProcess, ADeadOwnerIsAnError) {
   owner.kill();
   Child peer([&](const Line&) -> bool {
     Platform& gpu = **gpu::platform(kFakeCuda, 0);
-    const auto before = fake_cuda_live();
+    const auto before = fake_gpu_live();
     return says(opened(gpu, blob).status(), Code::kPeerLost, "The peer has ended") &&
-           expect(fake_cuda_live() == before, "something is left");
+           expect(fake_gpu_live() == before, "something is left");
   });
   EXPECT_TRUE(peer.wait());
 }
@@ -213,12 +213,12 @@ TEST(CudaProcess, AForkedChildIsRefusedAndHarmsNothing) {
     auto mine = std::make_unique<Place>(committed(gpu));
     auto host = std::make_unique<Memory>(*gpu.host_visible(1));
     const Stream stream = *gpu.create_stream();
-    const auto before = fake_cuda_live();
+    const auto before = fake_gpu_live();
     Child child([&](const Line&) -> bool {
       const bool well = all_refuse(gpu, *mine, stream);
       mine.reset();
       host.reset();
-      return well & expect(fake_cuda_live() == before, "the parent's memory");
+      return well & expect(fake_gpu_live() == before, "the parent's memory");
     });
     return child.wait() && expect(first_byte(gpu, mine->chunk) == std::byte{0}, "my memory") &&
            expect(gpu.destroy_stream(stream).is_ok(), "my stream");
@@ -228,7 +228,7 @@ TEST(CudaProcess, AForkedChildIsRefusedAndHarmsNothing) {
 
 TEST(CudaProcess, CudaThatTheProgramStartedBeforeForkIsNamed) {
   Child parent([](const Line&) -> bool {
-    auto* const init = test::fake_cuda_function<int(unsigned)>("cuInit");  // not through Weft
+    auto* const init = test::fake_gpu_function<int(unsigned)>("cuInit");  // not through Weft
     if (!expect(init(0) == 0, "cuInit")) return false;
     Child child([](const Line&) -> bool {
       return says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, "forked");

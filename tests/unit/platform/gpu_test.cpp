@@ -17,8 +17,8 @@
 namespace weft {
 namespace {
 
-using test::fake_cuda_live;
-using test::FakeCudaSettings;
+using test::fake_gpu_live;
+using test::FakeGpuSettings;
 using test::kFakeCuda;
 using testing::HasSubstr;
 
@@ -72,14 +72,14 @@ Result<std::vector<std::byte>> read(Platform& by, const std::byte* from, std::si
 }
 
 // Every test leaves the driver as it found it.
-class CudaTest : public testing::Test {
+class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
     gpu(0), gpu(1);
-    before_ = fake_cuda_live();
+    before_ = fake_gpu_live();
   }
   void TearDown() override { EXPECT_TRUE(nothing_left()); }
-  bool nothing_left() const { return fake_cuda_live() == before_; }
+  bool nothing_left() const { return fake_gpu_live() == before_; }
 
  private:
   test::FakeGpuLive before_{};
@@ -87,7 +87,7 @@ class CudaTest : public testing::Test {
 
 // --- GPUs ----------------------------------------------------------------------------------------
 
-TEST_F(CudaTest, GpusAreListed) {
+TEST_F(GpuTest, GpusAreListed) {
   const auto all = gpu::gpus(kFakeCuda);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2u);
@@ -100,7 +100,7 @@ TEST_F(CudaTest, GpusAreListed) {
   EXPECT_EQ(last.minor, 0);
 }
 
-TEST_F(CudaTest, OnePlatformPerGpu) {
+TEST_F(GpuTest, OnePlatformPerGpu) {
   EXPECT_EQ(&gpu(0), &gpu(0));
   EXPECT_NE(&gpu(0), &gpu(1));
   EXPECT_EQ(gpu().name(), "cuda");
@@ -114,7 +114,7 @@ TEST_F(CudaTest, OnePlatformPerGpu) {
   }
 }
 
-TEST_F(CudaTest, TheCallersContextIsItsOwn) {
+TEST_F(GpuTest, TheCallersContextIsItsOwn) {
   std::thread([] {
     EXPECT_EQ(*gpu::current_gpu(kFakeCuda), -1);
     committed(1);
@@ -124,16 +124,16 @@ TEST_F(CudaTest, TheCallersContextIsItsOwn) {
     committed(1, 0);
     EXPECT_FALSE(gpu(0).commit({nullptr, kPage}, kHints));
     EXPECT_EQ(*gpu::current_gpu(kFakeCuda), 1);
-    EXPECT_EQ(fake_cuda_live().current, 1u);
+    EXPECT_EQ(fake_gpu_live().current, 1u);
   }).join();
 }
 
-TEST_F(CudaTest, AGpuThatFailsToStartIsTriedAgain) {
+TEST_F(GpuTest, AGpuThatFailsToStartIsTriedAgain) {
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceGetAttribute",
         "cuMemGetAllocationGranularity", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2",
         "cuStreamCreate"}) {
-    const FakeCudaSettings settings("DEVICES=3 FAIL=" + std::string(function) + ":1:999");
+    const FakeGpuSettings settings("DEVICES=3 FAIL=" + std::string(function) + ":1:999");
     const auto refused = gpu::platform(kFakeCuda, 2);
     ASSERT_FALSE(refused) << function;
     EXPECT_CODE(refused, Code::kIo);
@@ -144,8 +144,8 @@ TEST_F(CudaTest, AGpuThatFailsToStartIsTriedAgain) {
   }
 }
 
-TEST_F(CudaTest, AGpuWithoutVirtualMemoryIsRefused) {
-  const FakeCudaSettings settings("DEVICES=3 NO_ATTRIBUTE=102");
+TEST_F(GpuTest, AGpuWithoutVirtualMemoryIsRefused) {
+  const FakeGpuSettings settings("DEVICES=3 NO_ATTRIBUTE=102");
   const auto refused = gpu::platform(kFakeCuda, 2);
   EXPECT_CODE(refused, Code::kUnsupported);
   EXPECT_THAT(text(refused), HasSubstr("GPU 2 (0000:1d:00.0) cannot map memory"));
@@ -153,7 +153,7 @@ TEST_F(CudaTest, AGpuWithoutVirtualMemoryIsRefused) {
 
 // --- reserve and commit --------------------------------------------------------------------------
 
-TEST_F(CudaTest, ReservesAddressesOnly) {
+TEST_F(GpuTest, ReservesAddressesOnly) {
   for (const std::size_t bytes : {std::size_t{1}, kPage, 3 * kPage + 5, std::size_t{1} << 34}) {
     const auto reserved = gpu().reserve(bytes);
     ASSERT_OK(reserved);
@@ -169,7 +169,7 @@ TEST_F(CudaTest, ReservesAddressesOnly) {
   EXPECT_THAT(text(refused), HasSubstr("cuMemAddressReserve"));
 }
 
-TEST_F(CudaTest, CommitsZeroedMemoryAndTakesItBack) {
+TEST_F(GpuTest, CommitsZeroedMemoryAndTakesItBack) {
   std::mt19937_64 random(test_seed());
   const Memory reserved = *gpu().reserve(4 * kPage);
   const Range where{reserved.base() + kPage, 2 * kPage};
@@ -192,7 +192,7 @@ TEST_F(CudaTest, CommitsZeroedMemoryAndTakesItBack) {
   }
 }
 
-TEST_F(CudaTest, OnlyWholePagesOfAReservationThatHaveNoMemoryYet) {
+TEST_F(GpuTest, OnlyWholePagesOfAReservationThatHaveNoMemoryYet) {
   const Memory reserved = *gpu().reserve(4 * kPage);
   const Memory chunk = *gpu().commit({reserved.base() + kPage, kPage}, kHints);
   const Memory other = *gpu(1).reserve(kPage);
@@ -215,7 +215,7 @@ TEST_F(CudaTest, OnlyWholePagesOfAReservationThatHaveNoMemoryYet) {
   EXPECT_OK(gpu().commit({reserved.base() + 2 * kPage, 2 * kPage}, kHints));
 }
 
-TEST_F(CudaTest, AChunkKeepsItsReservation) {
+TEST_F(GpuTest, AChunkKeepsItsReservation) {
   Memory chunk;
   std::byte* base = nullptr;
   {
@@ -230,7 +230,7 @@ TEST_F(CudaTest, AChunkKeepsItsReservation) {
   EXPECT_FALSE(gpu().commit({base, kPage}, kHints)) << "the reservation is gone";
 }
 
-TEST_F(CudaTest, RefusesWhatTheGpuCannotHold) {
+TEST_F(GpuTest, RefusesWhatTheGpuCannotHold) {
   const Memory reserved = *gpu().reserve(std::size_t{4} << 30);
   const Memory taken = *gpu().commit({reserved.base(), kPage}, kHints);
   const auto refused = gpu().commit({reserved.base() + kPage, std::size_t{1} << 30}, kHints);
@@ -243,25 +243,25 @@ TEST_F(CudaTest, RefusesWhatTheGpuCannotHold) {
   EXPECT_OK(gpu(1).commit(elsewhere.range(), kHints)) << "each GPU has memory of its own";
 }
 
-TEST_F(CudaTest, AFailureOfCommitLeavesNothing) {
+TEST_F(GpuTest, AFailureOfCommitLeavesNothing) {
   const Memory reserved = *gpu().reserve(kPage);
-  const auto before = fake_cuda_live();
+  const auto before = fake_gpu_live();
   for (const char* function : {"cuCtxPushCurrent_v2", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
                                "cuMemsetD8Async", "cuStreamSynchronize"}) {
     {
-      const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+      const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
       const auto refused = gpu().commit(reserved.range(), kHints);
       EXPECT_CODE(refused, Code::kIo) << function;
       EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"));
       EXPECT_THAT(text(refused), HasSubstr("GPU 0 (0000:1b:00.0)"));
       EXPECT_THAT(text(refused), HasSubstr("sandbox"));
     }
-    EXPECT_EQ(fake_cuda_live(), before) << function;
+    EXPECT_EQ(fake_gpu_live(), before) << function;
     EXPECT_OK(gpu().commit(reserved.range(), kHints));
   }
 }
 
-TEST_F(CudaTest, ThreadsMayCommitInOneReservation) {
+TEST_F(GpuTest, ThreadsMayCommitInOneReservation) {
   const Memory reserved = *gpu().reserve(16 * kPage);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 4; ++t) {
@@ -281,7 +281,7 @@ TEST_F(CudaTest, ThreadsMayCommitInOneReservation) {
 
 // --- host memory, streams, what is refused -------------------------------------------------------
 
-TEST_F(CudaTest, HostVisibleIsZeroed) {
+TEST_F(GpuTest, HostVisibleIsZeroed) {
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, kPage}) {
     const auto memory = gpu().host_visible(bytes);
     ASSERT_OK(memory);
@@ -295,7 +295,7 @@ TEST_F(CudaTest, HostVisibleIsZeroed) {
   EXPECT_THAT(text(refused), HasSubstr("cuMemHostAlloc"));
 }
 
-TEST_F(CudaTest, StreamsOrderWorkUntilTheyAreDestroyed) {
+TEST_F(GpuTest, StreamsOrderWorkUntilTheyAreDestroyed) {
   const Place place = committed(1);
   const auto stream = gpu().create_stream();
   ASSERT_OK(stream);
@@ -313,7 +313,7 @@ TEST_F(CudaTest, StreamsOrderWorkUntilTheyAreDestroyed) {
   EXPECT_CODE(gpu().destroy_stream(nullptr), Code::kInvalidArgument);
 }
 
-TEST_F(CudaTest, NothingToCopyIsFineAndNullIsNot) {
+TEST_F(GpuTest, NothingToCopyIsFineAndNullIsNot) {
   std::byte byte{};
   EXPECT_OK(gpu().copy(nullptr, nullptr, 0, nullptr));
   EXPECT_OK(gpu().zero({nullptr, 0}, nullptr));
@@ -321,7 +321,7 @@ TEST_F(CudaTest, NothingToCopyIsFineAndNullIsNot) {
   EXPECT_CODE(gpu().copy(&byte, nullptr, 1, nullptr), Code::kInvalidArgument);
 }
 
-TEST_F(CudaTest, GpuMemoryCannotBeAdopted) {
+TEST_F(GpuTest, GpuMemoryCannotBeAdopted) {
   const Memory reserved = *gpu().reserve(kPage);
   const auto refused = gpu().adopt({reserved.base(), kPage}, reserved.range());
   EXPECT_CODE(refused, Code::kUnsupported);
@@ -330,10 +330,10 @@ TEST_F(CudaTest, GpuMemoryCannotBeAdopted) {
 
 // --- two GPUs ------------------------------------------------------------------------------------
 
-TEST_F(CudaTest, GpusThatDoNotReachEachOtherSaySo) {
+TEST_F(GpuTest, GpusThatDoNotReachEachOtherSaySo) {
   const Place place = committed(1);
   const Blob blob = *gpu(0).share(place.chunk);
-  const FakeCudaSettings settings("NO_PEER=0-1");
+  const FakeGpuSettings settings("NO_PEER=0-1");
   const std::string why = gpu(1).why_not_mapped(gpu(0).identity());
   EXPECT_THAT(why, HasSubstr("GPU 1 (0000:1c:00.0) cannot reach GPU 0 (0000:1b:00.0) directly"));
   EXPECT_EQ(gpu(1).why_not_mapped(gpu(1).identity()), "");
@@ -343,7 +343,7 @@ TEST_F(CudaTest, GpusThatDoNotReachEachOtherSaySo) {
   EXPECT_OK(opened(blob, 1, 0)) << "its own GPU";
 }
 
-TEST_F(CudaTest, IdentityTellsGpusApart) {
+TEST_F(GpuTest, IdentityTellsGpusApart) {
   EXPECT_EQ(gpu(0).identity().size(), gpu(1).identity().size());
   EXPECT_NE(gpu(0).identity(), gpu(1).identity());
   EXPECT_EQ(gpu(0).why_not_mapped(gpu(0).identity()), "");
@@ -358,7 +358,7 @@ TEST_F(CudaTest, IdentityTellsGpusApart) {
   EXPECT_THAT(gpu(0).why_not_mapped(Blob()), HasSubstr("same platform"));
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceCanAccessPeer"}) {
-    const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+    const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
     EXPECT_THAT(gpu(0).why_not_mapped(gpu(1).identity()), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"))
         << function;
   }
@@ -366,7 +366,7 @@ TEST_F(CudaTest, IdentityTellsGpusApart) {
 
 // --- share and open ------------------------------------------------------------------------------
 
-TEST_F(CudaTest, OneMemoryIsSeenTwice) {
+TEST_F(GpuTest, OneMemoryIsSeenTwice) {
   std::mt19937_64 random(test_seed());
   for (const int by : {0, 1}) {  // its own GPU, and another
     const Place mine = committed(2);
@@ -383,7 +383,7 @@ TEST_F(CudaTest, OneMemoryIsSeenTwice) {
   }
 }
 
-TEST_F(CudaTest, OpenedMemoryOutlivesItsOwner) {
+TEST_F(GpuTest, OpenedMemoryOutlivesItsOwner) {
   Result<Place> other = Status::ok();
   {
     const Place mine = committed(1);
@@ -394,13 +394,13 @@ TEST_F(CudaTest, OpenedMemoryOutlivesItsOwner) {
   EXPECT_EQ((*read(gpu(), other->chunk.base(), 1))[0], std::byte{42});
 }
 
-TEST_F(CudaTest, SharingTwiceGivesTheSameBlob) {
+TEST_F(GpuTest, SharingTwiceGivesTheSameBlob) {
   const Place mine = committed(1);
   EXPECT_EQ(*gpu().share(mine.chunk), *gpu().share(mine.chunk));
   EXPECT_NE(*gpu().share(mine.chunk), *gpu().share(committed(1).chunk));
 }
 
-TEST_F(CudaTest, OnlyTheRightBlobOpens) {
+TEST_F(GpuTest, OnlyTheRightBlobOpens) {
   const Place mine = committed(1);
   const Blob good = *gpu().share(mine.chunk);
   ASSERT_OK(opened(good, 1));
@@ -423,7 +423,7 @@ TEST_F(CudaTest, OnlyTheRightBlobOpens) {
   EXPECT_FALSE(cpu_platform().open(good, cpu_platform().reserve(kPage)->range()));
 }
 
-TEST_F(CudaTest, OnlyCommittedChunksCanBeShared) {
+TEST_F(GpuTest, OnlyCommittedChunksCanBeShared) {
   const Place mine = committed(1);
   EXPECT_CODE(gpu().share(mine.reserved), Code::kInvalidArgument);
   EXPECT_CODE(gpu().share(Memory()), Code::kInvalidArgument);
@@ -437,10 +437,10 @@ TEST_F(CudaTest, OnlyCommittedChunksCanBeShared) {
               HasSubstr("have memory"));
 }
 
-TEST_F(CudaTest, AFailureOfShareSaysWhyAndCanBeTriedAgain) {
+TEST_F(GpuTest, AFailureOfShareSaysWhyAndCanBeTriedAgain) {
   const Place mine = committed(1);
   for (const char* function : {"cuCtxPushCurrent_v2", "cuMemExportToShareableHandle"}) {
-    const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:800");
+    const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:800");
     const auto refused = gpu().share(mine.chunk);
     EXPECT_CODE(refused, Code::kUnsupported);
     EXPECT_THAT(text(refused), HasSubstr("sandbox"));
@@ -448,30 +448,30 @@ TEST_F(CudaTest, AFailureOfShareSaysWhyAndCanBeTriedAgain) {
   EXPECT_OK(gpu().share(mine.chunk));
 }
 
-TEST_F(CudaTest, AFailureOfOpenLeavesNothing) {
+TEST_F(GpuTest, AFailureOfOpenLeavesNothing) {
   const Place mine = committed(1);
   const Blob blob = *gpu().share(mine.chunk);
   ASSERT_OK(opened(blob, 1, 1));
   const Memory reserved = *gpu(1).reserve(kPage);
-  const auto before = fake_cuda_live();
+  const auto before = fake_gpu_live();
   const std::size_t descriptors = test::open_descriptors();
   for (const char* function :
        {"cuCtxPushCurrent_v2", "cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceCanAccessPeer",
         "cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess"}) {
     {
-      const FakeCudaSettings settings("FAIL=" + std::string(function) + ":1:304");
+      const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
       const auto refused = gpu(1).open(blob, reserved.range());
       EXPECT_FALSE(refused) << function;
       EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM")) << function;
     }
-    EXPECT_EQ(fake_cuda_live(), before) << function;
+    EXPECT_EQ(fake_gpu_live(), before) << function;
   }
   EXPECT_OK(gpu(1).open(blob, reserved.range()));
   // The server's end of a fetch may close a little later.
   EXPECT_LE(test::open_descriptors(), descriptors + 2);
 }
 
-TEST_F(CudaTest, NoDescriptorsStayOpen) {
+TEST_F(GpuTest, NoDescriptorsStayOpen) {
   const Place keeps_server = committed(1);
   EXPECT_OK(gpu().share(keeps_server.chunk));
   const std::size_t descriptors = test::open_descriptors();
@@ -483,8 +483,8 @@ TEST_F(CudaTest, NoDescriptorsStayOpen) {
 }
 
 // Last: it opens one more GPU for good.
-TEST(CudaTestOfAnotherGpu, ChunksThatCannotBeSharedCanBeUsed) {
-  const FakeCudaSettings settings("DEVICES=4 NO_ATTRIBUTE=103,110");
+TEST(GpuTestOfAnotherGpu, ChunksThatCannotBeSharedCanBeUsed) {
+  const FakeGpuSettings settings("DEVICES=4 NO_ATTRIBUTE=103,110");
   const Place mine = committed(1, 3);
   EXPECT_OK(write(gpu(3), mine.chunk.base(), {std::byte{1}}));
   const auto refused = gpu(3).share(mine.chunk);

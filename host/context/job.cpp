@@ -134,6 +134,14 @@ Result<DeviceContext> Job::device(int lane) {
   return handle;
 }
 
+void Job::drop_gpu() {
+  const std::lock_guard lock(device_mutex_);
+  proxy_.reset();
+  stream_waits.reset();
+  gpu_state_ = false;
+  gpu.reset();
+}
+
 bool Job::is_on_gpu(const void* address) const {
   return gpu != nullptr && gpu->heap().may_hold(address);
 }

@@ -59,6 +59,8 @@ class Job {
 
   // What a kernel gets, on the GPU if there is one. The state is made at the first call.
   Result<DeviceContext> device(int lane);
+  // The job does without a GPU after all; before anybody has what device() gave.
+  void drop_gpu();
   // Whether `address` lies in symmetric GPU memory, or in what may become that.
   bool is_on_gpu(const void* address) const;
   const Heap& heap_of(const void* address) const {

@@ -101,7 +101,7 @@ Status Runtime::Impl::start_gpu(const std::vector<Facts>& facts) {
     job->no_gpu = join_gpus(facts);
   }
   if (job->no_gpu.is_ok()) return Status::ok();
-  job->gpu.reset();
+  job->drop_gpu();
   if (job->options.gpu != "auto" && job->options.gpu != "off") return job->no_gpu;
   LOG(kWarn, "runtime", "{}", job->no_gpu.text());
   return Status::ok();
@@ -112,6 +112,8 @@ Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   RETURN_IF_ERROR(
       job->gpu->connect(*job->bootstrap, [this] { return wired ? rendezvous() : Status::ok(); }));
   RETURN_IF_ERROR(agree(*job->bootstrap, job->gpu->lay_out(), "laying out GPU memory"));
+  // Now, since nothing can be prepared while a stream is captured.
+  RETURN_IF_ERROR(agree(*job->bootstrap, job->device(0).status(), "preparing for kernels"));
   job->heap->set_neighbour(&job->gpu->heap());
   LOG(kInfo, "runtime", "PE {} uses GPU {}", job->pe, job->gpu->ordinal());
   return Status::ok();

@@ -187,4 +187,14 @@ Result<DeviceContext> Context::device() {
   return handle;
 }
 
+Result<const DeviceContext*> Context::device_pointer() {
+  Impl& c = *impl_;
+  const auto alone = c.turn();
+  Status status = c.usable();
+  if (!status.is_ok()) return report(status);
+  auto handle = c.job->device_pointer(c.lane);
+  if (!handle) return report(handle.status());
+  return handle;
+}
+
 }  // namespace weft

@@ -12,6 +12,14 @@
 #include "src/base/status.hpp"
 
 namespace weft {
+namespace {
+
+// What lies where in the picture.
+constexpr std::size_t kHandlesAt = sizeof(DeviceState);
+constexpr std::size_t kPeersAt = kHandlesAt + kMaxLanes * sizeof(DeviceContext);
+static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kPeersAt % alignof(std::byte*) == 0);
+
+}  // namespace
 
 GpuSpace::GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options)
     : platform_(platform), ordinal_(ordinal), pe_(pe), npes_(npes), options_(options) {
@@ -74,9 +82,8 @@ Status GpuSpace::lay_out() {
                    allocate_team_blocks(*heap_, npes_, static_cast<int>(options_.max_teams)));
   const auto count = static_cast<std::size_t>(teams_.count);
   const auto npes = static_cast<std::size_t>(npes_);
-  ASSIGN_OR_RETURN(
-      void* const picture,
-      heap_->allocate(sizeof(DeviceState) + npes * sizeof(std::byte*), alignof(DeviceState)));
+  ASSIGN_OR_RETURN(void* const picture,
+                   heap_->allocate(kPeersAt + npes * sizeof(std::byte*), alignof(DeviceState)));
   picture_ = static_cast<std::byte*>(picture);
   ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
   ASSIGN_OR_RETURN(answer_, platform_.host_visible(sizeof(std::uint64_t)));
@@ -94,7 +101,7 @@ Status GpuSpace::reset_team(int id) {
 }
 
 Status GpuSpace::publish(DeviceState state) {
-  std::byte* const peers = picture_ + sizeof(DeviceState);
+  std::byte* const peers = picture_ + kPeersAt;
   state.heap = heap_->range().base;
   state.heap_bytes = heap_->range().bytes;
   state.peer = reinterpret_cast<std::byte* const*>(peers);
@@ -105,7 +112,7 @@ Status GpuSpace::publish(DeviceState state) {
 DeviceContext GpuSpace::handle() const {
   DeviceContext handle;
   handle.heap = heap_->range().base;
-  handle.peer = reinterpret_cast<std::byte* const*>(picture_ + sizeof(DeviceState));
+  handle.peer = reinterpret_cast<std::byte* const*>(picture_ + kPeersAt);
   handle.state = reinterpret_cast<const DeviceState*>(picture_);
   handle.heap_bytes = heap_->range().bytes;
   handle.teams = teams_;
@@ -114,6 +121,14 @@ DeviceContext GpuSpace::handle() const {
     handle.stride = heap_->space().bytes;
   }
   return handle;
+}
+
+const DeviceContext* GpuSpace::shown(int lane) const {
+  return reinterpret_cast<const DeviceContext*>(picture_ + kHandlesAt) + lane;
+}
+
+Status GpuSpace::show(const DeviceContext& handle) {
+  return copy(const_cast<DeviceContext*>(shown(handle.lane)), &handle, sizeof(handle));
 }
 
 Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {

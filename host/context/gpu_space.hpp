@@ -50,6 +50,9 @@ class GpuSpace {
   Status publish(DeviceState state);
   // Whose memory it is, and how peers' is found: what does not depend on the context.
   DeviceContext handle() const;
+  // Puts what a lane's kernels are given where they can read it, and tells where.
+  Status show(const DeviceContext& handle);
+  const DeviceContext* shown(int lane) const;
 
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const;
@@ -73,7 +76,8 @@ class GpuSpace {
   Routes routes_;
   TeamBlocks teams_;
   Memory lists_;
-  std::byte* picture_ = nullptr;     // in the heap: a DeviceState, then the table of peers
+  // In the heap: a DeviceState, a DeviceContext for each lane, the table of peers.
+  std::byte* picture_ = nullptr;
   mutable std::mutex answer_mutex_;  // guards the word behind the next
   Memory answer_;
 };

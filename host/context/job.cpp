@@ -142,6 +142,19 @@ void Job::drop_gpu() {
   gpu.reset();
 }
 
+// Filled once: what a lane's handle says never changes, and kernels may be reading it.
+Result<const DeviceContext*> Job::device_pointer(int lane) {
+  ASSIGN_OR_RETURN(const DeviceContext handle, device(lane));
+  const std::lock_guard lock(device_mutex_);
+  const auto at = static_cast<std::size_t>(lane);
+  if (!shown_[at]) {
+    if (gpu != nullptr) RETURN_IF_ERROR(gpu->show(handle));
+    handles_[at] = handle;
+    shown_.set(at);
+  }
+  return gpu == nullptr ? &handles_[at] : gpu->shown(lane);
+}
+
 bool Job::is_on_gpu(const void* address) const {
   return gpu != nullptr && gpu->heap().may_hold(address);
 }

@@ -61,6 +61,8 @@ class Job {
   Result<DeviceContext> device(int lane);
   // The job does without a GPU after all; before anybody has what device() gave.
   void drop_gpu();
+  // The same in memory that the kernel reads.
+  Result<const DeviceContext*> device_pointer(int lane);
   // Whether `address` lies in symmetric GPU memory, or in what may become that.
   bool is_on_gpu(const void* address) const;
   const Heap& heap_of(const void* address) const {
@@ -99,10 +101,12 @@ class Job {
   std::array<Context::Impl*, kMaxLanes> contexts_{};
   std::vector<std::shared_ptr<void>> buried_;
 
-  std::mutex device_mutex_;  // guards the four below
+  std::mutex device_mutex_;  // guards the six below
   Memory device_memory_;
-  DeviceState* device_state_ = nullptr;  // of kernels on the CPU target
-  bool gpu_state_ = false;               // gpu->publish() has been called
+  DeviceState* device_state_ = nullptr;           // of kernels on the CPU target
+  bool gpu_state_ = false;                        // gpu->publish() has been called
+  std::bitset<kMaxLanes> shown_;                  // whose device_pointer() is filled
+  std::array<DeviceContext, kMaxLanes> handles_;  // where kernels on the CPU target find it
   std::unique_ptr<Proxy> proxy_;
 };
 

@@ -295,6 +295,9 @@ class WEFT_API Context {
   // What a kernel gets. Operations that kernels issue are ordered by the kernel's own fence and
   // quiet, not by this object's.
   Result<DeviceContext> device();
+  // The same in memory that kernels read: GPU memory if they run there. For kernels that cannot
+  // take a struct (weft/device/bitcode.h). Lives as long as this context; the same at each call.
+  Result<const DeviceContext*> device_pointer();
 
   struct [[gnu::visibility("hidden")]] Impl;
   Impl& impl() const { return *impl_; }

@@ -144,6 +144,41 @@ TEST_P(GpuTest, KernelsWorkOnGpuMemory) {
   }));
 }
 
+// The same by a kernel that finds its context in memory, as those do that cannot take a struct.
+struct PassRoundByPointer {
+  const DeviceContext* handle;
+  std::uint64_t *data, *signal, *sum;
+  std::size_t count;
+  WEFT_DEVICE void operator()() const { PassRound{*handle, data, signal, sum, count}(); }
+};
+
+TEST_P(GpuTest, KernelsFindTheirContextInGpuMemory) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kCount = 100;
+    ASSIGN_OR_RETURN(auto* const data, rt.allocate_device<std::uint64_t>(2 * kCount));
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(2));
+    ASSIGN_OR_RETURN(Context second, rt.create_context());
+    for (Context* const context : {&rt.context(), &second}) {
+      const auto mine = marks(rt.pe(), kCount), theirs = marks(previous_of(rt), kCount);
+      const std::uint64_t zeros[2] = {};
+      RETURN_IF_ERROR(rt.context().put(data, mine.data(), kCount, rt.pe()));
+      RETURN_IF_ERROR(rt.context().put(words, zeros, 2, rt.pe()));
+      RETURN_IF_ERROR(rt.barrier());
+      ASSIGN_OR_RETURN(const DeviceContext* const handle, context->device_pointer());
+      ASSIGN_OR_RETURN(const DeviceContext* const again, context->device_pointer());
+      EXPECT_EQ(handle, again);
+      RETURN_IF_ERROR(
+          dev::launch({1, 6}, PassRoundByPointer{handle, data, words, words + 1, kCount}));
+      RETURN_IF_ERROR(dev::synchronize());
+      std::uint64_t sum = 0;
+      RETURN_IF_ERROR(rt.context().get(&sum, words + 1, 1, rt.pe()));
+      EXPECT_EQ(sum, std::accumulate(theirs.begin(), theirs.end(), std::uint64_t{0}));
+      RETURN_IF_ERROR(rt.barrier());
+    }
+    return rt.health();
+  }));
+}
+
 struct AddUp {
   DeviceContext handle;
   Team team;

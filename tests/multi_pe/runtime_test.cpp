@@ -291,6 +291,7 @@ TEST(Runtime, ContextThatOutlivesIt) {
   EXPECT_CODE(left->quiet(), Code::kInvalidArgument);
   EXPECT_CODE(left->fence(), Code::kInvalidArgument);
   EXPECT_CODE(left->device(), Code::kInvalidArgument);
+  EXPECT_CODE(left->device_pointer(), Code::kInvalidArgument);
   EXPECT_EQ(left->ptr(word, 0), nullptr);
 }
 

@@ -12,22 +12,32 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// Moved by one load and one store. Its members are bytes, so it may alias whatever lies there.
+// Moved by one load and one store. It may alias whatever lies there: bytes do.
 template <std::size_t kBytes>
-struct alignas(kBytes) Chunk {
-  unsigned char byte[kBytes];
+struct Chunk {
+  struct alignas(kBytes) type {
+    unsigned char byte[kBytes];
+  };
 };
+#if defined(__clang__) && !WEFT_TARGET_CPU
+// Of 16 bytes clang would make a memcpy, and of the chunks in flight an array in memory.
+template <>
+struct Chunk<16> {
+  typedef unsigned type __attribute__((ext_vector_type(4), may_alias));
+};
+#endif
 
 // Thread r moves chunks r, r + size, ...; `kUnroll` loads are in flight before the first store.
 template <std::size_t kBytes, class Scope>
 WEFT_DEVICE void copy_chunks(Scope scope, std::byte* dst, const std::byte* src, std::size_t count) {
   constexpr std::size_t kUnroll = kBytes == 16 ? 8 : 4;
-  auto* to = reinterpret_cast<Chunk<kBytes>*>(dst);
-  auto* from = reinterpret_cast<const Chunk<kBytes>*>(src);
+  using Unit = typename Chunk<kBytes>::type;
+  auto* to = reinterpret_cast<Unit*>(dst);
+  auto* from = reinterpret_cast<const Unit*>(src);
   const std::size_t step = static_cast<std::size_t>(scope.size());
   std::size_t i = static_cast<std::size_t>(scope.rank());
   for (; i + (kUnroll - 1) * step < count; i += kUnroll * step) {
-    Chunk<kBytes> part[kUnroll];
+    Unit part[kUnroll];
     for (std::size_t k = 0; k < kUnroll; ++k) part[k] = from[i + k * step];
     for (std::size_t k = 0; k < kUnroll; ++k) to[i + k * step] = part[k];
   }

@@ -26,6 +26,8 @@ foreach(root IN ITEMS include device)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${root}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft/rtc  # names without an ending, as those they stand for
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 install(FILES ${PROJECT_BINARY_DIR}/include/weft/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 
@@ -33,7 +35,8 @@ set(weft_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${weft_cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
                               ${PROJECT_BINARY_DIR}/weft-config.cmake
-                              INSTALL_DESTINATION ${weft_cmake_dir})
+                              INSTALL_DESTINATION ${weft_cmake_dir}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 # Before 1.0 a minor release may break the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)

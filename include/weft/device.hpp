@@ -6,7 +6,6 @@
 #include <weft/device/scope.hpp>
 #include <weft/device/context.hpp>
 #include <weft/device/collective.hpp>
-#include <weft/device/launch.hpp>
 
 #include <weft/dev/scope.hpp>
 #include <weft/dev/rma.hpp>
@@ -14,4 +13,8 @@
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
+
+#if !defined(__CUDACC_RTC__)  // NVRTC compiles kernels; the program around them launches
+#include <weft/device/launch.hpp>
 #include <weft/dev/launch.hpp>
+#endif

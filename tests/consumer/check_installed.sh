@@ -31,6 +31,11 @@ foreach(standard IN ITEMS 17 20)
   set_target_properties(consumer${standard} PROPERTIES CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
   target_link_libraries(consumer${standard} PRIVATE weft::weft)
 endforeach()
+foreach(folder IN LISTS weft_RTC_INCLUDE_DIRS)
+  if(NOT EXISTS ${folder})
+    message(FATAL_ERROR "weft_RTC_INCLUDE_DIRS names ${folder}, which is not there")
+  endif()
+endforeach()
 LISTS
 cmake -G "$generator" -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_PREFIX_PATH="$prefix" \
       -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" > "$scratch/configure.log"
@@ -48,6 +53,12 @@ libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
 "$scratch/by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
+
+# Headers for NVRTC.
+for folder in $(pkg-config --variable=rtc_cflags --define-variable=prefix="$prefix" weft | sed 's/-I//g'); do
+  [ -d "$folder" ] || { echo "rtc_cflags of weft.pc names $folder, which is not there"; exit 1; }
+done
+[ -f "$prefix/include/weft/rtc/cstdint" ] || { echo "weft/rtc/cstdint is not installed"; exit 1; }
 
 # OpenSHMEM in C, in a project that has no C++.
 mkdir "$scratch/c-project"

@@ -150,11 +150,5 @@ inline Status destroy_stream(Stream stream) {
 
 #endif
 
-template <class T>
-WEFT_DEVICE T* shared() {
-  static_assert(alignof(T) <= 64, "shared memory is aligned to 64 bytes");
-  return reinterpret_cast<T*>(platform::shared_memory());
-}
-
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

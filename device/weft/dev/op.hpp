@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <weft/signal.hpp>
+#include <weft/target.hpp>
 
 namespace weft {
 
@@ -29,8 +30,8 @@ enum class OpKind : std::uint8_t {
   kAmoFetchXor,
 };
 
-inline constexpr bool is_amo(OpKind kind) { return kind >= OpKind::kAmoSet; }
-inline constexpr bool is_fetching(OpKind kind) { return kind >= OpKind::kAmoFetch; }
+WEFT_HOST_DEVICE constexpr bool is_amo(OpKind kind) { return kind >= OpKind::kAmoSet; }
+WEFT_HOST_DEVICE constexpr bool is_fetching(OpKind kind) { return kind >= OpKind::kAmoFetch; }
 
 inline constexpr std::uint32_t kAllPes = 0xffffffffu;
 

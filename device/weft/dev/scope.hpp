@@ -53,5 +53,11 @@ WEFT_DEVICE unsigned block_rank() { return platform::block_rank(); }
 WEFT_DEVICE unsigned grid_size() { return platform::grid_size(); }
 WEFT_DEVICE unsigned warp_size() { return platform::kWarpSize; }
 
+template <class T>
+WEFT_DEVICE T* shared() {
+  static_assert(alignof(T) <= 64, "shared memory is aligned to 64 bytes");
+  return reinterpret_cast<T*>(platform::shared_memory());
+}
+
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

@@ -47,9 +47,5 @@ Status synchronize(Stream stream = nullptr);
 Result<Stream> create_stream();
 Status destroy_stream(Stream stream);
 
-// In a kernel: the dynamic shared memory of my block, Grid::shared_bytes of it, not initialised.
-template <class T>
-WEFT_DEVICE T* shared();
-
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

@@ -26,5 +26,9 @@ WEFT_DEVICE unsigned block_rank();  // 0 .. grid_size() - 1
 WEFT_DEVICE unsigned grid_size();   // blocks
 WEFT_DEVICE unsigned warp_size();   // of a full warp
 
+// The dynamic shared memory of my block, Grid::shared_bytes of it, not initialised.
+template <class T>
+WEFT_DEVICE T* shared();
+
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

@@ -69,7 +69,7 @@ static_assert(same<bool, decltype(platform::warp_all(true))>);
 static_assert(same<bool, decltype(platform::block_all(true))>);
 
 template <Order kOrder, Reach kReach>
-constexpr bool has_memory() {
+WEFT_HOST_DEVICE constexpr bool has_memory() {
   using P = Word*;
   return same<Word, decltype(platform::load<kOrder, kReach>(std::declval<const Word*>()))> &&
          same<void, decltype(platform::store<kOrder, kReach>(P{}, Word{}))> &&

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <type_traits>
 
+#if !defined(__CUDACC_RTC__)  // has all of it built in
 #include <cuda_runtime.h>
+#endif
 
 #include <weft/target.hpp>
 

@@ -23,6 +23,31 @@ set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
 set(weft_device_includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
     -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
 
+# Sets weft_rocm_bitcode: the folder of ROCm's device libraries, or nothing where these or HIP's headers
+# are missing.
+function(weft_find_rocm)
+  find_path(WEFT_HIP_HEADERS hip/hip_runtime.h HINTS /opt/rocm/include)
+  find_path(WEFT_HIP_BITCODE oclc_isa_version_90a.bc
+            HINTS /opt/rocm/amdgcn/bitcode /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
+  mark_as_advanced(WEFT_HIP_HEADERS WEFT_HIP_BITCODE)
+  set(found "")
+  if(WEFT_HIP_HEADERS AND WEFT_HIP_BITCODE)
+    set(found ${WEFT_HIP_BITCODE})
+    # Device libraries older than gfx942 lack its file; the one of gfx940 serves.
+    if(NOT EXISTS ${WEFT_HIP_BITCODE}/oclc_isa_version_942.bc)
+      set(found ${PROJECT_BINARY_DIR}/hip-bitcode)
+      file(MAKE_DIRECTORY ${found})
+      file(GLOB files ${WEFT_HIP_BITCODE}/*.bc)
+      foreach(file IN LISTS files)
+        get_filename_component(name ${file} NAME)
+        file(CREATE_LINK ${file} ${found}/${name} SYMBOLIC)
+      endforeach()
+      file(CREATE_LINK oclc_isa_version_940.bc ${found}/oclc_isa_version_942.bc SYMBOLIC)
+    endif()
+  endif()
+  set(weft_rocm_bitcode ${found} PARENT_SCOPE)
+endfunction()
+
 if(WEFT_CUDA)
   find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
   if(NOT WEFT_NVCC)
@@ -38,23 +63,10 @@ if(WEFT_HIP)
     message(FATAL_ERROR "WEFT_HIP=ON, but no clang++ 17 or later was found: install clang-19, "
                         "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_CLANG")
   endif()
-  find_path(WEFT_HIP_BITCODE oclc_isa_version_90a.bc
-            HINTS /opt/rocm/amdgcn/bitcode /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
-  if(NOT WEFT_HIP_BITCODE)
-    message(FATAL_ERROR "WEFT_HIP=ON, but ROCm's device bitcode was not found: install "
-                        "rocm-device-libs, or set WEFT_HIP_BITCODE to its folder")
-  endif()
-  # Device libraries older than gfx942 lack its file; the one of gfx940 serves.
-  set(weft_hip_bitcode ${WEFT_HIP_BITCODE})
-  if(NOT EXISTS ${WEFT_HIP_BITCODE}/oclc_isa_version_942.bc)
-    set(weft_hip_bitcode ${PROJECT_BINARY_DIR}/hip-bitcode)
-    file(MAKE_DIRECTORY ${weft_hip_bitcode})
-    file(GLOB weft_bitcode_files ${WEFT_HIP_BITCODE}/*.bc)
-    foreach(file IN LISTS weft_bitcode_files)
-      get_filename_component(name ${file} NAME)
-      file(CREATE_LINK ${file} ${weft_hip_bitcode}/${name} SYMBOLIC)
-    endforeach()
-    file(CREATE_LINK oclc_isa_version_940.bc ${weft_hip_bitcode}/oclc_isa_version_942.bc SYMBOLIC)
+  weft_find_rocm()
+  if(NOT weft_rocm_bitcode)
+    message(FATAL_ERROR "WEFT_HIP=ON, but HIP's headers or ROCm's device bitcode were not found: install "
+                        "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_BITCODE to the bitcode's folder")
   endif()
   add_custom_target(weft_device_hip ALL)
 endif()
@@ -81,7 +93,7 @@ function(weft_device_object platform source standard)
     list(APPEND command -MD -MF ${object}.d)
   else()
     set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
-        --rocm-path=/usr --rocm-device-lib-path=${weft_hip_bitcode} -mcode-object-version=5)
+        --rocm-path=/usr --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
     if(standard EQUAL 17)
       list(APPEND command -c)
       set(archs ${WEFT_HIP_ARCHITECTURES})

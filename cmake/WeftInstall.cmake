@@ -28,6 +28,8 @@ foreach(root IN ITEMS include device)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft/rtc  # names without an ending, as those they stand for
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+get_property(weft_bitcode_files GLOBAL PROPERTY WEFT_BITCODE_FILES)
+install(FILES ${weft_bitcode_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
 install(FILES ${PROJECT_BINARY_DIR}/include/weft/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 
@@ -36,7 +38,7 @@ install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${weft_cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
                               ${PROJECT_BINARY_DIR}/weft-config.cmake
                               INSTALL_DESTINATION ${weft_cmake_dir}
-                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 # Before 1.0 a minor release may break the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)

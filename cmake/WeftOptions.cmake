@@ -9,6 +9,7 @@ set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address;undefined, or thre
 option(WEFT_FUZZ "Drive the fuzz targets with libFuzzer (clang only) instead of replaying inputs" OFF)
 set(WEFT_CUDA OFF CACHE STRING "Compile device sources for CUDA too: ON or OFF")
 set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
+set(WEFT_BITCODE AUTO CACHE STRING "Device functions as LLVM bitcode and PTX: AUTO, ON or OFF")
 set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
 set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device sources")
 option(WEFT_CCACHE "Compile through ccache where it is installed" ${PROJECT_IS_TOP_LEVEL})

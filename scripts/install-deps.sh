@@ -5,7 +5,7 @@
 #   lint    clang-format, clang-tidy
 #   launchers  Open MPI, MPICH, PMIx, Slurm, munge           (tests under real launchers)
 #   docs    Sphinx, MyST, Breathe, Doxygen
-#   hip     clang 19 and AMD's headers and device libraries     (compile check only)
+#   hip     clang 19 and AMD's headers and device libraries     (compile check, bitcode library)
 # Nothing is downloaded from anywhere but the distribution's own archive. CUDA is never installed
 # by this script: its compile check runs where nvcc is on PATH.
 set -eu

@@ -21,7 +21,7 @@ namespace weft {
 
 namespace {
 
-constexpr int kWorldId = 0, kNodeId = 1, kSharedId = 2, kFirstUserId = 3;
+constexpr int kNodeId = kWorldId + 1, kSharedId = kWorldId + 2, kFirstUserId = kWorldId + 3;
 
 Blob bytes_of_text(std::string_view text) {
   const auto* raw = reinterpret_cast<const std::byte*>(text.data());

@@ -7,6 +7,8 @@
 
 namespace weft {
 
+inline constexpr std::int32_t kWorldId = 0;  // of the team of all PEs, in their order
+
 // PE numbers are global (0 .. npes-1); ranks count inside one team (0 .. size-1).
 // A team is a strided triple, or a list when `list` is set (the table then lies in this PE's
 // symmetric heap, where kernels can read it too).

@@ -54,11 +54,17 @@ libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
 
-# Headers for NVRTC.
+# What other compilers are given: headers for NVRTC, and the bitcode library where it was built.
 for folder in $(pkg-config --variable=rtc_cflags --define-variable=prefix="$prefix" weft | sed 's/-I//g'); do
   [ -d "$folder" ] || { echo "rtc_cflags of weft.pc names $folder, which is not there"; exit 1; }
 done
 [ -f "$prefix/include/weft/rtc/cstdint" ] || { echo "weft/rtc/cstdint is not installed"; exit 1; }
+echo '#include <weft/device/bitcode.h>' |
+  "$c_compiler" -std=c99 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c -
+bitcode=$(pkg-config --variable=bitcodedir --define-variable=prefix="$prefix" weft)
+for file in "$build"/lib/weft/weft_device*; do
+  [ ! -e "$file" ] || cmp "$file" "$bitcode/$(basename "$file")"
+done
 
 # OpenSHMEM in C, in a project that has no C++.
 mkdir "$scratch/c-project"

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Proves that the bitcode library holds the functions of its table and nothing else, and that a kernel
+which only declares them links with it into code that stands alone.
+
+The kernel is linked, optimised and compiled as a front end would (llvm-link, opt, llc; for NVIDIA also
+ptxas, where there is one); nothing of Weft may be left undefined, and its puts and waits must have been
+inlined.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNEL = pathlib.Path(__file__).with_name("kernel.ll")
+
+
+def run(*words):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True).stdout
+
+
+def table(compiler):
+    """The names that weft/device/bitcode.h declares."""
+    include = ROOT / "include"
+    text = run(compiler, "-x", "c", "-E", "-P", f"-I{include}", include / "weft" / "device" / "bitcode.h")
+    return set(re.findall(r"\b(weft_\w+) *\(", text))
+
+
+def check_names(tools, library, wanted):
+    errors = []
+    for line in run(tools / "llvm-nm", library).splitlines():
+        kind, name = line.split()[-2:]
+        if kind == "T" and name in wanted:
+            wanted = wanted - {name}
+        elif not kind.islower():
+            errors.append(f"{library.name}: {name} is {'undefined' if kind == 'U' else 'visible and not in the table'}")
+    return errors + [f"{library.name}: {name} is missing" for name in sorted(wanted)]
+
+
+def check_neutral(tools, library):
+    """NVIDIA's serves every GPU and every front end, as neutral.sed explains."""
+    text = run(tools / "llvm-dis", library, "-o", "-")
+    return [f"{library.name}: has {what}" for what in ("!llvm.module.flags", '"target-cpu"', '"target-features"')
+            if what in text]
+
+
+class Target:
+    def __init__(self, library):
+        gpu = re.fullmatch(r"weft_device(?:_(gfx\w+))?", library.stem)[1]
+        self.is_amd = gpu is not None
+        self.gpu = gpu or "sm_90"
+        self.triple = "amdgcn-amd-amdhsa" if self.is_amd else "nvptx64-nvidia-cuda"
+        self.kernel = "amdgpu_kernel" if self.is_amd else "ptx_kernel"
+
+
+def check_kernel(tools, library, out):
+    """Leaves OUT/LIBRARY-kernel.s, for NVIDIA the PTX that the GPU's test runs."""
+    target = Target(library)
+    base = out / f"{library.stem}-kernel"
+    text = KERNEL.read_text(encoding="utf-8").replace("@TRIPLE@", target.triple).replace("@KERNEL@", target.kernel)
+    base.with_suffix(".ll").write_text(text, encoding="utf-8")
+    run(tools / "llvm-link", base.with_suffix(".ll"), "--internalize", "--only-needed", library, "-o",
+        base.with_suffix(".linked.bc"))
+    run(tools / "opt", "-passes=internalize,default<O3>", "-internalize-public-api-list=pass",
+        base.with_suffix(".linked.bc"), "-o", base.with_suffix(".bc"))
+    left = run(tools / "llvm-dis", base.with_suffix(".bc"), "-o", "-")
+    errors = [f"{library.name}: the kernel still has {name}, which was not inlined"
+              for name in sorted(set(re.findall(r"@(weft_\w+)", left)))]
+    errors += [f"{library.name}: the kernel calls {name}, which is nowhere"
+               for name in re.findall(r"^declare .*@([\w.]+)\(", left, re.MULTILINE) if not name.startswith("llvm.")]
+    features = [] if target.is_amd else ["-mattr=+ptx78"]
+    run(tools / "llc", "-O3", f"-mcpu={target.gpu}", *features, base.with_suffix(".bc"), "-o", base.with_suffix(".s"))
+    ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+    if not target.is_amd and ptxas:
+        run(ptxas, f"-arch={target.gpu}", base.with_suffix(".s"), "-o", base.with_suffix(".cubin"))
+    return errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help="the folder of llvm-link, opt and llc")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="where the compiled kernels go")
+    parser.add_argument("libraries", type=pathlib.Path, nargs="+")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+
+    names = table(args.tools / "clang")
+    errors = [] if len(names) > 50 else [f"only {len(names)} names in the table"]
+    try:
+        for library in args.libraries:
+            errors += check_names(args.tools, library, names)
+            errors += check_kernel(args.tools, library, args.out)
+            errors += [] if Target(library).is_amd else check_neutral(args.tools, library)
+    except subprocess.CalledProcessError as failure:
+        errors.append(f"{' '.join(failure.cmd)}\n{failure.stderr}")
+    for error in errors:
+        print(error)
+    print(f"{len(args.libraries)} libraries of {len(names)} functions, {len(errors)} errors")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 KERNEL = pathlib.Path(__file__).with_name("kernel.ll")
 
 
@@ -37,6 +38,15 @@ def check_names(tools, library, wanted):
         elif not kind.islower():
             errors.append(f"{library.name}: {name} is {'undefined' if kind == 'U' else 'visible and not in the table'}")
     return errors + [f"{library.name}: {name} is missing" for name in sorted(wanted)]
+
+
+def check_ptx(library, wanted):
+    """The same functions as PTX, which ptxas, where there is one, assembles."""
+    found = set(re.findall(r"^\.visible \.func.*?\b(\w+)\(\n", library.read_text(encoding="utf-8"), re.MULTILINE))
+    errors = [f"{library.name}: {name} is in one of library and table" for name in sorted(found ^ wanted)]
+    if PTXAS:
+        run(PTXAS, "-arch=sm_90", "-c", library, "-o", "/dev/null")
+    return errors
 
 
 def check_neutral(tools, library):
@@ -72,9 +82,8 @@ def check_kernel(tools, library, out):
                for name in re.findall(r"^declare .*@([\w.]+)\(", left, re.MULTILINE) if not name.startswith("llvm.")]
     features = [] if target.is_amd else ["-mattr=+ptx78"]
     run(tools / "llc", "-O3", f"-mcpu={target.gpu}", *features, base.with_suffix(".bc"), "-o", base.with_suffix(".s"))
-    ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
-    if not target.is_amd and ptxas:
-        run(ptxas, f"-arch={target.gpu}", base.with_suffix(".s"), "-o", base.with_suffix(".cubin"))
+    if not target.is_amd and PTXAS:
+        run(PTXAS, f"-arch={target.gpu}", base.with_suffix(".s"), "-o", base.with_suffix(".cubin"))
     return errors
 
 
@@ -90,6 +99,9 @@ def main():
     errors = [] if len(names) > 50 else [f"only {len(names)} names in the table"]
     try:
         for library in args.libraries:
+            if library.suffix == ".ptx":
+                errors += check_ptx(library, names)
+                continue
             errors += check_names(args.tools, library, names)
             errors += check_kernel(args.tools, library, args.out)
             errors += [] if Target(library).is_amd else check_neutral(args.tools, library)

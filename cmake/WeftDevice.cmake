@@ -24,7 +24,7 @@ set(weft_device_includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}
     -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
 
 # Sets weft_rocm_bitcode: the folder of ROCm's device libraries, or nothing where these or HIP's headers
-# are missing.
+# are missing; and weft_rocm_path: above the headers.
 function(weft_find_rocm)
   find_path(WEFT_HIP_HEADERS hip/hip_runtime.h HINTS /opt/rocm/include)
   find_path(WEFT_HIP_BITCODE oclc_isa_version_90a.bc
@@ -45,6 +45,8 @@ function(weft_find_rocm)
       file(CREATE_LINK oclc_isa_version_940.bc ${found}/oclc_isa_version_942.bc SYMBOLIC)
     endif()
   endif()
+  get_filename_component(above "${WEFT_HIP_HEADERS}" DIRECTORY)
+  set(weft_rocm_path ${above} PARENT_SCOPE)
   set(weft_rocm_bitcode ${found} PARENT_SCOPE)
 endfunction()
 
@@ -93,7 +95,7 @@ function(weft_device_object platform source standard)
     list(APPEND command -MD -MF ${object}.d)
   else()
     set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
-        --rocm-path=/usr --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
+        --rocm-path=${weft_rocm_path} --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
     if(standard EQUAL 17)
       list(APPEND command -c)
       set(archs ${WEFT_HIP_ARCHITECTURES})

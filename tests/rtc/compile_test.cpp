@@ -58,6 +58,15 @@ INSTANTIATE_TEST_SUITE_P(
                                          Source{"collectives", kCollectives, {"-default-device"}})),
     test_name);
 
+// As <cuda/std/cstddef> leaves it.
+TEST(Rtc, AnOffsetofThatIsNoConstantDoesNoHarm) {
+  const auto nvrtc = Nvrtc::open();
+  if (!nvrtc) GTEST_SKIP() << nvrtc.status().text();
+  const std::string before =
+      "#define offsetof(type, member) (unsigned long)((char*)&((type*)0)->member - (char*)0)\n";
+  EXPECT_OK(nvrtc->compile(before + kPass, "sm_90"));
+}
+
 TEST(Rtc, HostHeadersAreNotSeen) {
   const auto nvrtc = Nvrtc::open();
   if (!nvrtc) GTEST_SKIP() << nvrtc.status().text();

@@ -32,8 +32,11 @@ WEFT_DEVICE T* at(Address address) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-WEFT_DEVICE dev::Context open(Address context) {
-  return dev::Context(*at<const DeviceContext>(context));
+// A dev::Context is its handle and nothing else, so the handle is taken for one where it lies. A
+// copy would be read as a whole at each call, and stay in registers for the sake of rare failures.
+WEFT_DEVICE const dev::Context& open(Address context) {
+  static_assert(sizeof(dev::Context) == sizeof(DeviceContext));
+  return *at<const dev::Context>(context);
 }
 
 WEFT_DEVICE Team team_at(const dev::Context& ctx, Address team) {
@@ -147,13 +150,13 @@ WEFT_DEVICE Result quiet(Scope scope, Address context) {
 
 template <class Result, class Scope>
 WEFT_DEVICE Result sync(Scope scope, Address context, Address team) {
-  const dev::Context ctx = open(context);
+  const dev::Context& ctx = open(context);
   return dev::sync(ctx, scope, team_at(ctx, team));
 }
 
 template <class Result, class Scope>
 WEFT_DEVICE Result barrier(Scope scope, Address context, Address team) {
-  const dev::Context ctx = open(context);
+  const dev::Context& ctx = open(context);
   return dev::barrier(ctx, scope, team_at(ctx, team));
 }
 

@@ -1,7 +1,7 @@
 // A kernel that NVRTC compiles, on GPUs.
 #include <cstdio>
 
-#include "src/platform/cuda/cuda.hpp"
+#include "src/platform/gpu/gpu.hpp"
 #include "tests/rtc/nvrtc.hpp"
 #include "tests/rtc/sources.hpp"
 #include "tests/support/gpu_pass.hpp"
@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 Status run(const Nvrtc& nvrtc) {
-  ASSIGN_OR_RETURN(const auto gpus, cuda::gpus(""));
+  ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(""));
   const std::string gpu = "sm_" + std::to_string(gpus[0].major) + std::to_string(gpus[0].minor);
   ASSIGN_OR_RETURN(const Compiled kernel, nvrtc.compile(kPass, gpu));
   RETURN_IF_ERROR(run_pass(kernel.ptx, ContextBy::kValue));

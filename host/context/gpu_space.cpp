@@ -39,9 +39,13 @@ Result<std::unique_ptr<GpuSpace>> GpuSpace::create(Platform& platform, int ordin
 }
 
 // Peers' heaps are mapped at equal distances, so that kernels need no table to find them; unless
-// there are so many PEs that no address space is left for that.
+// there are so many PEs that no address space is left for that, or the driver maps where it likes.
 Status GpuSpace::reserve() {
-  const HeapShape shape = gpu_heap(options_);
+  const HeapShape shape = shape_of_heap();
+  if (!platform_.maps_where_told()) {
+    ASSIGN_OR_RETURN(heap_, Heap::create(platform_, shape));
+    return Status::ok();
+  }
   const std::size_t each = Heap::space_of(platform_, shape);
   std::size_t all = 0;
   const bool countable = !__builtin_mul_overflow(each, static_cast<std::size_t>(npes_), &all);
@@ -55,6 +59,15 @@ Status GpuSpace::reserve() {
   std::byte* const mine = places_.base() + static_cast<std::size_t>(pe_) * each;
   heap_ = Heap::create_in(Memory({mine, each}, places_.owner()), platform_, shape);
   return Status::ok();
+}
+
+// Where the heap is memory from the beginning, the default of its size is not meant.
+HeapShape GpuSpace::shape_of_heap() const {
+  constexpr std::size_t kTakenAtOnce = std::size_t{1} << 30;
+  HeapShape shape = gpu_heap(options_);
+  const bool is_default = shape.bytes == gpu_heap(Options()).bytes;
+  if (is_default && !platform_.maps_where_told()) shape.bytes = kTakenAtOnce;
+  return shape;
 }
 
 Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_growth) {

@@ -66,6 +66,7 @@ class GpuSpace {
  private:
   GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options);
   Status reserve();
+  HeapShape shape_of_heap() const;
 
   Platform& platform_;
   const int ordinal_, pe_, npes_;

@@ -106,7 +106,7 @@ Section capabilities_section(const Options& options) {
            from_status("memory across processes",
                        "handed over an abstract unix socket, checked by ticket and user",
                        pass_descriptor()),
-           huge_pages(), numa(), binding(), cuda(options), hip(), network()}};
+           huge_pages(), numa(), binding(), cuda(options), hip(options), network()}};
 }
 
 }  // namespace weft::info

@@ -8,6 +8,6 @@
 namespace weft::info {
 
 Line cuda(const Options& options);
-Line hip();
+Line hip(const Options& options);
 
 }  // namespace weft::info

@@ -116,7 +116,7 @@ Result<std::vector<Facts>> Runtime::Impl::meet() {
 
 Status Runtime::Impl::prepare(Facts* mine) {
   ASSIGN_OR_RETURN(*mine, discover());
-  ASSIGN_OR_RETURN(mine->gpus, count_gpus());
+  RETURN_IF_ERROR(find_gpus(mine));
   job->platform = &cpu_platform();
   ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, host_heap(job->options)));
   TransportEnv env;

@@ -1,12 +1,12 @@
 // GPU memory joins a job: each PE takes a GPU, all map one another's.
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "host/runtime/impl.hpp"
 #include "host/transport/agree.hpp"
-#include "src/base/dynlib.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/gpu/gpu.hpp"
@@ -28,33 +28,51 @@ Result<int> wanted_gpu(const Options& options, std::size_t gpus) {
   if (static_cast<std::size_t>(ordinal) < gpus) return ordinal;
   return Status::error(
       Code::kOutOfRange,
-      fmt::format("WEFT_GPU={}: this process sees {} GPUs, numbered from 0 (CUDA_VISIBLE_DEVICES "
-                  "may hide some)",
+      fmt::format("WEFT_GPU={}: this process sees {} GPUs, numbered from 0 (CUDA_VISIBLE_DEVICES, "
+                  "HIP_VISIBLE_DEVICES and the like may hide some)",
                   text, gpus));
 }
 
-// By a framework, say.
-bool is_driver_loaded() {
-  const std::string name[] = {"libcuda.so.1"};
-  return Dynlib::loaded(name).is_ok();
+const char* kind_of(const Facts& facts) {
+  return gpu::to_string(static_cast<gpu::Kind>(facts.gpu_kind));
 }
 
 }  // namespace
 
-// Without a driver there are none, which only a PE that asks for one by number minds. The driver
-// takes its time to start, so a program that has nothing to do with GPUs is spared it.
-Result<int> Runtime::Impl::count_gpus() const {
+// The drivers to ask. One takes its time to start, so a program that has nothing to do with its
+// GPUs is spared it.
+std::vector<gpu::Library> Runtime::Impl::drivers() const {
   const Options& options = job->options;
-  if (options.gpu == "off") return 0;
-  if (options.gpu == "auto" && options.cuda_library.empty() && !has_gpu_kernels() &&
-      !is_driver_loaded())
-    return 0;
-  const auto gpus = gpu::gpus(options.cuda_library);
-  RETURN_IF_ERROR(wanted_gpu(options, gpus ? gpus->size() : SIZE_MAX).status());
-  if (gpus) return static_cast<int>(gpus->size());
-  if (options.gpu != "auto" || !options.cuda_library.empty()) return gpus.status();
-  LOG(kDebug, "runtime", "no GPU memory: {}", gpus.status().text());
-  return 0;
+  std::vector<gpu::Library> all = {{gpu::Kind::kCuda, options.cuda_library},
+                                   {gpu::Kind::kHip, options.hip_library}};
+  std::vector<gpu::Library> likely;
+  for (const gpu::Library& driver : all)
+    if (!driver.file.empty() || has_gpu_kernels(driver.kind) || gpu::is_loaded(driver.kind))
+      likely.push_back(driver);
+  return likely.empty() && options.gpu != "auto" ? all : likely;
+}
+
+// The GPUs of the first driver that has some. Without any there are none, which only a PE that asks
+// for one by number minds, or for a driver by name.
+Status Runtime::Impl::find_gpus(Facts* mine) {
+  const Options& options = job->options;
+  if (options.gpu == "off") return Status::ok();
+  RETURN_IF_ERROR(wanted_gpu(options, SIZE_MAX).status());
+  std::optional<Status> refused;
+  for (const gpu::Library& driver : drivers()) {
+    const auto gpus = gpu::gpus(driver);
+    if (gpus && !gpus->empty()) {
+      mine->gpus = static_cast<std::int32_t>(gpus->size());
+      mine->gpu_kind = static_cast<std::uint32_t>(driver.kind);
+      gpu_driver = driver;
+      return wanted_gpu(options, gpus->size()).status();
+    }
+    if (!gpus && !refused) refused = gpus.status();
+    if (!gpus && !driver.file.empty()) return gpus.status();
+    if (!gpus) LOG(kDebug, "runtime", "no GPU memory: {}", gpus.status().text());
+  }
+  if (options.gpu == "auto") return Status::ok();
+  return refused ? *refused : wanted_gpu(options, 0).status();
 }
 
 // The one that the user's thread has made current, else one after the other on each host.
@@ -63,7 +81,7 @@ Result<int> Runtime::Impl::choose_gpu(const std::vector<Facts>& facts) const {
   ASSIGN_OR_RETURN(const int wanted,
                    wanted_gpu(job->options, static_cast<std::size_t>(facts[mine].gpus)));
   if (wanted >= 0) return wanted;
-  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(job->options.cuda_library));
+  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(gpu_driver));
   if (current >= 0) return current;
   const auto before =
       std::count_if(facts.begin(), facts.begin() + job->pe,
@@ -72,11 +90,10 @@ Result<int> Runtime::Impl::choose_gpu(const std::vector<Facts>& facts) const {
 }
 
 Status Runtime::Impl::open_gpu(const std::vector<Facts>& facts) {
-  const std::string& library = job->options.cuda_library;
   ASSIGN_OR_RETURN(const int ordinal, choose_gpu(facts));
-  ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(library, ordinal));
-  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(library));
-  if (current < 0) RETURN_IF_ERROR(gpu::make_current(library, ordinal));
+  ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(gpu_driver, ordinal));
+  ASSIGN_OR_RETURN(const int current, gpu::current_gpu(gpu_driver));
+  if (current < 0) RETURN_IF_ERROR(gpu::make_current(gpu_driver, ordinal));
   ASSIGN_OR_RETURN(job->gpu,
                    GpuSpace::create(*platform, ordinal, job->pe, job->npes, job->options));
   return Status::ok();
@@ -97,6 +114,17 @@ Status Runtime::Impl::start_gpu(const std::vector<Facts>& facts) {
                     "memory; WEFT_GPU=off on all says that none is wanted",
                     with - facts.begin(), with->host_name(), without - facts.begin(),
                     without->host_name()));
+  } else if (const auto other = std::find_if(
+                 facts.begin(), facts.end(),
+                 [&](const Facts& theirs) { return theirs.gpu_kind != facts[0].gpu_kind; });
+             other != facts.end()) {
+    job->no_gpu = Status::error(
+        Code::kUnsupported,
+        fmt::format("PE 0 on {} uses {} and PE {} on {} uses {}: GPUs of one kind only share "
+                    "memory; run PEs with the others as a job of their own, or set WEFT_GPU=off on "
+                    "all",
+                    facts[0].host_name(), kind_of(facts[0]), other - facts.begin(),
+                    other->host_name(), kind_of(*other)));
   } else {
     job->no_gpu = join_gpus(facts);
   }
@@ -115,7 +143,8 @@ Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   // Now, since nothing can be prepared while a stream is captured.
   RETURN_IF_ERROR(agree(*job->bootstrap, job->device(0).status(), "preparing for kernels"));
   job->heap->set_neighbour(&job->gpu->heap());
-  LOG(kInfo, "runtime", "PE {} uses GPU {}", job->pe, job->gpu->ordinal());
+  LOG(kInfo, "runtime", "PE {} uses GPU {} through {}", job->pe, job->gpu->ordinal(),
+      gpu::to_string(gpu_driver.kind));
   return Status::ok();
 }
 

@@ -15,6 +15,7 @@
 #include "host/runtime/estate.hpp"
 #include "host/team/members.hpp"
 #include "host/topology/facts.hpp"
+#include "src/platform/gpu/gpu.hpp"
 
 namespace weft {
 
@@ -44,7 +45,8 @@ struct Runtime::Impl {
   void finish();
 
   // --- GPU memory (gpu.cpp) ---
-  Result<int> count_gpus() const;
+  std::vector<gpu::Library> drivers() const;
+  Status find_gpus(Facts* mine);
   Result<int> choose_gpu(const std::vector<Facts>& facts) const;
   Status open_gpu(const std::vector<Facts>& facts);
   Status join_gpus(const std::vector<Facts>& facts);
@@ -90,6 +92,7 @@ struct Runtime::Impl {
   std::optional<Context> context;     // the user's default
   std::optional<Context> own;         // the runtime's
   bool wired = false;                 // rendezvous() can work
+  gpu::Library gpu_driver;            // of the GPU that this PE takes, if it takes one
 };
 
 }  // namespace weft

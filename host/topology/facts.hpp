@@ -21,6 +21,7 @@ struct Facts {
   std::int32_t numa_node = -1;  // of the thread that asked; -1: not known
   std::int32_t cores = 0;       // that this process may run on
   std::int32_t gpus = 0;        // that this PE may use; discover() does not look
+  std::uint32_t gpu_kind = 0;   // of those: a gpu::Kind
 
   std::string_view host_name() const { return host; }
   std::string_view boot() const { return boot_id; }

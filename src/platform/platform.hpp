@@ -17,6 +17,10 @@
 #include <weft/status.hpp>
 #include <weft/stream.hpp>
 
+namespace weft::detail {
+enum class GpuKind : unsigned;  // weft/device/launch.hpp
+}
+
 namespace weft {
 
 using Blob = std::vector<std::byte>;  // opaque bytes that travel through the bootstrap
@@ -82,6 +86,10 @@ class Platform {
   // Why open() cannot map memory of the platform with that identity, which is on this host; "" if
   // it can.
   virtual std::string why_not_mapped(const Blob& peer) const = 0;
+  // Whether open() maps a peer's chunk where it is told. If not, a reservation has its memory from
+  // the beginning (all of it, so reserve little), and open() returns where the chunk lies: the
+  // chunks of one of the peer's reservations as they lie there.
+  virtual bool maps_where_told() const { return true; }
 
   // Smallest unit of commit: addresses and sizes of chunks are multiples of it.
   virtual std::size_t granularity() const = 0;
@@ -130,8 +138,8 @@ Platform& cpu_platform();
 // same are threads of one process and can use each other's addresses as they are.
 using Uuid = std::array<std::byte, 16>;
 Uuid process_uuid();
-// Whether some part of this program holds kernels for a GPU (weft/device/launch.hpp).
-bool has_gpu_kernels();
+// Whether some part of this program holds kernels for such a GPU (weft/device/launch.hpp).
+bool has_gpu_kernels(detail::GpuKind kind);
 Uuid random_uuid();
 
 }  // namespace weft

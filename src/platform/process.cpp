@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-std::atomic<bool> gpu_kernels{false};
+std::atomic<unsigned> gpu_kernels{0};  // a bit for each kind
 
 std::atomic<const Uuid*> current{nullptr};
 const Uuid* inherited = nullptr;  // a parent's; kept, so that nobody calls it leaked
@@ -51,10 +51,12 @@ Uuid process_uuid() {
   return *uuid;
 }
 
-bool detail::note_gpu_kernels() {
-  gpu_kernels.store(true, std::memory_order_relaxed);
+bool detail::note_gpu_kernels(GpuKind kind) {
+  gpu_kernels.fetch_or(static_cast<unsigned>(kind), std::memory_order_relaxed);
   return true;
 }
-bool has_gpu_kernels() { return gpu_kernels.load(std::memory_order_relaxed); }
+bool has_gpu_kernels(detail::GpuKind kind) {
+  return (gpu_kernels.load(std::memory_order_relaxed) & static_cast<unsigned>(kind)) != 0;
+}
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// main() of tests that need a GPU and use nothing of CUDA themselves.
+// main() of tests that need a GPU and use nothing of CUDA or HIP themselves.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -12,9 +12,12 @@ int main(int argc, char** argv) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   ::testing::InitGoogleTest(&argc, argv);
-  const auto gpus = weft::gpu::gpus("");
-  if (gpus && !gpus->empty()) return RUN_ALL_TESTS();
-  std::printf("skipped: %s\n",
-              gpus ? "there is no GPU" : std::string(gpus.status().text()).c_str());
+  for (const weft::gpu::Kind kind : {weft::gpu::Kind::kCuda, weft::gpu::Kind::kHip}) {
+    if (!weft::has_gpu_kernels(kind)) continue;
+    const auto gpus = weft::gpu::gpus({kind, ""});
+    if (gpus && !gpus->empty()) return RUN_ALL_TESTS();
+    std::printf("skipped: %s\n",
+                gpus ? "there is no GPU" : std::string(gpus.status().text()).c_str());
+  }
   return 77;  // what ctest takes for a skipped test
 }

@@ -1,5 +1,6 @@
-// Symmetric GPU memory. On the fake driver of tests/support/fake_gpu GPU memory is host memory, so
-// kernels of the CPU target play those of a GPU; compiled for CUDA the same tests run on GPUs.
+// Symmetric GPU memory. On the fake drivers of tests/support/fake_gpu GPU memory is host memory, so
+// kernels of the CPU target play those of a GPU; compiled for CUDA or HIP the same tests run on
+// GPUs. FAKE_GPU_KIND=hip takes the fake driver of HIP; FAKE_GPU_WAYS how it shares memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
-#include "src/platform/gpu/gpu.hpp"
+#include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
@@ -27,9 +28,7 @@ using ::testing::HasSubstr;
 
 Options with_gpus() {
   Options options;
-#ifdef FAKE_CUDA_LIBRARY
-  options.cuda_library = FAKE_CUDA_LIBRARY;
-#endif
+  library_of(options) = driver().file;
   options.gpu_heap_size = std::uint64_t{256} << 20;
   options.gpu_heap_chunk = std::uint64_t{16} << 20;
   return options;
@@ -53,7 +52,7 @@ class GpuTest : public ::testing::TestWithParam<PeGroup> {};
 
 TEST_P(GpuTest, PesTakeTheGpusInTurnAndMapOneAnother) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(rt.options().cuda_library));
+    ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(driver()));
     EXPECT_EQ(rt.gpu(), rt.pe() % static_cast<int>(gpus.size()));
     ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(4));
     EXPECT_EQ(rt.context().ptr(words, rt.pe()), words);
@@ -303,10 +302,40 @@ TEST(GpuChoice, ANumberIsTakenAndAWrongOneExplained) {
 
 TEST(GpuChoice, ADriverThatIsNotThereIsNoHarmUnlessAskedFor) {
   Options options;
-  options.cuda_library = "libno-such-driver.so";
+  library_of(options) = "libno-such-driver.so";
   const Status asked = run_local(
       1, [](Runtime&) { return Status::ok(); }, options);
   EXPECT_THAT(said(asked), HasSubstr("libno-such-driver.so"));
+}
+
+TEST(GpuChoice, PesWithGpusOfTwoKindsDoWithoutAndSayWhy) {
+  PeGroup group{Pes::kProcesses, 2, Options(), {}};
+  group.tune = [](int pe, Options& options) {
+    if (pe == 0) options.cuda_library = FAKE_CUDA_LIBRARY;
+    if (pe == 1) options.hip_library = FAKE_HIP_LIBRARY;
+  };
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    EXPECT_EQ(rt.gpu(), -1);
+    EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()),
+                AllOf(HasSubstr("uses CUDA and PE 1 on "), HasSubstr("uses HIP")));
+    return rt.barrier();
+  }));
+}
+
+// Where memory is shared by IPC handles, the default size is not taken at its word.
+TEST(GpuChoice, AHeapThatIsTakenAtOnceIsSmallByDefault) {
+  Options options = with_gpus();
+  options.gpu_heap_size = Options().gpu_heap_size;
+  ASSERT_EQ(setenv("FAKE_GPU_BYTES", "2147483648", 1), 0);
+  EXPECT_OK(run_pes({Pes::kProcesses, 2, options, {}}, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
+    ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(driver(), rt.gpu()));
+    EXPECT_EQ(handle.heap_bytes,
+              platform->maps_where_told() ? rt.options().gpu_heap_size : std::uint64_t{1} << 30);
+    EXPECT_EQ(handle.first == nullptr, !platform->maps_where_told());
+    return rt.barrier();
+  }));
+  ASSERT_EQ(unsetenv("FAKE_GPU_BYTES"), 0);
 }
 
 TEST(GpuChoice, PesWithAndWithoutAGpuDoWithoutAndSayWhy) {

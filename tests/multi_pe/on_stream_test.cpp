@@ -12,7 +12,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
-#include "src/platform/gpu/gpu.hpp"
+#include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/random.hpp"
@@ -27,9 +27,7 @@ using Word = std::uint64_t;
 
 Options gpu_options() {
   Options options;
-#ifdef FAKE_CUDA_LIBRARY
-  options.cuda_library = FAKE_CUDA_LIBRARY;
-#endif
+  library_of(options) = driver().file;
   options.gpu_heap_size = std::uint64_t{256} << 20;
   return options;
 }
@@ -50,13 +48,16 @@ std::vector<PeGroup> groups(const std::vector<int>& npes) {
   return all;
 }
 std::string group_name(const ::testing::TestParamInfo<PeGroup>& info) {
-  return pe_group_name(info) + (info.param.options.cuda_library.empty() ? "" : "_gpu");
+  return pe_group_name(info) +
+         (info.param.options.cuda_library.empty() && info.param.options.hip_library.empty()
+              ? ""
+              : "_gpu");
 }
 std::string said(const Status& status) { return std::string(status.text()); }
 
 Platform& platform_of(const Runtime& rt) {
   if (rt.gpu() < 0) return cpu_platform();
-  return **gpu::platform(rt.options().cuda_library, rt.gpu());
+  return **gpu::platform(driver(), rt.gpu());
 }
 
 // A stream and symmetric memory for it, which host threads reach by put and get.

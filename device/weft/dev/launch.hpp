@@ -41,7 +41,8 @@ inline Status destroy_stream(Stream stream) { return weft::cpu::destroy_stream(s
 namespace launching {
 
 // Before main(): who compiles kernels for a GPU means to run them there.
-inline const bool noted = weft::detail::note_gpu_kernels();
+inline const bool noted = weft::detail::note_gpu_kernels(
+    WEFT_TARGET_CUDA ? weft::detail::GpuKind::kCuda : weft::detail::GpuKind::kHip);
 
 #if WEFT_TARGET_CUDA
 using Error = cudaError_t;

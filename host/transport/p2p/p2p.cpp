@@ -27,7 +27,8 @@ struct Peer {
   Address address;
   Blob identity;
   std::string why_not = "connect() has not run";
-  Memory reservation;                      // where its heap is mapped, unless it is here
+  Memory reservation;                      // where its heap is mapped, unless it is here or the
+                                           // platform maps where it likes
   std::map<std::uint64_t, Memory> chunks;  // by offset
 };
 
@@ -99,11 +100,11 @@ Status P2p::connect(std::span<const Blob> all) {
 std::string P2p::why_not_reached(int pe) const {
   if (pe == env().pe) return "that is this PE itself, which loopback carries";
   const Address& theirs = peer(pe).address;
-  if (theirs.heap_bytes != mine_.heap_bytes)
-    return fmt::format("its heap may grow to {} bytes, mine to {}; set {} to the same on every PE",
-                       theirs.heap_bytes, mine_.heap_bytes, env().size_option);
-  const std::string apart = why_not_mapped(mine_.facts, theirs.facts);
-  return apart.empty() ? env().platform->why_not_mapped(peer(pe).identity) : apart;
+  if (std::string apart = why_not_mapped(mine_.facts, theirs.facts); !apart.empty()) return apart;
+  std::string other = env().platform->why_not_mapped(peer(pe).identity);
+  if (!other.empty() || theirs.heap_bytes == mine_.heap_bytes) return other;
+  return fmt::format("its heap may grow to {} bytes, mine to {}; set {} to the same on every PE",
+                     theirs.heap_bytes, mine_.heap_bytes, env().size_option);
 }
 
 Result<Blob> P2p::expose(const Region& region) {
@@ -121,7 +122,7 @@ Result<Mapping> P2p::attach(int pe, std::uint64_t offset, std::uint64_t bytes,
       peer.why_not = fmt::format("its memory could not be mapped: {}", opened.text());
       return opened;
     }
-    heap = peer.reservation.base();
+    heap = peer.chunks[offset].base() - offset;
   }
   map(pe, heap, offset, bytes);
   return Mapping{heap};
@@ -140,12 +141,15 @@ Status P2p::open_chunk(int pe, std::uint64_t offset, std::uint64_t bytes, const 
         fmt::format("p2p: PE {} offers {} bytes at offset {:#x}, beyond the heap's "
                     "{} bytes",
                     pe, bytes, offset, env().heap.bytes));
-  if (peer.reservation.base() == nullptr) {
-    ASSIGN_OR_RETURN(peer.reservation, place_of(pe));
+  Range where{nullptr, bytes};
+  if (env().platform->maps_where_told()) {
+    if (peer.reservation.base() == nullptr) {
+      ASSIGN_OR_RETURN(peer.reservation, place_of(pe));
+    }
+    where.base = peer.reservation.base() + offset;
   }
   peer.chunks.erase(offset);
-  ASSIGN_OR_RETURN(peer.chunks[offset],
-                   env().platform->open(exposed, {peer.reservation.base() + offset, bytes}));
+  ASSIGN_OR_RETURN(peer.chunks[offset], env().platform->open(exposed, where));
   return Status::ok();
 }
 

@@ -22,8 +22,9 @@
 #include <weft/target.hpp>
 
 namespace weft::detail {
-// This program has kernels for a GPU, so that a runtime looks for one. Always true.
-WEFT_API bool note_gpu_kernels();
+enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
+// This program has kernels for such a GPU, so that a runtime looks for one. Always true.
+WEFT_API bool note_gpu_kernels(GpuKind kind);
 }  // namespace weft::detail
 
 namespace weft::dev {

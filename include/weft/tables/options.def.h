@@ -51,13 +51,15 @@ WEFT_OPTION(log_file, "WEFT_LOG_FILE", kText, "", "", "", log,
 WEFT_OPTION(device_threads, "WEFT_DEVICE_THREADS", kInt, 4096, 1, 65536, device,
             "CPU target: most host threads that one launched grid may have.")
 WEFT_OPTION(gpu, "WEFT_GPU", kText, "auto", "", "", device,
-            "Which GPU a PE uses for symmetric memory and kernels: auto (in a program that has kernels for GPUs or has loaded the driver: the one that is current in the thread that makes the runtime, else one after the other), off, or a number as CUDA counts them.")
+            "Which GPU a PE uses for symmetric memory and kernels: auto (in a program that has kernels for GPUs or has loaded the driver: the one that is current in the thread that makes the runtime, else one after the other), off, or a number as CUDA or HIP counts them.")
 WEFT_OPTION(gpu_heap_size, "WEFT_GPU_HEAP_SIZE", kBytes, 137438953472, 2097152, 17592186044416, device,
-            "Most bytes that one PE's symmetric heap of GPU memory may grow to. Address space, not memory; must be the same on every PE.")
+            "Most bytes that one PE's symmetric heap of GPU memory may grow to. Address space, not memory, unless the driver shares memory by IPC handles only: then all of it is taken at once, 1 GiB by default. Must be the same on every PE.")
 WEFT_OPTION(gpu_heap_chunk, "WEFT_GPU_HEAP_CHUNK", kBytes, 67108864, 65536, 1099511627776, device,
             "Step in which the heap of GPU memory grows; a chunk's memory is taken at once.")
 WEFT_OPTION(cuda_library, "WEFT_CUDA_LIBRARY", kText, "", "", "", device,
             "File of NVIDIA's driver library, if libcuda.so.1 is not where the system looks.")
+WEFT_OPTION(hip_library, "WEFT_HIP_LIBRARY", kText, "", "", "", device,
+            "File of AMD's HIP library, if libamdhip64.so is not where the system looks.")
 WEFT_OPTION(ring_capacity, "WEFT_RING_CAPACITY", kInt, 1024, 4, 1048576, proxy,
             "Records in a device-to-host ring; rounded up to a power of two.")
 WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,

@@ -1,8 +1,12 @@
-// The part of the CUDA driver API that Weft calls, as cuda.h lays it down for C: a driver of CUDA
-// 11.7 and later is used without its headers. cuda_abi_test.cpp holds it against cuda.h.
+// What Weft calls of the drivers of GPUs, laid down for C, so that a driver is used without its
+// headers: CUDA's from 11.7 on, HIP's from ROCm 5.1 on. HIP mirrors CUDA so closely that numbers,
+// structures and most functions are the same but for names. cuda_abi_test.cpp and hip_abi_test.cpp
+// hold this against the headers.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "src/platform/platform.hpp"
 
@@ -14,7 +18,8 @@ enum class Error : unsigned {
   kOutOfMemory = 2,
   kNotInitialized = 3,
   kDeinitialized = 4,
-  kStubLibrary = 34,
+  kStubLibrary = 34,         // CUDA's alone
+  kInsufficientDriver = 35,  // HIP's alone
   kNoDevice = 100,
   kInvalidDevice = 101,
   kInvalidContext = 201,
@@ -23,27 +28,19 @@ enum class Error : unsigned {
   kInvalidHandle = 400,
   kIllegalAddress = 700,
   kLaunchTimeout = 702,
+  kPeerAccessAlreadyEnabled = 704,
   kContextIsDestroyed = 709,
   kLaunchFailed = 719,
-  kNotPermitted = 800,
+  kNotPermitted = 800,  // from here on CUDA's alone, but for kNotSupported
   kNotSupported = 801,
   kSystemNotReady = 802,
   kDriverMismatch = 803,
 };
 
-enum class Attribute : unsigned {
-  kComputeMajor = 75,
-  kComputeMinor = 76,
-  kVirtualMemory = 102,
-  kFdHandles = 103,
-  kRdmaOfVirtualMemory = 110,
-  kStreamWords = 122,  // 64 bits wide
-};
-
-using Device = int;  // what cuDeviceGet() gives for an ordinal: the same number
-using Context = void*;
+using Device = int;  // the ordinal
 using Pointer = unsigned long long;
-using Handle = unsigned long long;  // of physical memory
+using Handle = unsigned long long;        // of physical memory
+using Token = std::array<std::byte, 64>;  // of memory, for other processes: by fabric and by IPC
 
 enum class LocationType : unsigned { kDevice = 1 };
 struct Location {
@@ -51,8 +48,11 @@ struct Location {
   int id;
 };
 
-enum class AllocationType : unsigned { kPinned = 1 };
-enum class HandleType : unsigned { kNone = 0, kPosixFd = 1 };
+enum class AllocationType : unsigned {
+  kPinned = 1,
+  kUncached = 0x40000000,  // HIP's alone
+};
+enum class HandleType : unsigned { kNone = 0, kPosixFd = 1, kFabric = 8 };
 struct AllocationProperties {
   AllocationType type;
   HandleType handle_types;
@@ -75,80 +75,87 @@ struct Access {
 enum class Granularity : unsigned { kMinimum = 0 };
 enum class CaptureStatus : unsigned { kNone = 0 };
 
-enum class StepType : unsigned { kWait64 = 4, kWrite64 = 5 };
-inline constexpr unsigned kWaitAtLeast = 0, kWaitEqual = 1;  // flags of kWait64
-struct Step {
-  StepType type;
-  Pointer word;
-  unsigned long long value;
-  unsigned flags;
-  unsigned long long reserved[2];
+using Module = void*;
+using Function = void*;  // a kernel
+
+inline constexpr unsigned kHostPortable = 1, kHostDeviceMapped = 2;  // flags of host_alloc
+inline constexpr unsigned kNonBlocking = 1;                          // flag of stream_create
+inline constexpr unsigned kEnablePeerAccess = 1;                     // flag of ipc_open
+
+// What a call came to, and which one it was, for messages.
+struct Outcome {
+  Error error;
+  const char* function;  // "cuMemMap"
 };
 
-using Module = void*;
-using Function = void*;
+template <class Signature>
+struct Entry;
+template <class... P>
+struct Entry<Error(P...)> {
+  Outcome operator()(P... parameters) const { return {address(parameters...), name}; }
+  Error (*address)(P...) = nullptr;
+  const char* name = nullptr;
+};
 
-inline constexpr unsigned kHostPortable = 1, kHostDeviceMapped = 2;  // flags of mem_host_alloc
-inline constexpr unsigned kNonBlocking = 1;                          // flag of stream_create
-
-// ROW(member of Table, name in the library, parameters)
-#define WEFT_CUDA_DRIVER_FUNCTIONS(ROW)                                                          \
-  ROW(init, cuInit, unsigned flags)                                                              \
-  ROW(error_name, cuGetErrorName, Error error, const char** name)                                \
-  ROW(error_text, cuGetErrorString, Error error, const char** text)                              \
-  ROW(device_count, cuDeviceGetCount, int* count)                                                \
-  ROW(device_name, cuDeviceGetName, char* name, int bytes, Device device)                        \
-  ROW(device_uuid, cuDeviceGetUuid_v2, Uuid* uuid, Device device)                                \
-  ROW(device_bus, cuDeviceGetPCIBusId, char* bus, int bytes, Device device)                      \
-  ROW(device_memory, cuDeviceTotalMem_v2, std::size_t* bytes, Device device)                     \
-  ROW(device_attribute, cuDeviceGetAttribute, int* value, Attribute attribute, Device device)    \
-  ROW(device_can_access, cuDeviceCanAccessPeer, int* can, Device device, Device peer)            \
-  ROW(retain_primary, cuDevicePrimaryCtxRetain, Context* context, Device device)                 \
-  ROW(context_push, cuCtxPushCurrent_v2, Context context)                                        \
-  ROW(context_pop, cuCtxPopCurrent_v2, Context* context)                                         \
-  ROW(context_set, cuCtxSetCurrent, Context context)                                             \
-  ROW(context_device, cuCtxGetDevice, Device* device)                                            \
-  ROW(memory_info, cuMemGetInfo_v2, std::size_t* free, std::size_t* total)                       \
-  ROW(granularity, cuMemGetAllocationGranularity, std::size_t* bytes,                            \
-      const AllocationProperties* properties, Granularity which)                                 \
-  ROW(reserve, cuMemAddressReserve, Pointer* base, std::size_t bytes, std::size_t align,         \
-      Pointer wish, unsigned long long flags)                                                    \
-  ROW(free_reserved, cuMemAddressFree, Pointer base, std::size_t bytes)                          \
-  ROW(create, cuMemCreate, Handle* handle, std::size_t bytes,                                    \
-      const AllocationProperties* properties, unsigned long long flags)                          \
-  ROW(release, cuMemRelease, Handle handle)                                                      \
-  ROW(map, cuMemMap, Pointer base, std::size_t bytes, std::size_t offset, Handle handle,         \
-      unsigned long long flags)                                                                  \
-  ROW(unmap, cuMemUnmap, Pointer base, std::size_t bytes)                                        \
-  ROW(set_access, cuMemSetAccess, Pointer base, std::size_t bytes, const Access* access,         \
-      std::size_t count)                                                                         \
-  ROW(export_handle, cuMemExportToShareableHandle, void* out, Handle handle, HandleType type,    \
-      unsigned long long flags)                                                                  \
-  ROW(import_handle, cuMemImportFromShareableHandle, Handle* handle, void* fd, HandleType type)  \
-  ROW(host_alloc, cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)              \
-  ROW(host_free, cuMemFreeHost, void* memory)                                                    \
-  ROW(stream_create, cuStreamCreate, Stream* stream, unsigned flags)                             \
-  ROW(stream_destroy, cuStreamDestroy_v2, Stream stream)                                         \
-  ROW(stream_synchronize, cuStreamSynchronize, Stream stream)                                    \
-  ROW(copy, cuMemcpyAsync, Pointer dst, Pointer src, std::size_t bytes, Stream stream)           \
-  ROW(set_bytes, cuMemsetD8Async, Pointer dst, unsigned char value, std::size_t count,           \
-      Stream stream)                                                                             \
-  ROW(stream_steps, cuStreamBatchMemOp_v2, Stream stream, unsigned count, Step* steps,           \
-      unsigned flags)                                                                            \
-  ROW(host_function, cuLaunchHostFunc, Stream stream, void (*function)(void*), void* argument)   \
-  ROW(stream_capturing, cuStreamIsCapturing, Stream stream, CaptureStatus* status)               \
-  ROW(module_load, cuModuleLoadData, Module* module, const void* image)                          \
-  ROW(module_function, cuModuleGetFunction, Function* function, Module module, const char* name) \
-  ROW(launch, cuLaunchKernel, Function function, unsigned grid_x, unsigned grid_y,               \
-      unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,                     \
+// ROW(member of Table, name in CUDA, name in HIP, parameters): what the two have alike. The rest is
+// in src/platform/cuda and src/platform/hip.
+#define WEFT_GPU_DRIVER_FUNCTIONS(ROW)                                                             \
+  ROW(init, cuInit, hipInit, unsigned flags)                                                       \
+  ROW(device_count, cuDeviceGetCount, hipGetDeviceCount, int* count)                               \
+  ROW(device_name, cuDeviceGetName, hipDeviceGetName, char* name, int bytes, Device device)        \
+  ROW(device_uuid, cuDeviceGetUuid_v2, hipDeviceGetUuid, Uuid* uuid, Device device)                \
+  ROW(device_bus, cuDeviceGetPCIBusId, hipDeviceGetPCIBusId, char* bus, int bytes, Device device)  \
+  ROW(device_memory, cuDeviceTotalMem_v2, hipDeviceTotalMem, std::size_t* bytes, Device device)    \
+  ROW(device_can_access, cuDeviceCanAccessPeer, hipDeviceCanAccessPeer, int* can, Device device,   \
+      Device peer)                                                                                 \
+  ROW(memory_info, cuMemGetInfo_v2, hipMemGetInfo, std::size_t* free, std::size_t* total)          \
+  ROW(granularity, cuMemGetAllocationGranularity, hipMemGetAllocationGranularity,                  \
+      std::size_t* bytes, const AllocationProperties* properties, Granularity which)               \
+  ROW(reserve, cuMemAddressReserve, hipMemAddressReserve, Pointer* base, std::size_t bytes,        \
+      std::size_t align, Pointer wish, unsigned long long flags)                                   \
+  ROW(free_reserved, cuMemAddressFree, hipMemAddressFree, Pointer base, std::size_t bytes)         \
+  ROW(create, cuMemCreate, hipMemCreate, Handle* handle, std::size_t bytes,                        \
+      const AllocationProperties* properties, unsigned long long flags)                            \
+  ROW(release, cuMemRelease, hipMemRelease, Handle handle)                                         \
+  ROW(map, cuMemMap, hipMemMap, Pointer base, std::size_t bytes, std::size_t offset,               \
+      Handle handle, unsigned long long flags)                                                     \
+  ROW(unmap, cuMemUnmap, hipMemUnmap, Pointer base, std::size_t bytes)                             \
+  ROW(set_access, cuMemSetAccess, hipMemSetAccess, Pointer base, std::size_t bytes,                \
+      const Access* access, std::size_t count)                                                     \
+  ROW(export_handle, cuMemExportToShareableHandle, hipMemExportToShareableHandle, void* out,       \
+      Handle handle, HandleType type, unsigned long long flags)                                    \
+  ROW(import_handle, cuMemImportFromShareableHandle, hipMemImportFromShareableHandle,              \
+      Handle* handle, void* shared, HandleType type)                                               \
+  ROW(free, cuMemFree_v2, hipFree, Pointer memory)                                                 \
+  ROW(ipc_get, cuIpcGetMemHandle, hipIpcGetMemHandle, Token* token, Pointer memory)                \
+  ROW(ipc_open, cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, Pointer* memory, Token token,          \
+      unsigned flags)                                                                              \
+  ROW(ipc_close, cuIpcCloseMemHandle, hipIpcCloseMemHandle, Pointer memory)                        \
+  ROW(host_alloc, cuMemHostAlloc, hipHostMalloc, void** memory, std::size_t bytes, unsigned flags) \
+  ROW(host_free, cuMemFreeHost, hipHostFree, void* memory)                                         \
+  ROW(stream_create, cuStreamCreate, hipStreamCreateWithFlags, Stream* stream, unsigned flags)     \
+  ROW(stream_destroy, cuStreamDestroy_v2, hipStreamDestroy, Stream stream)                         \
+  ROW(stream_synchronize, cuStreamSynchronize, hipStreamSynchronize, Stream stream)                \
+  ROW(set_bytes, cuMemsetD8Async, hipMemsetD8Async, Pointer dst, unsigned char value,              \
+      std::size_t count, Stream stream)                                                            \
+  ROW(stream_capturing, cuStreamIsCapturing, hipStreamIsCapturing, Stream stream,                  \
+      CaptureStatus* status)                                                                       \
+  ROW(module_load, cuModuleLoadData, hipModuleLoadData, Module* module, const void* image)         \
+  ROW(module_function, cuModuleGetFunction, hipModuleGetFunction, Function* function,              \
+      Module module, const char* name)                                                             \
+  ROW(launch, cuLaunchKernel, hipModuleLaunchKernel, Function function, unsigned grid_x,           \
+      unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,      \
       unsigned shared_bytes, Stream stream, void** parameters, void** extra)
 
 struct Table {
-#define WEFT_ROW(member, symbol, ...) Error (*member)(__VA_ARGS__);
-  WEFT_CUDA_DRIVER_FUNCTIONS(WEFT_ROW)
+#define WEFT_ROW(member, cuda, hip, ...) Entry<Error(__VA_ARGS__)> member;
+  WEFT_GPU_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
 };
 
 inline Pointer pointer(const void* address) { return reinterpret_cast<Pointer>(address); }
+inline std::byte* address(Pointer pointer) {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(pointer));
+}
 
 }  // namespace weft::gpu::abi

@@ -10,30 +10,30 @@
 
 #include "src/base/unique_fd.hpp"
 #include "src/platform/cpu/fd_server.hpp"
-#include "src/platform/cpu/owned.hpp"
 #include "src/platform/gpu/device.hpp"
+#include "src/platform/gpu/memory_blob.hpp"
 #include "src/platform/gpu/reservation.hpp"
+#include "src/platform/gpu/shared.hpp"
 
 namespace weft::gpu {
 
-class Chunk final : public cpu::Owned {
+class Chunk final : public Shared {
  public:
   static Result<std::shared_ptr<Chunk>> commit(const Device& device, Range where);
   static Result<std::shared_ptr<Chunk>> open(const Device& device, const Blob& blob, Range where);
   ~Chunk() override;
 
-  // The bytes with which open() works in another process; an opened chunk cannot be shared on.
-  Result<Blob> share();
+  Result<Blob> share() override;
 
  private:
   Chunk(std::shared_ptr<Reservation> reservation, Range range, bool is_mine)
       : reservation_(std::move(reservation)), range_(range), is_mine_(is_mine) {}
   const Device& device() const { return reservation_->device(); }
   Status create();
-  Status import(int fd);
+  Status import(const MemoryBlob& peer);
   Status map();
-  Status zero();
-  Status export_file();
+  Status export_token(abi::Token& token);
+  Status offer_file(abi::Token& token);
 
   std::shared_ptr<Reservation> reservation_;
   Range range_;

@@ -6,19 +6,10 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/platform/cpu/room.hpp"
 
 namespace weft::gpu {
 namespace {
-
-using abi::Attribute;
-using abi::Error;
-
-Result<bool> has(const Driver& driver, Attribute attribute, int ordinal) {
-  int value = 0;
-  RETURN_IF_ERROR(driver.check(driver.call().device_attribute(&value, attribute, ordinal),
-                               "cuDeviceGetAttribute", "ask what a GPU can do"));
-  return value != 0;
-}
 
 std::string show(int ordinal, const Identity& identity) {
   return fmt::format("GPU {} ({})", ordinal, identity.bus);
@@ -26,106 +17,140 @@ std::string show(int ordinal, const Identity& identity) {
 
 }  // namespace
 
+const char* to_string(Way way) {
+  switch (way) {
+    case Way::kFd: return "file descriptors";
+    case Way::kFabric: return "fabric handles";
+    case Way::kIpc: break;
+  }
+  return "IPC handles";
+}
+
 Result<Identity> identify(const Driver& driver, int ordinal) {
   Identity identity;
-  RETURN_IF_ERROR(driver.check(driver.call().device_uuid(&identity.uuid, ordinal),
-                               "cuDeviceGetUuid", fmt::format("identify GPU {}", ordinal)));
-  RETURN_IF_ERROR(driver.check(driver.call().device_bus(identity.bus, sizeof identity.bus, ordinal),
-                               "cuDeviceGetPCIBusId",
-                               fmt::format("find the bus of GPU {}", ordinal)));
+  const std::string what = fmt::format("identify GPU {}", ordinal);
+  RETURN_IF_ERROR(driver.check(driver.call().device_uuid(&identity.uuid, ordinal), what));
+  RETURN_IF_ERROR(
+      driver.check(driver.call().device_bus(identity.bus, sizeof identity.bus, ordinal), what));
   return identity;
 }
 
-Result<std::unique_ptr<const Device>> Device::open(const Driver& driver, int ordinal) {
+Result<std::unique_ptr<Device>> Device::open(const Driver& driver, int ordinal) {
   std::unique_ptr<Device> device(new Device(driver, ordinal));
-  RETURN_IF_ERROR(device->learn());
+  ASSIGN_OR_RETURN(device->identity_, identify(driver, ordinal));
+  RETURN_IF_ERROR(driver.has_word_steps(ordinal, device->has_word_steps_));
   RETURN_IF_ERROR(device->start());
-  return std::unique_ptr<const Device>(std::move(device));
-}
-
-Status Device::learn() {
-  ASSIGN_OR_RETURN(identity_, identify(driver_, ordinal_));
-  ASSIGN_OR_RETURN(const bool virtual_memory, has(driver_, Attribute::kVirtualMemory, ordinal_));
-  if (!virtual_memory) {
-    return Status::error(Code::kUnsupported,
-                         fmt::format("{} cannot map memory at chosen addresses (cuMemMap), which "
-                                     "the symmetric heap needs; is it a virtual GPU?",
-                                     describe()));
-  }
-  ASSIGN_OR_RETURN(const bool fds, has(driver_, Attribute::kFdHandles, ordinal_));
-  ASSIGN_OR_RETURN(const bool rdma, has(driver_, Attribute::kRdmaOfVirtualMemory, ordinal_));
-  ASSIGN_OR_RETURN(has_stream_words_, has(driver_, Attribute::kStreamWords, ordinal_));
-  memory_.type = abi::AllocationType::kPinned;
-  memory_.handle_types = fds ? abi::HandleType::kPosixFd : abi::HandleType::kNone;
-  memory_.location = {abi::LocationType::kDevice, ordinal_};
-  memory_.flags.gpu_direct_rdma = rdma ? 1 : 0;
-  return check(call().granularity(&granularity_, &memory_, abi::Granularity::kMinimum),
-               "cuMemGetAllocationGranularity", "ask for the size of its pages");
+  return device;
 }
 
 Status Device::start() {
-  RETURN_IF_ERROR(check(call().retain_primary(&context_, ordinal_), "cuDevicePrimaryCtxRetain",
-                        "open its primary context"));
+  RETURN_IF_ERROR(driver_.open(ordinal_, home_));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*this));
-  return check(call().stream_create(&stream_, abi::kNonBlocking), "cuStreamCreate",
-               "create a stream");
+  return check(call().stream_create(&stream_, abi::kNonBlocking), "create a stream");
+}
+
+// Only of one that did not come to use: those that did live as long as the process.
+Device::~Device() {
+  if (stream_ == nullptr) return;
+  const auto scope = Scope::enter(*this);
+  if (scope) check(call().stream_destroy(stream_), "destroy a stream").ignore();
+}
+
+Status Device::share_by(Way way) {
+  abi::AllocationProperties memory{};
+  std::size_t granularity = kReserveAlign;
+  if (way != Way::kIpc) {
+    RETURN_IF_ERROR(driver_.describe_memory(ordinal_, memory));
+    memory.handle_types = static_cast<abi::HandleType>(way);
+    memory.location = {abi::LocationType::kDevice, ordinal_};
+    ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*this));
+    RETURN_IF_ERROR(check(call().granularity(&granularity, &memory, abi::Granularity::kMinimum),
+                          "ask for the size of its pages"));
+  }
+  memory_ = memory;
+  granularity_ = granularity;
+  way_ = way;
+  return Status::ok();
 }
 
 std::string Device::describe() const { return show(ordinal_, identity_); }
 
-Status Device::failure(Error error, std::string_view function, std::string_view what) const {
-  return driver_.check(error, function, fmt::format("{} on {}", what, describe()));
+Status Device::failure(abi::Outcome outcome, std::string_view what) const {
+  return driver_.check(outcome, fmt::format("{} on {}", what, describe()));
+}
+
+Status Device::no_room(abi::Outcome outcome, std::size_t bytes, std::string_view option) const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  RETURN_IF_ERROR(check(call().memory_info(&free, &total), "ask how much memory is free"));
+  return Status::error(
+      Code::kOutOfMemory,
+      fmt::format("{} of memory of {} asked for, {} of {} free ({}: out of memory). Ask for less, "
+                  "lower {} if it is that which is too large, or end what else uses the GPU ({})",
+                  cpu::show_bytes(bytes), describe(), cpu::show_bytes(free), cpu::show_bytes(total),
+                  outcome.function, option, driver_.words().holders));
 }
 
 Status Device::allow(Range where) const {
   const abi::Access access{{abi::LocationType::kDevice, ordinal_}, abi::AccessFlags::kReadWrite};
   return check(call().set_access(abi::pointer(where.base), where.bytes, &access, 1),
-               "cuMemSetAccess",
                fmt::format("reach {} bytes at {}", where.bytes, fmt::ptr(where.base)));
 }
 
-std::string Device::why_not_reached(const Identity& peer) const {
-  if (peer.uuid == identity_.uuid) return "";
+Status Device::zero(Range where) const {
+  constexpr std::string_view kWhat = "zero new memory";
+  RETURN_IF_ERROR(
+      check(call().set_bytes(abi::pointer(where.base), 0, where.bytes, stream_), kWhat));
+  return check(call().stream_synchronize(stream_), kWhat);
+}
+
+Result<int> Device::find(const Identity& peer) const {
+  if (peer == identity_) return ordinal_;
   int count = 0;
-  if (Status asked = driver_.check(call().device_count(&count), "cuDeviceGetCount", "count GPUs");
-      !asked.is_ok()) {
-    return std::string(asked.text());
-  }
+  RETURN_IF_ERROR(driver_.check(call().device_count(&count), "count GPUs"));
   for (int other = 0; other < count; ++other) {
-    const auto found = identify(driver_, other);
-    if (!found) return std::string(found.status().text());
-    if (found->uuid != peer.uuid) continue;
-    int can = 0;
-    const Status asked = check(call().device_can_access(&can, ordinal_, other),
-                               "cuDeviceCanAccessPeer", "ask which GPUs it reaches");
-    if (!asked.is_ok()) return std::string(asked.text());
-    if (can != 0) return "";
-    return fmt::format(
-        "{} cannot reach {} directly: no NVLink, and no path over PCIe that the "
-        "driver allows (nvidia-smi topo -p2p r; an IOMMU or PCIe ACS may be why)",
-        describe(), show(other, *found));
+    ASSIGN_OR_RETURN(const Identity found, identify(driver_, other));
+    if (found == peer) return other;
   }
+  return -1;
+}
+
+std::string Device::why_not_reached(const Identity& peer) const {
+  const auto other = find(peer);
+  if (!other) return std::string(other.status().text());
+  if (*other == ordinal_) return "";
+  const Words& words = driver_.words();
+  if (*other < 0) {
+    return fmt::format(
+        "the GPU {} of the peer is not visible to this process, which is on {}: let {} name the "
+        "GPUs of all PEs of this host for each of them, and let each PE choose its own ({}); in "
+        "containers, pass all of them in",
+        std::string_view(peer.bus, ::strnlen(peer.bus, sizeof peer.bus)), describe(), words.visible,
+        words.choose);
+  }
+  int can = 0;
+  const Status asked =
+      check(call().device_can_access(&can, ordinal_, *other), "ask which GPUs it reaches");
+  if (!asked.is_ok()) return std::string(asked.text());
+  if (can != 0) return "";
   return fmt::format(
-      "the GPU {} of the peer is not visible to this process, which has {} on {}: let "
-      "CUDA_VISIBLE_DEVICES name the GPUs of all PEs of this host for each of them, and let each "
-      "PE choose its own (cudaSetDevice); in containers, pass all of them in",
-      std::string_view(peer.bus, ::strnlen(peer.bus, sizeof peer.bus)),
-      count == 1 ? "one GPU" : fmt::format("{} GPUs", count), describe());
+      "{} cannot reach {} directly: no link between them, and no path over PCIe that the driver "
+      "allows ({}; an IOMMU or PCIe ACS may be why)",
+      describe(), show(*other, peer), words.topology);
 }
 
 Result<Scope> Scope::enter(const Device& device) {
   RETURN_IF_ERROR(device.driver().check_process());
-  RETURN_IF_ERROR(device.check(device.call().context_push(device.context()), "cuCtxPushCurrent",
-                               "make the context current"));
-  return Scope(device);
+  Home before = 0;
+  RETURN_IF_ERROR(
+      device.check(device.driver().enter(device.home(), before), "make it the current one"));
+  return Scope(device, before);
 }
 
 Scope::~Scope() {
   if (device_ == nullptr) return;
-  abi::Context mine = nullptr;
-  const Status popped = device_->check(device_->call().context_pop(&mine), "cuCtxPopCurrent",
-                                       "restore the thread's context");
-  if (!popped.is_ok()) LOG(kWarn, "platform", "{}", popped.text());
+  const Status left = device_->check(device_->driver().leave(before_), "restore the thread's GPU");
+  if (!left.is_ok()) LOG(kWarn, "platform", "{}", left.text());
 }
 
 }  // namespace weft::gpu

@@ -1,4 +1,4 @@
-// Device: one GPU as this process sees it, and the scope in which its context is current.
+// Device: one GPU as this process sees it, and the scope in which it is current.
 #pragma once
 
 #include <cstddef>
@@ -18,64 +18,84 @@ namespace weft::gpu {
 struct Identity {
   Uuid uuid{};
   char bus[16] = {};  // "0000:1b:00.0"
+  // Both: AMD's GPUs do not all have a uuid.
+  bool operator==(const Identity& other) const = default;
 };
 Result<Identity> identify(const Driver& driver, int ordinal);
 
+// How memory reaches another process.
+enum class Way : std::uint32_t {
+  kFd = 1,      // a file descriptor: the memory is mapped wherever one likes
+  kFabric = 8,  // a token that every process of one NVLink fabric may open; mapped alike
+  kIpc = 0,     // a token for the whole of an allocation, which the driver maps where it likes
+};
+const char* to_string(Way way);
+
 class Device {
  public:
-  static Result<std::unique_ptr<const Device>> open(const Driver& driver, int ordinal);
+  static Result<std::unique_ptr<Device>> open(const Driver& driver, int ordinal);
+  ~Device();
+  // How memory that is taken from now on reaches others; an error if the driver has no such memory.
+  Status share_by(Way way);
 
   const Driver& driver() const { return driver_; }
   const abi::Table& call() const { return driver_.call(); }
   int ordinal() const { return ordinal_; }
   const Identity& identity() const { return identity_; }
-  // Shared with the CUDA runtime, so that its streams and kernels are at home in it; retained for
-  // the life of the process.
-  abi::Context context() const { return context_; }
+  Home home() const { return home_; }
+  Way way() const { return way_; }
   // Of Weft's own work: never waits behind, nor breaks the capture of, a stream of the user.
   Stream stream() const { return stream_; }
   std::size_t granularity() const { return granularity_; }
-  bool has_stream_words() const { return has_stream_words_; }
+  bool has_word_steps() const { return has_word_steps_; }
   const abi::AllocationProperties& memory() const { return memory_; }
 
   // As Driver::check(), and says which GPU.
-  Status check(abi::Error error, std::string_view function, std::string_view what) const {
-    return error == abi::Error::kSuccess ? Status::ok() : failure(error, function, what);
+  Status check(abi::Outcome outcome, std::string_view what) const {
+    return outcome.error == abi::Error::kSuccess ? Status::ok() : failure(outcome, what);
   }
   std::string describe() const;  // "GPU 0 (0000:1b:00.0)"
+  // What the driver's error does not say: what was asked for and what is there. In a Scope.
+  Status no_room(abi::Outcome outcome, std::size_t bytes, std::string_view option) const;
 
-  // Lets this GPU load and store there.
+  // Lets this GPU load and store there. In a Scope, as the next.
   Status allow(Range where) const;
+  // Complete on return.
+  Status zero(Range where) const;
   // Why this GPU cannot reach the memory of that one; "" if it can.
   std::string why_not_reached(const Identity& peer) const;
+  // The ordinal of that one in this process; -1: it is not visible.
+  Result<int> find(const Identity& peer) const;
 
  private:
   Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
-  Status learn();
   Status start();
-  Status failure(abi::Error error, std::string_view function, std::string_view what) const;
+  Status failure(abi::Outcome outcome, std::string_view what) const;
 
   const Driver& driver_;
   const int ordinal_;
   Identity identity_;
-  abi::Context context_ = nullptr;
+  Home home_ = 0;
   Stream stream_ = nullptr;
-  std::size_t granularity_ = 0;
-  bool has_stream_words_ = false;
+  bool has_word_steps_ = false;
+  Way way_ = Way::kIpc;
+  std::size_t granularity_ = kReserveAlign;
   abi::AllocationProperties memory_{};
 };
 
-// While it lives the GPU's context is the calling thread's, whatever that thread had before.
+// While it lives the GPU is current in the calling thread, whatever that thread had before.
 class Scope {
  public:
   static Result<Scope> enter(const Device& device);
-  Scope(Scope&& other) noexcept : device_(std::exchange(other.device_, nullptr)) {}
+  Scope(Scope&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)), before_(other.before_) {}
   Scope& operator=(Scope&&) = delete;
   ~Scope();
 
  private:
-  explicit Scope(const Device& device) : device_(&device) {}
+  Scope(const Device& device, Home before) : device_(&device), before_(before) {}
   const Device* device_;
+  Home before_;
 };
 
 }  // namespace weft::gpu

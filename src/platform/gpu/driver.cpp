@@ -2,59 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <utility>
 
-#include "src/base/dynlib.hpp"
 #include "src/base/status.hpp"
+#include "src/platform/cuda/driver.hpp"
+#include "src/platform/hip/driver.hpp"
 
 namespace weft::gpu {
 namespace {
 
 using abi::Error;
-
-constexpr std::string_view kForked =
-    "CUDA was started before this process was forked, and a child of fork() cannot use it. Fork "
-    "before the first use of a GPU, or start the child as a new program (exec)";
-
-std::string_view how_to_mend(Error error) {
-  switch (error) {
-    case Error::kOutOfMemory:
-      return "nvidia-smi shows who holds the GPU's memory; ask for less, or lower "
-             "WEFT_GPU_HEAP_SIZE";
-    case Error::kNotInitialized: return kForked;
-    case Error::kDeinitialized:
-      return "The process is ending; release memory and streams before main() returns";
-    case Error::kStubLibrary:
-      return "This file only serves to link programs: take the toolkit's folder stubs out of "
-             "LD_LIBRARY_PATH";
-    case Error::kNoDevice:
-      return "No NVIDIA GPU is visible to this process: look at CUDA_VISIBLE_DEVICES, at what "
-             "nvidia-smi lists, and in a container pass the GPUs in (--gpus all)";
-    case Error::kPeerAccessUnsupported:
-    case Error::kInvalidDevice: return "nvidia-smi topo -p2p r shows which GPUs reach each other";
-    case Error::kOperatingSystem:
-    case Error::kNotPermitted:
-    case Error::kNotSupported:
-      return "A sandbox or container (gVisor, seccomp, a virtual GPU) may forbid it, or the limit "
-             "on open files may be met (ulimit -n)";
-    case Error::kInvalidContext:
-    case Error::kContextIsDestroyed: return "Was the GPU reset meanwhile (cudaDeviceReset)?";
-    case Error::kIllegalAddress:
-    case Error::kLaunchTimeout:
-    case Error::kLaunchFailed:
-      return "A kernel that ran before has failed, and with it all that this process has on the "
-             "GPU: compute-sanitizer finds the kernel";
-    case Error::kSystemNotReady: return "Is the service nvidia-fabricmanager running?";
-    case Error::kDriverMismatch:
-      return "The library and the kernel module are of different versions: restart the machine "
-             "after an update of the driver, or update the container";
-    default: return "dmesg may hold a line of NVRM that says more";
-  }
-}
 
 Code code_of(Error error) {
   switch (error) {
@@ -63,6 +23,7 @@ Code code_of(Error error) {
     case Error::kOutOfMemory: return Code::kOutOfMemory;
     case Error::kNotInitialized:
     case Error::kStubLibrary:
+    case Error::kInsufficientDriver:
     case Error::kNoDevice:
     case Error::kInvalidDevice:
     case Error::kPeerAccessUnsupported:
@@ -74,64 +35,83 @@ Code code_of(Error error) {
   }
 }
 
-Status find_all(const Dynlib& library, abi::Table& table) {
-#define WEFT_ROW(member, symbol, ...) RETURN_IF_ERROR(library.find(#symbol, table.member));
-  WEFT_CUDA_DRIVER_FUNCTIONS(WEFT_ROW)
-#undef WEFT_ROW
-  return Status::ok();
+// Where the vendor knows nothing better.
+std::string mend(Error error, const Words& words) {
+  switch (error) {
+    case Error::kOutOfMemory:
+      return fmt::format(
+          "{} shows who holds the GPU's memory; ask for less, or lower WEFT_GPU_HEAP_SIZE",
+          words.holders);
+    case Error::kDeinitialized:
+      return "The process is ending; release memory and streams before main() returns";
+    case Error::kNoDevice:
+      return fmt::format(
+          "No {} GPU is visible to this process: look at {}, at what {} lists, and in a container "
+          "pass the GPUs in ({})",
+          words.vendor, words.visible, words.holders, words.pass_in);
+    case Error::kPeerAccessUnsupported:
+    case Error::kInvalidDevice:
+      return fmt::format("{} shows which GPUs reach each other", words.topology);
+    case Error::kOperatingSystem:
+    case Error::kNotPermitted:
+    case Error::kNotSupported:
+      return "A sandbox or container (gVisor, seccomp, a virtual GPU) may forbid it, or the limit "
+             "on open files may be met (ulimit -n)";
+    default: return fmt::format("dmesg may hold a line of {} that says more", words.module);
+  }
 }
 
 }  // namespace
 
-Result<const Driver*> Driver::get(const std::string& library) {
+Result<const Driver*> Driver::get(const Library& library) {
   static std::mutex mutex;
-  static auto* const loaded = new std::map<std::string, const Driver*>;
+  static auto* const loaded = new std::map<std::pair<Kind, std::string>, const Driver*>;
   const std::lock_guard lock(mutex);
-  const Driver*& driver = (*loaded)[library];
+  const Driver*& driver = (*loaded)[{library.kind, library.file}];
   if (driver == nullptr) {
-    ASSIGN_OR_RETURN(driver, load(library));
+    ASSIGN_OR_RETURN(auto fresh, library.kind == Kind::kCuda ? cuda::load(library.file)
+                                                             : hip::load(library.file));
+    RETURN_IF_ERROR(fresh->check(fresh->call().init(0),
+                                 fmt::format("start the {} driver", fresh->words().vendor)));
+    driver = fresh.release();
   }
   RETURN_IF_ERROR(driver->check_process());
   return driver;
 }
 
-Result<const Driver*> Driver::load(const std::string& library) {
-  const std::array names{library.empty() ? std::string("libcuda.so.1") : library};
-  const auto found = Dynlib::open(names);
-  if (!found) {
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format("no NVIDIA driver: {} cannot be loaded: {}. Install NVIDIA's driver; in a "
-                    "container, pass the GPUs in (--gpus all)",
-                    names[0], found.status().text()));
-  }
-  abi::Table table{};
-  if (const Status all = find_all(*found, table); !all.is_ok()) {
-    return Status::error(Code::kUnsupported,
-                         fmt::format("the NVIDIA driver is too old: {}. Weft needs a driver of "
-                                     "CUDA 11.7 or later; nvidia-smi shows which one this is",
-                                     all.text()));
-  }
-  // What tests/support/fake_gpu has.
-  const bool runs_on_host = found->has("weft_runs_on_host");
-  std::unique_ptr<const Driver> driver(new Driver(table, runs_on_host));
-  RETURN_IF_ERROR(driver->check(table.init(0), "cuInit", "start the NVIDIA driver"));
-  return driver.release();
+Status Driver::find_all(const Dynlib& library) {
+  const bool is_hip = kind_ == Kind::kHip;
+#define WEFT_ROW(member, cuda, hip, ...) \
+  RETURN_IF_ERROR(find(library, is_hip ? #hip : #cuda, table_.member));
+  WEFT_GPU_DRIVER_FUNCTIONS(WEFT_ROW)
+#undef WEFT_ROW
+  constexpr const char* kOnHost = "weft_host_function";
+  return library.has(kOnHost) ? find(library, kOnHost, host_function_) : Status::ok();
+}
+
+std::string Driver::after_fork() const {
+  return fmt::format(
+      "{} was started before this process was forked, and a child of fork() cannot use it. Fork "
+      "before the first use of a GPU, or start the child as a new program (exec)",
+      words_.runtime);
 }
 
 Status Driver::check_process() const {
   if (process_ == process_uuid()) return Status::ok();
-  return Status::error(Code::kUnsupported, std::string(kForked));
+  return Status::error(Code::kUnsupported, after_fork());
 }
 
-Status Driver::failure(Error error, std::string_view function, std::string_view what) const {
-  const char* name = nullptr;
-  const char* text = nullptr;
-  if (table_.error_name(error, &name) != Error::kSuccess || name == nullptr) name = "unknown error";
-  if (table_.error_text(error, &text) != Error::kSuccess || text == nullptr) text = "no text";
-  return Status::error(code_of(error),
-                       fmt::format("cannot {}: {}: {} ({}): {}. {}", what, function, name,
-                                   static_cast<unsigned>(error), text, how_to_mend(error)));
+Status Driver::failure(abi::Outcome outcome, std::string_view what) const {
+  const auto [error, function] = outcome;
+  const auto known = [](std::string_view text, std::string_view otherwise) {
+    return text.empty() ? otherwise : text;
+  };
+  std::string help(how_to_mend(error));
+  if (help.empty()) help = error == Error::kNotInitialized ? after_fork() : mend(error, words_);
+  return Status::error(code_of(error), fmt::format("cannot {}: {}: {} ({}): {}. {}", what, function,
+                                                   known(error_name(error), "unknown error"),
+                                                   static_cast<unsigned>(error),
+                                                   known(error_text(error), "no text"), help));
 }
 
 }  // namespace weft::gpu

@@ -1,41 +1,105 @@
-// The driver's library, loaded and started once per process.
+// A vendor's driver: its library, loaded and started once per process, and what it does otherwise
+// than the other's.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <weft/status.hpp>
 
+#include "src/base/dynlib.hpp"
 #include "src/platform/gpu/abi.hpp"
+#include "src/platform/gpu/gpu.hpp"
 
 namespace weft::gpu {
 
+// How messages speak of a vendor's things.
+struct Words {
+  std::string_view platform;  // "cuda"
+  std::string_view vendor;    // "NVIDIA"
+  std::string_view runtime;   // "CUDA"
+  std::string_view visible;   // the variable that hides GPUs
+  std::string_view choose;    // the call that makes a GPU current
+  std::string_view holders;   // the tool that shows who holds memory
+  std::string_view topology;  // the command that shows which GPUs reach each other
+  std::string_view pass_in;   // what gives a container GPUs
+  std::string_view module;    // whose lines the kernel's log holds
+};
+
+// A GPU's home in this process: CUDA's primary context, HIP's ordinal.
+using Home = std::uintptr_t;
+
 class Driver {
  public:
-  // `library` names the file; "": the system's. What succeeded once is kept for the process; a
-  // failure is tried again.
-  static Result<const Driver*> get(const std::string& library);
+  using HostFunction = abi::Error(Stream stream, void (*function)(void*), void* argument);
+
+  // What succeeded once is kept for the process; a failure is tried again.
+  static Result<const Driver*> get(const Library& library);
+  virtual ~Driver() = default;
 
   const abi::Table& call() const { return table_; }
-  // A driver without GPUs: kernels of the host's own code run in its streams instead.
-  bool runs_on_host() const { return runs_on_host_; }
+  const Words& words() const { return words_; }
+  Kind kind() const { return kind_; }
+  // Of a driver without GPUs, a test's: kernels of the host's own code run in its streams instead.
+  const abi::Entry<HostFunction>* on_host() const {
+    return host_function_.address == nullptr ? nullptr : &host_function_;
+  }
+
   // The failure of a call, in the driver's words, and how to mend it: "cannot map memory: cuMemMap:
   // CUDA_ERROR_... (...). ...". ok for kSuccess.
-  Status check(abi::Error error, std::string_view function, std::string_view what) const {
-    return error == abi::Error::kSuccess ? Status::ok() : failure(error, function, what);
+  Status check(abi::Outcome outcome, std::string_view what) const {
+    return outcome.error == abi::Error::kSuccess ? Status::ok() : failure(outcome, what);
   }
   // The driver does not survive fork(): an error in a child of the process that loaded it.
   Status check_process() const;
 
- private:
-  Driver(const abi::Table& table, bool runs_on_host)
-      : table_(table), runs_on_host_(runs_on_host), process_(process_uuid()) {}
-  static Result<const Driver*> load(const std::string& library);
-  Status failure(abi::Error error, std::string_view function, std::string_view what) const;
+  // --- what the vendors do in their own ways -----------------------------------------------------
 
+  virtual Status version(int ordinal, int& major, int& minor) const = 0;  // of its instructions
+  virtual Status open(int ordinal, Home& home) const = 0;
+  // Makes the GPU current in the calling thread; leave() takes what was there `before`.
+  virtual abi::Outcome enter(Home home, Home& before) const = 0;
+  virtual abi::Outcome leave(Home before) const = 0;
+  virtual abi::Outcome settle(Home home) const = 0;  // for good
+  virtual Result<int> current() const = 0;           // -1: none, or not known
+
+  // The kind of memory that kernels of other GPUs store to while mine poll it: to create, and to
+  // allocate.
+  virtual Status describe_memory(int ordinal, abi::AllocationProperties& memory) const = 0;
+  virtual abi::Outcome allocate(abi::Pointer* memory, std::size_t bytes) const = 0;
+  virtual abi::Outcome allocate_host(void** memory, std::size_t bytes) const = 0;
+  virtual abi::Outcome import_fd(abi::Handle* handle, int fd) const = 0;
+  // Lets the current GPU reach memory of that one that was not mapped for it.
+  virtual abi::Outcome reach(Home peer) const = 0;
+  virtual abi::Outcome copy(void* dst, const void* src, std::size_t bytes, Stream stream) const = 0;
+  // Whether streams themselves store to words of any memory and wait for them, without a kernel.
+  virtual Status has_word_steps(int ordinal, bool& has) const = 0;
+  virtual abi::Outcome word_steps(std::span<const WordStep> steps, Stream stream) const = 0;
+
+ protected:
+  Driver(Kind kind, const Words& words) : kind_(kind), words_(words), process_(process_uuid()) {}
+  virtual std::string_view error_name(abi::Error error) const = 0;  // "": unknown
+  virtual std::string_view error_text(abi::Error error) const = 0;
+  virtual std::string_view how_to_mend(abi::Error error) const = 0;  // "": nothing special
+  std::string after_fork() const;
+
+  template <class Signature>
+  static Status find(const Dynlib& library, const char* name, abi::Entry<Signature>& function) {
+    function.name = name;
+    return library.find(name, function.address);
+  }
+
+  Status find_all(const Dynlib& library);  // but for the vendor's own
   abi::Table table_;
-  bool runs_on_host_;
-  Uuid process_;
+
+ private:
+  Status failure(abi::Outcome outcome, std::string_view what) const;
+
+  const Kind kind_;
+  const Words& words_;
+  const Uuid process_;
+  abi::Entry<HostFunction> host_function_;
 };
 
 }  // namespace weft::gpu

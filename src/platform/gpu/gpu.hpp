@@ -1,32 +1,46 @@
-// NVIDIA GPUs, through the driver: libcuda.so.1, found at run time. Nothing here needs CUDA to be
-// built, and without a driver every call says so.
+// GPUs, through their vendor's driver, which is found at run time: NVIDIA's through CUDA's
+// libcuda.so.1, AMD's through HIP's libamdhip64.so. Nothing here needs either to be built, and
+// without a driver every call says so.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include <weft/device/launch.hpp>
 #include <weft/status.hpp>
 
 #include "src/platform/platform.hpp"
 
 namespace weft::gpu {
 
+using Kind = detail::GpuKind;
+const char* to_string(Kind kind);  // "CUDA", "HIP"
+
+// A driver: which, and its file; "": the system's.
+struct Library {
+  Kind kind = Kind::kCuda;
+  std::string file;
+};
+
 struct Gpu {
-  int ordinal = 0;  // as CUDA counts in this process (CUDA_VISIBLE_DEVICES)
+  int ordinal = 0;  // as the driver counts in this process (CUDA_VISIBLE_DEVICES and the like)
   std::string name;
   std::string bus;  // "0000:1b:00.0"
   std::size_t bytes = 0;
-  int major = 0, minor = 0;  // compute capability
+  int major = 0, minor = 0;  // of its instructions: 9.0 is sm_90, or gfx90a
 };
 
-// What the driver shows to this process. `library` names the driver's file; "": the system's.
-Result<std::vector<Gpu>> gpus(const std::string& library);
-// The GPU that is current in the calling thread (cudaSetDevice, cuCtxSetCurrent); -1: none.
-Result<int> current_gpu(const std::string& library);
-// Makes it current, as cudaSetDevice does.
-Status make_current(const std::string& library, int ordinal);
+// Whether this process has loaded the driver: a framework did, say.
+bool is_loaded(Kind kind);
+// What the driver shows to this process.
+Result<std::vector<Gpu>> gpus(const Library& library);
+// The GPU that somebody has made current in the calling thread (cudaSetDevice, hipSetDevice); -1:
+// none. With HIP, GPU 0 counts as none: it is current from the beginning.
+Result<int> current_gpu(const Library& library);
+// Makes it current, as those calls do.
+Status make_current(const Library& library, int ordinal);
 // One per GPU and process, made at the first call; lives as long as the process.
-Result<Platform*> platform(const std::string& library, int ordinal);
+Result<Platform*> platform(const Library& library, int ordinal);
 
 }  // namespace weft::gpu

@@ -10,6 +10,7 @@
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/room.hpp"
+#include "src/platform/gpu/block.hpp"
 #include "src/platform/gpu/chunk.hpp"
 #include "src/platform/gpu/reservation.hpp"
 
@@ -21,6 +22,13 @@ using cpu::Owned;
 // Through Owned, which is what share() takes the pointer for.
 Memory hold(Range range, std::shared_ptr<Owned> owner) { return {range, std::move(owner)}; }
 
+// What a PE tells the others of its GPU.
+struct Introduction {
+  Identity gpu;
+  Kind kind{};
+  Way way{};
+};
+
 // Pages of the host that every GPU reaches at the host's own addresses.
 class HostBlock final : public Owned {
  public:
@@ -28,8 +36,7 @@ class HostBlock final : public Owned {
   ~HostBlock() override {
     const auto scope = Scope::enter(device_);
     if (!scope) return;  // a child of fork(): it is the parent's
-    const Status freed =
-        device_.check(device_.call().host_free(memory_), "cuMemFreeHost", "free host memory");
+    const Status freed = device_.check(device_.call().host_free(memory_), "free host memory");
     if (!freed.is_ok()) LOG(kWarn, "platform", "{}", freed.text());
   }
 
@@ -41,30 +48,48 @@ class HostBlock final : public Owned {
 }  // namespace
 
 Blob GpuPlatform::identity() const {
-  Blob blob(sizeof(Identity));
-  std::memcpy(blob.data(), &device_->identity(), sizeof(Identity));
+  const Introduction mine{device_->identity(), device_->driver().kind(), device_->way()};
+  Blob blob(sizeof mine);
+  std::memcpy(blob.data(), &mine, sizeof mine);
   return blob;
 }
 
 std::string GpuPlatform::why_not_mapped(const Blob& peer) const {
-  if (peer.size() != sizeof(Identity)) {
-    return "the peer's memory is not that of an NVIDIA GPU; do all PEs run the same build of Weft, "
-           "on the same platform?";
+  Introduction theirs;
+  if (peer.size() == sizeof theirs) std::memcpy(&theirs, peer.data(), sizeof theirs);
+  const Words& words = device_->driver().words();
+  if (peer.size() != sizeof theirs || theirs.kind != device_->driver().kind()) {
+    return fmt::format(
+        "the peer's memory is not that of a GPU of {}; do all PEs run the same build of Weft, on "
+        "the same platform?",
+        words.vendor);
   }
-  Identity identity;
-  std::memcpy(&identity, peer.data(), sizeof identity);
+  if (theirs.way != device_->way()) {
+    return fmt::format(
+        "the peer shares its GPU's memory by {} and this PE by {}, since the system refuses one of "
+        "them the other way; give all PEs of a host the same sandbox, container and driver",
+        to_string(theirs.way), to_string(device_->way()));
+  }
   if (const Status alive = device_->driver().check_process(); !alive.is_ok()) {
     return std::string(alive.text());
   }
-  return device_->why_not_reached(identity);
+  return device_->why_not_reached(theirs.gpu);
 }
 
 Result<Memory> GpuPlatform::reserve(std::size_t bytes) {
+  if (!maps_where_told()) {
+    ASSIGN_OR_RETURN(auto block, Block::create(*device_, bytes));
+    return hold(block->range(), block);
+  }
   ASSIGN_OR_RETURN(auto reservation, Reservation::create(*device_, bytes));
   return hold(reservation->range(), reservation);
 }
 
 Result<Memory> GpuPlatform::commit(Range where, const MemoryHints&) {
+  if (!maps_where_told()) {
+    ASSIGN_OR_RETURN(auto part, Part::commit(*device_, where));
+    return hold(where, std::move(part));
+  }
   ASSIGN_OR_RETURN(auto chunk, Chunk::commit(*device_, where));
   return hold(where, std::move(chunk));
 }
@@ -79,17 +104,18 @@ Result<Memory> GpuPlatform::adopt(Range own, Range) {
 }
 
 Result<Blob> GpuPlatform::share(const Memory& memory) {
-  auto* const chunk = dynamic_cast<Chunk*>(static_cast<Owned*>(memory.owner().get()));
-  if (chunk == nullptr) {
+  auto* const shared = dynamic_cast<Shared*>(static_cast<Owned*>(memory.owner().get()));
+  if (shared == nullptr) {
     return Status::error(Code::kInvalidArgument,
                          fmt::format("{} bytes at {} are not a committed chunk of a GPU, so they "
                                      "cannot be shared",
                                      memory.bytes(), fmt::ptr(memory.base())));
   }
-  return chunk->share();
+  return shared->share();
 }
 
 Result<Memory> GpuPlatform::open(const Blob& blob, Range where) {
+  if (!maps_where_told()) return Part::open(*device_, blob, where.bytes);
   ASSIGN_OR_RETURN(auto chunk, Chunk::open(*device_, blob, where));
   return hold(where, std::move(chunk));
 }
@@ -98,9 +124,8 @@ Result<Memory> GpuPlatform::host_visible(std::size_t bytes) {
   if (bytes == 0) return Status::error(Code::kInvalidArgument, "0 bytes of host-visible memory");
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   void* memory = nullptr;
-  RETURN_IF_ERROR(device_->check(
-      device_->call().host_alloc(&memory, bytes, abi::kHostPortable | abi::kHostDeviceMapped),
-      "cuMemHostAlloc", fmt::format("pin {} of host memory", cpu::show_bytes(bytes))));
+  RETURN_IF_ERROR(device_->check(device_->driver().allocate_host(&memory, bytes),
+                                 fmt::format("pin {} of host memory", cpu::show_bytes(bytes))));
   auto block = std::make_shared<HostBlock>(*device_, memory);
   std::memset(memory, 0, bytes);
   return hold({static_cast<std::byte*>(memory), bytes}, std::move(block));
@@ -109,8 +134,8 @@ Result<Memory> GpuPlatform::host_visible(std::size_t bytes) {
 Result<Stream> GpuPlatform::create_stream() {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   Stream stream = nullptr;
-  RETURN_IF_ERROR(device_->check(device_->call().stream_create(&stream, abi::kNonBlocking),
-                                 "cuStreamCreate", "create a stream"));
+  RETURN_IF_ERROR(
+      device_->check(device_->call().stream_create(&stream, abi::kNonBlocking), "create a stream"));
   return stream;
 }
 
@@ -120,8 +145,7 @@ Status GpuPlatform::destroy_stream(Stream stream) {
                          "the default stream belongs to the GPU's context and cannot be destroyed");
   }
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return device_->check(device_->call().stream_destroy(stream), "cuStreamDestroy",
-                        "destroy a stream");
+  return device_->check(device_->call().stream_destroy(stream), "destroy a stream");
 }
 
 Status GpuPlatform::copy(void* dst, const void* src, std::size_t bytes, Stream stream) {
@@ -131,21 +155,19 @@ Status GpuPlatform::copy(void* dst, const void* src, std::size_t bytes, Stream s
                          fmt::format("a copy of {} bytes from {} to {}", bytes, src, dst));
   }
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return device_->check(device_->call().copy(abi::pointer(dst), abi::pointer(src), bytes, stream),
-                        "cuMemcpyAsync", "queue a copy");
+  return device_->check(device_->driver().copy(dst, src, bytes, stream), "queue a copy");
 }
 
 Status GpuPlatform::zero(Range where, Stream stream) {
   if (where.bytes == 0) return Status::ok();
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   return device_->check(device_->call().set_bytes(abi::pointer(where.base), 0, where.bytes, stream),
-                        "cuMemsetD8Async", "queue the zeroing of memory");
+                        "queue the zeroing of memory");
 }
 
 Status GpuPlatform::synchronize(Stream stream) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return device_->check(device_->call().stream_synchronize(stream), "cuStreamSynchronize",
-                        "wait for a stream");
+  return device_->check(device_->call().stream_synchronize(stream), "wait for a stream");
 }
 
 Status GpuPlatform::prepare(std::span<const Kernel* const> kernels) {
@@ -160,28 +182,16 @@ Status GpuPlatform::launch(const Kernel& kernel, unsigned blocks, unsigned threa
 }
 
 Status GpuPlatform::word_steps(std::span<const WordStep> steps, Stream stream) {
-  std::vector<abi::Step> all;
-  for (const WordStep& step : steps) {
-    const bool stores = step.kind == WordStep::Kind::kStore;
-    abi::Step one{};
-    one.type = stores ? abi::StepType::kWrite64 : abi::StepType::kWait64;
-    one.word = abi::pointer(step.word);
-    one.value = step.value;
-    one.flags = step.kind == WordStep::Kind::kWaitEqual ? abi::kWaitEqual : abi::kWaitAtLeast;
-    if (stores) one.flags = 0;
-    all.push_back(one);
-  }
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return device_->check(
-      device_->call().stream_steps(stream, static_cast<unsigned>(all.size()), all.data(), 0),
-      "cuStreamBatchMemOp", "queue stores to and waits for words");
+  return device_->check(device_->driver().word_steps(steps, stream),
+                        "queue stores to and waits for words");
 }
 
 Result<bool> GpuPlatform::is_capturing(Stream stream) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   auto status = abi::CaptureStatus::kNone;
   RETURN_IF_ERROR(device_->check(device_->call().stream_capturing(stream, &status),
-                                 "cuStreamIsCapturing", "ask whether a stream is captured"));
+                                 "ask whether a stream is captured"));
   return status != abi::CaptureStatus::kNone;
 }
 

@@ -15,8 +15,9 @@ class GpuPlatform final : public Platform {
       : device_(std::move(device)), kernels_(*device_) {}
   const Device& device() const { return *device_; }
 
-  std::string_view name() const override { return "cuda"; }
+  std::string_view name() const override { return device_->driver().words().platform; }
   bool is_host_accessible() const override { return false; }
+  bool maps_where_told() const override { return device_->way() != Way::kIpc; }
   Blob identity() const override;
   std::string why_not_mapped(const Blob& peer) const override;
   std::size_t granularity() const override { return device_->granularity(); }
@@ -37,7 +38,7 @@ class GpuPlatform final : public Platform {
   Status prepare(std::span<const Kernel* const> kernels) override;
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream) override;
-  bool has_word_steps() const override { return device_->has_stream_words(); }
+  bool has_word_steps() const override { return device_->has_word_steps(); }
   Status word_steps(std::span<const WordStep> steps, Stream stream) override;
   Result<bool> is_capturing(Stream stream) override;
 

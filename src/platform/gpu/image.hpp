@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <span>
 
+#include "src/platform/gpu/gpu.hpp"
+
 namespace weft::gpu {
 
-// What the driver loads as a module; nothing in a libweft that was built without CUDA's compiler.
-std::span<const std::byte> kernel_image();
+// What the driver loads as a module; nothing in a libweft that was built without its compiler.
+std::span<const std::byte> kernel_image(Kind kind);
 
 }  // namespace weft::gpu

@@ -38,7 +38,8 @@ void run_host_grid(void* work) {
 }  // namespace
 
 Status Kernels::load(std::span<const Kernel* const> kernels) {
-  if (device_.driver().runs_on_host() || kernel_image().empty()) return Status::ok();
+  if (device_.driver().on_host() != nullptr || kernel_image(device_.driver().kind()).empty())
+    return Status::ok();
   for (const Kernel* kernel : kernels) RETURN_IF_ERROR(find(*kernel).status());
   return Status::ok();
 }
@@ -46,31 +47,33 @@ Status Kernels::load(std::span<const Kernel* const> kernels) {
 Result<abi::Function> Kernels::find(const Kernel& kernel) {
   const std::lock_guard lock(mutex_);
   if (const auto known = functions_.find(&kernel); known != functions_.end()) return known->second;
-  if (kernel_image().empty())
+  if (kernel_image(device_.driver().kind()).empty())
     return Status::error(
         Code::kUnsupported,
-        fmt::format("{}: this libweft has no code for GPUs, since it was built without CUDA's "
-                    "compiler; build it with -DWEFT_CUDA=ON, or do the same in a kernel of yours",
-                    kernel.name));
+        fmt::format(
+            "{0}: this libweft has no code for GPUs of {1}, since it was built without {2}'s "
+            "compiler; build it with -DWEFT_{2}=ON, or do the same in a kernel of yours",
+            kernel.name, device_.driver().words().vendor, device_.driver().words().runtime));
   if (module_ == nullptr)
-    RETURN_IF_ERROR(device_.check(device_.call().module_load(&module_, kernel_image().data()),
-                                  "cuModuleLoadData", "load Weft's kernels"));
+    RETURN_IF_ERROR(device_.check(
+        device_.call().module_load(&module_, kernel_image(device_.driver().kind()).data()),
+        "load Weft's kernels"));
   abi::Function function = nullptr;
   RETURN_IF_ERROR(device_.check(device_.call().module_function(&function, module_, kernel.name),
-                                "cuModuleGetFunction", fmt::format("find {}", kernel.name)));
+                                fmt::format("find {}", kernel.name)));
   functions_[&kernel] = function;
   return function;
 }
 
 Status Kernels::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
                        const void* argument, Stream stream) {
-  if (device_.driver().runs_on_host())
+  if (device_.driver().on_host() != nullptr)
     return launch_on_host(kernel, blocks, threads, argument, stream);
   ASSIGN_OR_RETURN(const abi::Function function, find(kernel));
   void* parameters[] = {const_cast<void*>(argument)};  // read only
   return device_.check(
       device_.call().launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
-      "cuLaunchKernel", fmt::format("launch {}", kernel.name));
+      fmt::format("launch {}", kernel.name));
 }
 
 Status Kernels::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned threads,
@@ -80,8 +83,8 @@ Status Kernels::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned t
   // Of host threads there are fewer; kernels share the work among as many as there are.
   auto grid = std::make_unique<HostGrid>(
       HostGrid{&kernel, std::min(blocks, 3u), std::min(threads, 8u), std::move(copy)});
-  RETURN_IF_ERROR(device_.check(device_.call().host_function(stream, run_host_grid, grid.get()),
-                                "cuLaunchHostFunc", fmt::format("launch {}", kernel.name)));
+  RETURN_IF_ERROR(device_.check((*device_.driver().on_host())(stream, run_host_grid, grid.get()),
+                                fmt::format("launch {}", kernel.name)));
   grid.release();  // to run_host_grid
   return Status::ok();
 }

@@ -27,10 +27,8 @@ Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, s
   abi::Pointer base = 0;
   RETURN_IF_ERROR(device.check(
       device.call().reserve(&base, bytes, std::max(kReserveAlign, unit), 0, 0),
-      "cuMemAddressReserve",
       fmt::format("reserve {} of address space, which is not memory,", cpu::show_bytes(bytes))));
-  auto reservation = std::make_shared<Reservation>(
-      device, Range{reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(base)), bytes});
+  auto reservation = std::make_shared<Reservation>(device, Range{abi::address(base), bytes});
   Registry::get().add(reservation);
   return reservation;
 }
@@ -46,9 +44,9 @@ Reservation::~Reservation() {
   Registry::get().remove(*this);
   const auto scope = Scope::enter(device_);
   if (!scope) return;  // a child of fork(): it is the parent's
-  const Status freed = device_.check(
-      device_.call().free_reserved(abi::pointer(range_.base), range_.bytes), "cuMemAddressFree",
-      fmt::format("give back {} bytes of address space", range_.bytes));
+  const Status freed =
+      device_.check(device_.call().free_reserved(abi::pointer(range_.base), range_.bytes),
+                    fmt::format("give back {} bytes of address space", range_.bytes));
   if (!freed.is_ok()) LOG(kWarn, "platform", "{}", freed.text());
 }
 
@@ -57,7 +55,7 @@ Status Reservation::map(Range part, abi::Handle memory) {
   RETURN_IF_ERROR(mapped_.check_free(part));
   RETURN_IF_ERROR(
       device_.check(device_.call().map(abi::pointer(part.base), part.bytes, 0, memory, 0),
-                    "cuMemMap", fmt::format("map {}", cpu::show_bytes(part.bytes))));
+                    fmt::format("map {}", cpu::show_bytes(part.bytes))));
   mapped_.add(part);
   return Status::ok();
 }
@@ -66,7 +64,7 @@ void Reservation::unmap(Range part) {
   const std::lock_guard lock(mutex_);
   mapped_.remove(part);
   const Status unmapped = device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
-                                        "cuMemUnmap", fmt::format("unmap {} bytes", part.bytes));
+                                        fmt::format("unmap {} bytes", part.bytes));
   if (!unmapped.is_ok()) LOG(kWarn, "platform", "{}", unmapped.text());
 }
 

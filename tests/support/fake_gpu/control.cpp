@@ -13,9 +13,14 @@ extern "C" __attribute__((visibility("default"))) void fake_gpu_reload() {
 extern "C" __attribute__((visibility("default"))) void fake_gpu_count(test::FakeGpuLive* out) {
   const State& all = state();
   const std::lock_guard lock(state().mutex);
-  *out = {all.reservations.size(), all.handles.size(), all.mappings.size(),
-          all.host_blocks.size(),  all.streams.size(), 0,
-          contexts().size()};
+  *out = {all.reservations.size(),
+          all.handles.size(),
+          all.mappings.size(),
+          all.host_blocks.size(),
+          all.streams.size(),
+          all.allocations.size(),
+          0,
+          depth()};
   for (const auto& [device, bytes] : all.used) out->bytes += bytes;
 }
 

@@ -1,4 +1,5 @@
-// libfakecuda: the functions of the CUDA driver that Weft calls, on memory of the host.
+// libfakecuda and libfakehip: the functions of the vendors' drivers that Weft calls, on memory of
+// the host.
 //
 // GPUs count from 0; memory of one is a memfd, a mapping is a mapping of that, and addresses are
 // the host's, so that tests may look at what a real GPU would hide. What a GPU may reach is checked
@@ -8,8 +9,11 @@
 //   FAKE_GPU_DEVICES       how many GPUs; 2
 //   FAKE_GPU_BYTES         memory of each; 1 GiB, counted per process
 //   FAKE_GPU_NO_PEER       pairs that do not reach each other: "0-1,2-3"
-//   FAKE_GPU_NO_ATTRIBUTE  numbers of attributes that every GPU answers with 0: "103,110"
-//   FAKE_GPU_FAIL          "cuMemCreate:3:2": the third call of it fails with error 2; several are
+//   FAKE_GPU_WAYS          how created memory can be shared: "fd,fabric"; fd. "none": not at all
+//   FAKE_GPU_VERSION       HIP's; 70200000. Before 7.0 it does not create uncached memory, before
+//                          7.1 it takes a descriptor by its address
+//   FAKE_GPU_FAIL          "cuMemCreate:3:2": the third call of it fails with error 2, by
+//                           CUDA's name in either library; several are
 //                           separated by commas
 // It is read at the first call and by fake_gpu_reload(). As with the driver, a process that was
 // forked after cuInit() gets CUDA_ERROR_NOT_INITIALIZED.
@@ -21,7 +25,7 @@ namespace weft::test {
 
 // What there is now; of the calling thread: `current`.
 struct FakeGpuLive {
-  std::size_t reservations, handles, mappings, host_blocks, streams;
+  std::size_t reservations, handles, mappings, host_blocks, streams, allocations;
   std::size_t bytes;    // of memory created here and not yet free, on all GPUs
   std::size_t current;  // depth of the stack of contexts
   bool operator==(const FakeGpuLive&) const = default;

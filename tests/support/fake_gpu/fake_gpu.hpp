@@ -1,22 +1,42 @@
-// The fake driver from a test's side. WEFT_FAKE_CUDA is its file.
+// The fake driver from a test's side. WEFT_FAKE_LIBRARY is its file, WEFT_FAKE_HIP whether it is
+// HIP's: the same tests are compiled for each.
 #pragma once
 
 #include <cstdlib>
+#include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/dynlib.hpp"
+#include "src/platform/gpu/abi.hpp"
+#include "src/platform/gpu/gpu.hpp"
 #include "tests/support/fake_gpu/control.hpp"
 
 namespace weft::test {
 
-inline const std::string kFakeCuda = WEFT_FAKE_CUDA;
+inline constexpr bool kIsHip = WEFT_FAKE_HIP;
+inline const gpu::Library kFake{kIsHip ? gpu::Kind::kHip : gpu::Kind::kCuda, WEFT_FAKE_LIBRARY};
+
+// What one of the vendors says where the other says something else.
+inline std::string said_by(const char* cuda, const char* hip) { return kIsHip ? hip : cuda; }
+
+// The name that this vendor has for a function of CUDA's.
+inline std::string symbol(const std::string& cuda_name) {
+  static const std::map<std::string, std::string> names = {
+#define WEFT_ROW(member, cuda, hip, ...) {#cuda, #hip},
+      WEFT_GPU_DRIVER_FUNCTIONS(WEFT_ROW)
+#undef WEFT_ROW
+  };
+  const auto found = names.find(cuda_name);
+  return kIsHip && found != names.end() ? found->second : cuda_name;
+}
 
 template <class Function>
 Function* fake_gpu_function(const char* name) {
   Function* found = nullptr;
-  if (!Dynlib::open({&kFakeCuda, 1})->find(name, found).is_ok()) std::abort();
+  if (!Dynlib::open({&kFake.file, 1})->find(name, found).is_ok()) std::abort();
   return found;
 }
 

@@ -1,18 +1,21 @@
-// No code for a GPU runs here: Weft gives kernels to streams as functions of the host.
+// No code for a GPU runs here.
 #include "tests/support/fake_gpu/state.hpp"
-
-extern "C" __attribute__((visibility("default"))) const bool weft_runs_on_host = true;
 
 namespace weft::gpu::abi {
 
-extern "C" Error cuModuleLoadData(Module*, const void*) { return Error::kNotSupported; }
-
-extern "C" Error cuModuleGetFunction(Function*, Module, const char*) {
+extern "C" Error FAKE_NAME(cuModuleLoadData, hipModuleLoadData)(Module*, const void*) {
   return Error::kNotSupported;
 }
 
-extern "C" Error cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                unsigned, unsigned, Stream, void**, void**) {
+extern "C" Error FAKE_NAME(cuModuleGetFunction, hipModuleGetFunction)(Function*, Module,
+                                                                      const char*) {
+  return Error::kNotSupported;
+}
+
+extern "C" Error FAKE_NAME(cuLaunchKernel, hipModuleLaunchKernel)(Function, unsigned, unsigned,
+                                                                  unsigned, unsigned, unsigned,
+                                                                  unsigned, unsigned, Stream,
+                                                                  void**, void**) {
   return Error::kNotSupported;
 }
 

@@ -15,6 +15,20 @@ Physical::~Physical() {
   if (is_created_here) state().used[device] -= bytes;
 }
 
+// As on a GPU, new memory holds whatever was there before.
+UniqueFd dirty_file(int device, std::size_t bytes) {
+  const std::string name = "fake-gpu-" + std::to_string(device);
+  UniqueFd file(::memfd_create(name.c_str(), MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return UniqueFd();
+  const std::array<char, 8> dirt{'d', 'i', 'r', 't', 'y', '!', '!', '!'};
+  for (std::size_t at = 0; at < bytes; at += kPage / 4) {
+    if (::pwrite(file.get(), dirt.data(), dirt.size(), static_cast<off_t>(at)) < 0) {
+      return UniqueFd();
+    }
+  }
+  return file;
+}
+
 }  // namespace weft::fake_gpu
 
 namespace weft::gpu::abi {
@@ -25,12 +39,19 @@ using fake_gpu::Physical;
 
 namespace {
 
-bool is_valid(const AllocationProperties& properties) {
-  const bool exportable = properties.handle_types == HandleType::kPosixFd ||
-                          properties.handle_types == HandleType::kNone;
-  return properties.type == AllocationType::kPinned && exportable &&
-         properties.location.type == LocationType::kDevice && properties.windows_only == nullptr &&
-         properties.flags.compression == 0 && properties.flags.usage == 0;
+bool has_way(HandleType type) {
+  const auto& ways = fake_gpu::state().settings.ways;
+  return (type == HandleType::kPosixFd && ways.contains("fd")) ||
+         (type == HandleType::kFabric && ways.contains("fabric"));
+}
+
+Error check(const AllocationProperties& properties) {
+  const bool is_valid = fake_gpu::knows(properties.type) &&
+                        properties.location.type == LocationType::kDevice &&
+                        properties.windows_only == nullptr && properties.flags.compression == 0 &&
+                        properties.flags.usage == 0;
+  if (!is_valid) return Error::kInvalidValue;
+  return has_way(properties.handle_types) ? Error::kSuccess : Error::kNotSupported;
 }
 
 // The GPU that a file of create() belongs to; -1: it is none of those.
@@ -45,65 +66,59 @@ int device_of(int fd) {
 
 }  // namespace
 
-extern "C" Error cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  Call call("cuMemGetInfo_v2", Call::Needs::kContext);
+extern "C" Error FAKE_NAME(cuMemGetInfo_v2, hipMemGetInfo)(std::size_t* free, std::size_t* total) {
+  Call call("cuMemGetInfo_v2", Call::Needs::kCurrent);
   if (call.refused()) return call.error();
   *total = call->settings.bytes;
-  *free = *total - call->used[fake_gpu::contexts().back()];
+  *free = *total - call->used[fake_gpu::current()];
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemGetAllocationGranularity(std::size_t* bytes,
-                                               const AllocationProperties* properties,
-                                               Granularity) {
+extern "C" Error FAKE_NAME(cuMemGetAllocationGranularity,
+                           hipMemGetAllocationGranularity)(std::size_t* bytes,
+                                                           const AllocationProperties* properties,
+                                                           Granularity) {
   Call call("cuMemGetAllocationGranularity");
   if (call.refused()) return call.error();
-  if (!is_valid(*properties)) return Error::kInvalidValue;
   *bytes = fake_gpu::kPage;
-  return Error::kSuccess;
+  return check(*properties);
 }
 
-extern "C" Error cuMemCreate(Handle* handle, std::size_t bytes,
-                             const AllocationProperties* properties, unsigned long long flags) {
+extern "C" Error FAKE_NAME(cuMemCreate, hipMemCreate)(Handle* handle, std::size_t bytes,
+                                                      const AllocationProperties* properties,
+                                                      unsigned long long flags) {
   Call call("cuMemCreate");
   if (call.refused()) return call.error();
-  if (flags != 0 || bytes == 0 || bytes % fake_gpu::kPage != 0 || !is_valid(*properties)) {
-    return Error::kInvalidValue;
-  }
+  if (flags != 0 || bytes == 0 || bytes % fake_gpu::kPage != 0) return Error::kInvalidValue;
+  if (const Error wrong = check(*properties); wrong != Error::kSuccess) return wrong;
   const int device = properties->location.id;
   if (!is_device(device)) return Error::kInvalidDevice;
   if (bytes > call->settings.bytes - call->used[device]) return Error::kOutOfMemory;
-  const std::string name = "fake-gpu-" + std::to_string(device);
-  UniqueFd file(::memfd_create(name.c_str(), MFD_CLOEXEC));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
-    return Error::kOperatingSystem;
-  }
-  // As on a GPU, new memory holds whatever was there before.
-  const std::array<char, 8> dirt{'d', 'i', 'r', 't', 'y', '!', '!', '!'};
-  for (std::size_t at = 0; at < bytes; at += fake_gpu::kPage / 4) {
-    if (::pwrite(file.get(), dirt.data(), dirt.size(), static_cast<off_t>(at)) < 0) {
-      return Error::kOperatingSystem;
-    }
-  }
+  UniqueFd file = fake_gpu::dirty_file(device, bytes);
+  if (!file) return Error::kOperatingSystem;
   call->used[device] += bytes;
   *handle = ++call->last_handle;
   call->handles[*handle].reset(new Physical{device, bytes, std::move(file), true});
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemRelease(Handle handle) {
+extern "C" Error FAKE_NAME(cuMemRelease, hipMemRelease)(Handle handle) {
   Call call("cuMemRelease");
   if (call.refused()) return call.error();
   return call->handles.erase(handle) == 1 ? Error::kSuccess : Error::kInvalidValue;
 }
 
-extern "C" Error cuMemExportToShareableHandle(void* out, Handle handle, HandleType type,
-                                              unsigned long long flags) {
+extern "C" Error FAKE_NAME(cuMemExportToShareableHandle,
+                           hipMemExportToShareableHandle)(void* out, Handle handle, HandleType type,
+                                                          unsigned long long flags) {
   Call call("cuMemExportToShareableHandle");
   if (call.refused()) return call.error();
   const auto found = call->handles.find(handle);
-  if (flags != 0 || type != HandleType::kPosixFd || found == call->handles.end()) {
-    return Error::kInvalidValue;
+  if (flags != 0 || !has_way(type) || found == call->handles.end()) return Error::kInvalidValue;
+  if (type == HandleType::kFabric) {
+    const Physical& memory = *found->second;
+    *static_cast<Token*>(out) = fake_gpu::token_of(memory.device, memory.file.get(), memory.bytes);
+    return Error::kSuccess;
   }
   const int copy = ::dup(found->second->file.get());
   if (copy < 0) return Error::kOperatingSystem;
@@ -111,19 +126,30 @@ extern "C" Error cuMemExportToShareableHandle(void* out, Handle handle, HandleTy
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemImportFromShareableHandle(Handle* handle, void* fd, HandleType type) {
+extern "C" Error FAKE_NAME(cuMemImportFromShareableHandle,
+                           hipMemImportFromShareableHandle)(Handle* handle, void* shared,
+                                                            HandleType type) {
   Call call("cuMemImportFromShareableHandle");
   if (call.refused()) return call.error();
-  const int theirs = static_cast<int>(reinterpret_cast<std::uintptr_t>(fd));
-  const int device = device_of(theirs);
-  if (type != HandleType::kPosixFd || device < 0) return Error::kInvalidValue;
+  if (!has_way(type)) return Error::kInvalidValue;
+  int device = -1;
+  std::size_t bytes = 0;
+  UniqueFd file;
+  if (type == HandleType::kFabric) {
+    file = fake_gpu::open_token(*static_cast<const Token*>(shared), &device, &bytes);
+    if (!file) return Error::kInvalidValue;
+  } else {
+    const int theirs = fake_gpu::descriptor(shared);
+    device = device_of(theirs);
+    if (device < 0) return Error::kInvalidValue;
+    file.reset(::fcntl(theirs, F_DUPFD_CLOEXEC, 0));
+    struct stat facts {};
+    if (!file || ::fstat(file.get(), &facts) != 0) return Error::kOperatingSystem;
+    bytes = static_cast<std::size_t>(facts.st_size);
+  }
   if (!is_device(device)) return Error::kInvalidDevice;
-  UniqueFd file(::fcntl(theirs, F_DUPFD_CLOEXEC, 0));
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) return Error::kOperatingSystem;
   *handle = ++call->last_handle;
-  call->handles[*handle].reset(
-      new Physical{device, static_cast<std::size_t>(facts.st_size), std::move(file), false});
+  call->handles[*handle].reset(new Physical{device, bytes, std::move(file), false});
   return Error::kSuccess;
 }
 

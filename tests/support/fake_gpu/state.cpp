@@ -28,7 +28,7 @@ Error refusal(const char* function, Call::Needs needs) {
   }
   if (needs == Call::Needs::kNothing) return Error::kSuccess;
   if (all.process != ::getpid()) return Error::kNotInitialized;
-  if (needs == Call::Needs::kContext && contexts().empty()) return Error::kInvalidContext;
+  if (needs == Call::Needs::kCurrent && current() < 0) return Error::kInvalidContext;
   return Error::kSuccess;
 }
 
@@ -44,9 +44,8 @@ Settings read_settings() {
     out.no_peer.insert({a, b});
     out.no_peer.insert({b, a});
   }
-  for (const std::string& one : split(variable("FAKE_GPU_NO_ATTRIBUTE", ""), ',')) {
-    out.no_attribute.insert(static_cast<unsigned>(std::stoul(one)));
-  }
+  for (const std::string& way : split(variable("FAKE_GPU_WAYS", "fd"), ',')) out.ways.insert(way);
+  out.version = std::stoi(variable("FAKE_GPU_VERSION", "70200000"));
   for (const std::string& one : split(variable("FAKE_GPU_FAIL", ""), ',')) {
     const auto parts = split(one, ':');
     out.failures.push_back(
@@ -73,25 +72,22 @@ bool reaches(int device, int peer) {
   return device == peer || !state().settings.no_peer.contains({device, peer});
 }
 
-std::vector<int>& contexts() {
-  thread_local std::vector<int> stack;
-  return stack;
-}
-
-gpu::abi::Context context_of(int device) {
-  static char contexts[64];
-  return contexts + device;
-}
-
 Error check_reach(Pointer base, std::size_t bytes) {
   const Pointer end = base + bytes;
+  for (const auto& [start, allocation] : state().allocations) {
+    if (start + allocation.bytes <= base || end <= start) continue;
+    const int by = allocation.is_created_here ? allocation.device : allocation.opener;
+    const bool may = by == current() || state().enabled.contains({current(), by});
+    return may && start <= base && end <= start + allocation.bytes ? Error::kSuccess
+                                                                   : Error::kInvalidValue;
+  }
   for (const auto& [start, size] : state().reservations) {
     if (start + size <= base || end <= start) continue;
     while (base < end) {  // no gap between mappings
       auto found = state().mappings.upper_bound(base);
       if (found == state().mappings.begin()) return Error::kInvalidValue;
       const auto& [at, mapping] = *--found;
-      if (base >= at + mapping.bytes || !mapping.access.contains(contexts().back())) {
+      if (base >= at + mapping.bytes || !mapping.access.contains(current())) {
         return Error::kInvalidValue;
       }
       base = at + mapping.bytes;

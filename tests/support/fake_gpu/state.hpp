@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,13 +18,20 @@
 #include "src/base/unique_fd.hpp"
 #include "src/platform/gpu/abi.hpp"
 
+// One source for both vendors' libraries: what differs but in name is in cuda.cpp and hip.cpp.
+#ifdef FAKE_GPU_HIP
+#define FAKE_NAME(cuda, hip) hip
+#else
+#define FAKE_NAME(cuda, hip) cuda
+#endif
+
 // The functions of the table, with C linkage and visible. A definition that differs does not
 // compile.
 namespace weft::gpu::abi {
 extern "C" {
-#define WEFT_ROW(member, symbol, ...) \
-  __attribute__((visibility("default"))) Error symbol(__VA_ARGS__);
-WEFT_CUDA_DRIVER_FUNCTIONS(WEFT_ROW)
+#define WEFT_ROW(member, cuda, hip, ...) \
+  __attribute__((visibility("default"))) Error FAKE_NAME(cuda, hip)(__VA_ARGS__);
+WEFT_GPU_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
 }
 }  // namespace weft::gpu::abi
@@ -32,12 +40,14 @@ namespace weft::fake_gpu {
 
 using gpu::abi::Error;
 using gpu::abi::Pointer;
+using gpu::abi::Token;
 
 struct Settings {
   int devices = 2;
   std::size_t bytes = std::size_t{1} << 30;
   std::set<std::pair<int, int>> no_peer;
-  std::set<unsigned> no_attribute;
+  std::set<std::string> ways;  // in which created memory may be shared
+  int version = 0;             // HIP's
   struct Failure {
     std::string function;
     int call;
@@ -59,6 +69,15 @@ struct Mapping {
   std::size_t bytes;
   std::shared_ptr<Physical> physical;
   std::set<int> access;  // which GPUs
+};
+
+// Memory that was not created but allocated; lives until it is freed, or closed.
+struct Allocation {
+  std::size_t bytes = 0;
+  int device = 0;
+  UniqueFd file;
+  bool is_created_here = false;  // else opened,
+  int opener = -1;               // by that GPU
 };
 
 inline constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -89,6 +108,8 @@ struct State {
   std::map<Pointer, Mapping> mappings;
   std::map<gpu::abi::Handle, std::shared_ptr<Physical>> handles;
   gpu::abi::Handle last_handle = 0;
+  std::map<Pointer, Allocation> allocations;
+  std::set<std::pair<int, int>> enabled;  // GPUs, and peers whose allocations they may touch
   std::map<void*, std::size_t> host_blocks;
   std::map<Stream, std::unique_ptr<Queue>> streams;
   std::map<int, std::size_t> used;  // bytes by GPU
@@ -98,11 +119,11 @@ State& state();
 Settings read_settings();
 
 // Begins a call: holds the state, and knows whether the call shall fail. Every function starts so:
-//   Call call("cuMemMap");
+//   Call call("cuMemMap");  // by CUDA's name, whichever library it is
 //   if (call.refused()) return call.error();
 class Call {
  public:
-  enum class Needs { kNothing, kInit, kContext };
+  enum class Needs { kNothing, kInit, kCurrent };
   explicit Call(const char* function, Needs needs = Needs::kInit);
   bool refused() const { return error_ != Error::kSuccess; }
   Error error() const { return error_; }
@@ -115,10 +136,25 @@ class Call {
 
 bool is_device(int device);  // under a Call
 bool reaches(int device, int peer);
-gpu::abi::Context context_of(int device);
-// The thread's contexts, by GPU; the last one is current.
-std::vector<int>& contexts();
+// A new file for memory of that GPU, which holds whatever was there before.
+UniqueFd dirty_file(int device, std::size_t bytes);
+Token token_of(int device, int file, std::size_t bytes);
+UniqueFd open_token(const Token& token, int* device, std::size_t* bytes);
+Error reach(int peer);  // lets the current GPU
 // kSuccess if the current GPU may touch all of it: host memory, or mapped and allowed.
 Error check_reach(Pointer base, std::size_t bytes);
+
+// Whole calls, but for their names.
+Error allocate(Pointer* memory, std::size_t bytes);
+Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream);
+// Queues `work`, which touches those ranges, on the stream; for a call of that name.
+Error queue(const char* function, Stream stream, std::function<void()> work,
+            std::initializer_list<std::pair<Pointer, std::size_t>> ranges);
+
+// In cuda.cpp and hip.cpp.
+int current();  // the thread's GPU; -1: none
+std::size_t depth();
+bool knows(gpu::abi::AllocationType type);
+int descriptor(void* shared);
 
 }  // namespace weft::fake_gpu

@@ -11,24 +11,17 @@
 
 #include "tests/support/fake_gpu/state.hpp"
 
-namespace weft::gpu::abi {
+namespace weft::fake_gpu {
 
-using fake_gpu::Call;
-using fake_gpu::check_reach;
-
-namespace {
-
-constexpr std::size_t kHostPage = 4096;
-
-void* address(Pointer at) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(at)); }
+using gpu::abi::address;
 
 // Runs `work` behind what the stream has; at once on the default stream. Called without the state's
 // lock: what a stream does may need it, and the race detectors shall see who races with whom.
 Error queue(const char* function, Stream stream, std::function<void()> work,
-            std::initializer_list<std::pair<Pointer, std::size_t>> ranges = {}) {
+            std::initializer_list<std::pair<Pointer, std::size_t>> ranges) {
   fake_gpu::Queue* where = nullptr;
   {
-    Call call(function, Call::Needs::kContext);
+    Call call(function, Call::Needs::kCurrent);
     if (call.refused()) return call.error();
     for (const auto& [base, bytes] : ranges)
       if (const Error error = check_reach(base, bytes); error != Error::kSuccess) return error;
@@ -43,23 +36,32 @@ Error queue(const char* function, Stream stream, std::function<void()> work,
   return Error::kSuccess;
 }
 
-void carry_out(const Step& step) {
-  auto* const word = static_cast<std::uint64_t*>(address(step.word));
-  if (step.type == StepType::kWrite64) {
-    __atomic_store_n(word, step.value, __ATOMIC_RELEASE);
-    return;
-  }
-  for (;; std::this_thread::yield()) {
-    const std::uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    const auto above = static_cast<std::int64_t>(seen - step.value);
-    if (step.flags == kWaitEqual ? above == 0 : above >= 0) return;
-  }
+Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
+  return queue("cuMemcpyAsync", stream, [=] { std::memmove(address(dst), address(src), bytes); },
+               {{dst, bytes}, {src, bytes}});
 }
+
+}  // namespace weft::fake_gpu
+
+// No code for a GPU runs here: Weft gives kernels to streams as functions of the host.
+extern "C" __attribute__((visibility("default"))) weft::gpu::abi::Error weft_host_function(
+    weft::Stream stream, void (*function)(void*), void* argument) {
+  return weft::fake_gpu::queue("weft_host_function", stream, [=] { function(argument); }, {});
+}
+
+namespace weft::gpu::abi {
+
+using fake_gpu::Call;
+
+namespace {
+
+constexpr std::size_t kHostPage = 4096;
 
 }  // namespace
 
-extern "C" Error cuStreamCreate(Stream* stream, unsigned flags) {
-  Call call("cuStreamCreate", Call::Needs::kContext);
+extern "C" Error FAKE_NAME(cuStreamCreate, hipStreamCreateWithFlags)(Stream* stream,
+                                                                     unsigned flags) {
+  Call call("cuStreamCreate", Call::Needs::kCurrent);
   if (call.refused()) return call.error();
   if (flags > kNonBlocking) return Error::kInvalidValue;
   auto made = std::make_unique<fake_gpu::Queue>();
@@ -68,7 +70,7 @@ extern "C" Error cuStreamCreate(Stream* stream, unsigned flags) {
   return Error::kSuccess;
 }
 
-extern "C" Error cuStreamDestroy_v2(Stream stream) {
+extern "C" Error FAKE_NAME(cuStreamDestroy_v2, hipStreamDestroy)(Stream stream) {
   std::unique_ptr<fake_gpu::Queue> gone;  // outside the lock, which its work may need
   Call call("cuStreamDestroy_v2");
   if (call.refused()) return call.error();
@@ -79,10 +81,10 @@ extern "C" Error cuStreamDestroy_v2(Stream stream) {
   return Error::kSuccess;
 }
 
-extern "C" Error cuStreamSynchronize(Stream stream) {
+extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream stream) {
   fake_gpu::Queue* where = nullptr;
   {
-    Call call("cuStreamSynchronize", Call::Needs::kContext);
+    Call call("cuStreamSynchronize", Call::Needs::kCurrent);
     if (call.refused()) return call.error();
     if (stream == nullptr) return Error::kSuccess;
     const auto known = call->streams.find(stream);
@@ -93,42 +95,25 @@ extern "C" Error cuStreamSynchronize(Stream stream) {
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemcpyAsync(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
-  return queue("cuMemcpyAsync", stream, [=] { std::memmove(address(dst), address(src), bytes); },
-               {{dst, bytes}, {src, bytes}});
+extern "C" Error FAKE_NAME(cuMemsetD8Async, hipMemsetD8Async)(Pointer dst, unsigned char value,
+                                                              std::size_t count, Stream stream) {
+  return fake_gpu::queue("cuMemsetD8Async", stream,
+                         [=] { std::memset(address(dst), value, count); }, {{dst, count}});
 }
 
-extern "C" Error cuMemsetD8Async(Pointer dst, unsigned char value, std::size_t count,
-                                 Stream stream) {
-  return queue("cuMemsetD8Async", stream, [=] { std::memset(address(dst), value, count); },
-               {{dst, count}});
-}
-
-extern "C" Error cuStreamBatchMemOp_v2(Stream stream, unsigned count, Step* steps, unsigned flags) {
-  if (flags != 0) return Error::kInvalidValue;
-  for (const Step& step : std::vector<Step>(steps, steps + count)) {
-    const Error error =
-        queue("cuStreamBatchMemOp_v2", stream, [=] { carry_out(step); }, {{step.word, 8}});
-    if (error != Error::kSuccess) return error;
-  }
-  return Error::kSuccess;
-}
-
-extern "C" Error cuLaunchHostFunc(Stream stream, void (*function)(void*), void* argument) {
-  return queue("cuLaunchHostFunc", stream, [=] { function(argument); });
-}
-
-extern "C" Error cuStreamIsCapturing(Stream, CaptureStatus* status) {
-  Call call("cuStreamIsCapturing", Call::Needs::kContext);
+extern "C" Error FAKE_NAME(cuStreamIsCapturing, hipStreamIsCapturing)(Stream,
+                                                                      CaptureStatus* status) {
+  Call call("cuStreamIsCapturing", Call::Needs::kCurrent);
   if (call.refused()) return call.error();
   *status = CaptureStatus::kNone;
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
-  Call call("cuMemHostAlloc", Call::Needs::kContext);
+extern "C" Error FAKE_NAME(cuMemHostAlloc, hipHostMalloc)(void** memory, std::size_t bytes,
+                                                          unsigned flags) {
+  Call call("cuMemHostAlloc", Call::Needs::kCurrent);
   if (call.refused()) return call.error();
-  if (bytes == 0 || flags > (kHostPortable | kHostDeviceMapped)) return Error::kInvalidValue;
+  if (bytes == 0 || (flags & 3) != (kHostPortable | kHostDeviceMapped)) return Error::kInvalidValue;
   if (bytes > call->settings.bytes) return Error::kOutOfMemory;
   void* const got = ::operator new (bytes, std::align_val_t{kHostPage}, std::nothrow);
   if (got == nullptr) return Error::kOutOfMemory;
@@ -138,7 +123,7 @@ extern "C" Error cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemFreeHost(void* memory) {
+extern "C" Error FAKE_NAME(cuMemFreeHost, hipHostFree)(void* memory) {
   Call call("cuMemFreeHost");
   if (call.refused()) return call.error();
   if (call->host_blocks.erase(memory) == 0) return Error::kInvalidValue;

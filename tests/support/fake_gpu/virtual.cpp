@@ -15,8 +15,6 @@ using fake_gpu::State;
 
 namespace {
 
-void* address(Pointer at) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(at)); }
-
 bool map_nothing(Pointer base, std::size_t bytes) {
   return ::mmap(address(base), bytes, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -38,8 +36,10 @@ bool is_mapped(const State& all, Pointer base, std::size_t bytes) {
 
 }  // namespace
 
-extern "C" Error cuMemAddressReserve(Pointer* base, std::size_t bytes, std::size_t align,
-                                     Pointer wish, unsigned long long flags) {
+extern "C" Error FAKE_NAME(cuMemAddressReserve,
+                           hipMemAddressReserve)(Pointer* base, std::size_t bytes,
+                                                 std::size_t align, Pointer wish,
+                                                 unsigned long long flags) {
   Call call("cuMemAddressReserve");
   if (call.refused()) return call.error();
   if (flags != 0 || wish != 0 || bytes == 0 || bytes % kPage != 0 || (align & (align - 1)) != 0) {
@@ -58,7 +58,7 @@ extern "C" Error cuMemAddressReserve(Pointer* base, std::size_t bytes, std::size
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemAddressFree(Pointer base, std::size_t bytes) {
+extern "C" Error FAKE_NAME(cuMemAddressFree, hipMemAddressFree)(Pointer base, std::size_t bytes) {
   Call call("cuMemAddressFree");
   if (call.refused()) return call.error();
   const auto found = call->reservations.find(base);
@@ -71,8 +71,8 @@ extern "C" Error cuMemAddressFree(Pointer base, std::size_t bytes) {
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemMap(Pointer base, std::size_t bytes, std::size_t offset, Handle handle,
-                          unsigned long long flags) {
+extern "C" Error FAKE_NAME(cuMemMap, hipMemMap)(Pointer base, std::size_t bytes, std::size_t offset,
+                                                Handle handle, unsigned long long flags) {
   Call call("cuMemMap");
   if (call.refused()) return call.error();
   const auto found = call->handles.find(handle);
@@ -89,7 +89,7 @@ extern "C" Error cuMemMap(Pointer base, std::size_t bytes, std::size_t offset, H
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemUnmap(Pointer base, std::size_t bytes) {
+extern "C" Error FAKE_NAME(cuMemUnmap, hipMemUnmap)(Pointer base, std::size_t bytes) {
   Call call("cuMemUnmap");
   if (call.refused()) return call.error();
   const auto found = call->mappings.find(base);
@@ -99,8 +99,9 @@ extern "C" Error cuMemUnmap(Pointer base, std::size_t bytes) {
   return Error::kSuccess;
 }
 
-extern "C" Error cuMemSetAccess(Pointer base, std::size_t bytes, const Access* access,
-                                std::size_t count) {
+extern "C" Error FAKE_NAME(cuMemSetAccess, hipMemSetAccess)(Pointer base, std::size_t bytes,
+                                                            const Access* access,
+                                                            std::size_t count) {
   Call call("cuMemSetAccess");
   if (call.refused()) return call.error();
   const auto found = call->mappings.find(base);

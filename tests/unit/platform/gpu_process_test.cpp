@@ -1,11 +1,13 @@
-// The CUDA platform between processes, over the fake driver. This process itself never starts the
-// driver, so that its children may.
+// The platform of GPUs between processes, over the fake drivers. This process itself never starts
+// the driver, so that its children may.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "src/platform/gpu/gpu.hpp"
@@ -20,8 +22,11 @@ using test::Child;
 using test::expect;
 using test::fake_gpu_live;
 using test::FakeGpuSettings;
-using test::kFakeCuda;
+using test::kFake;
+using test::kIsHip;
 using test::Line;
+using test::said_by;
+using test::symbol;
 using testing::HasSubstr;
 
 constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -47,8 +52,8 @@ Place committed(Platform& gpu) {
 
 Result<Place> opened(Platform& gpu, const Blob& blob) {
   Place place;
-  place.reserved = *gpu.reserve(kPage);
-  auto chunk = gpu.open(blob, place.reserved.range());
+  if (gpu.maps_where_told()) place.reserved = *gpu.reserve(kPage);
+  auto chunk = gpu.open(blob, {place.reserved.base(), kPage});
   if (!chunk) return chunk.status();
   place.chunk = std::move(chunk).value();
   return place;
@@ -62,7 +67,7 @@ std::byte first_byte(Platform& gpu, const Memory& memory) {
 
 // Shares a page of that GPU whose first byte is 42; later tells whether a peer made it 43.
 bool own(const Line& line, int ordinal) {
-  Platform& gpu = **gpu::platform(kFakeCuda, ordinal);
+  Platform& gpu = **gpu::platform(kFake, ordinal);
   const Place mine = committed(gpu);
   const std::byte mark{42};
   if (!expect(gpu.copy(mine.chunk.base(), &mark, 1, nullptr).is_ok(), "mark")) return false;
@@ -76,58 +81,73 @@ bool own(const Line& line, int ordinal) {
 
 // --- no driver, no GPU ---------------------------------------------------------------------------
 
-TEST(CudaProcess, NoDriver) {
-  const auto none = gpu::gpus("/nonexistent/libcuda.so.1");
+TEST(GpuProcess, NoDriver) {
+  const gpu::Library nowhere{kFake.kind, "/nonexistent/libgpu.so.1"};
+  const auto none = gpu::gpus(nowhere);
   EXPECT_CODE(none, Code::kUnsupported);
-  EXPECT_THAT(text(none.status()),
-              HasSubstr("no NVIDIA driver: /nonexistent/libcuda.so.1 cannot be loaded"));
-  EXPECT_THAT(text(none.status()), HasSubstr("--gpus all"));
-  EXPECT_CODE(gpu::current_gpu("/nonexistent/libcuda.so.1"), Code::kUnsupported);
-  EXPECT_CODE(gpu::make_current("/nonexistent/libcuda.so.1", 0), Code::kUnsupported);
-  EXPECT_CODE(gpu::platform("/nonexistent/libcuda.so.1", 0), Code::kUnsupported);
+  EXPECT_THAT(text(none.status()), HasSubstr("no " + said_by("NVIDIA", "AMD") +
+                                             " driver: /nonexistent/libgpu.so.1 cannot be loaded"));
+  EXPECT_THAT(text(none.status()), HasSubstr(said_by("--gpus all", "--device=/dev/kfd")));
+  EXPECT_CODE(gpu::current_gpu(nowhere), Code::kUnsupported);
+  EXPECT_CODE(gpu::make_current(nowhere, 0), Code::kUnsupported);
+  EXPECT_CODE(gpu::platform(nowhere, 0), Code::kUnsupported);
 }
 
-TEST(CudaProcess, ALibraryThatLacksFunctionsIsTooOld) {
-  const auto old = gpu::gpus("libm.so.6");
+TEST(GpuProcess, ALibraryThatLacksFunctionsIsTooOld) {
+  const auto old = gpu::gpus({kFake.kind, "libm.so.6"});
   EXPECT_CODE(old, Code::kUnsupported);
-  EXPECT_THAT(text(old.status()), HasSubstr("the NVIDIA driver is too old"));
-  EXPECT_THAT(text(old.status()), HasSubstr("lacks cuInit"));
+  EXPECT_THAT(text(old.status()),
+              HasSubstr("the " + said_by("NVIDIA", "AMD") + " driver is too old"));
+  EXPECT_THAT(text(old.status()), HasSubstr("lacks " + symbol("cuInit")));
 }
 
-TEST(CudaProcess, NoGpu) {
+TEST(GpuProcess, NoGpu) {
   Child child([](const Line&) -> bool {
     const FakeGpuSettings none("DEVICES=0");
-    const auto refused = gpu::gpus(kFakeCuda);
-    return says(refused.status(), Code::kUnsupported, "CUDA_ERROR_NO_DEVICE") &&
-           says(refused.status(), Code::kUnsupported, "CUDA_VISIBLE_DEVICES") &&
-           says(gpu::platform(kFakeCuda, 0).status(), Code::kUnsupported, "cuInit");
+    const auto refused = gpu::gpus(kFake);
+    return says(refused.status(), Code::kUnsupported,
+                said_by("CUDA_ERROR_NO_DEVICE", "hipErrorNoDevice")) &&
+           says(refused.status(), Code::kUnsupported,
+                said_by("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")) &&
+           says(gpu::platform(kFake, 0).status(), Code::kUnsupported, symbol("cuInit"));
   });
   EXPECT_TRUE(child.wait());
 }
 
-TEST(CudaProcess, ADriverThatFailsToStartIsTriedAgain) {
+TEST(GpuProcess, ADriverThatFailsToStartIsTriedAgain) {
   Child child([](const Line&) -> bool {
     bool well = true;
-    for (const auto& [error, mend] :
-         {std::pair{"803", "restart the machine"}, std::pair{"802", "nvidia-fabricmanager"},
-          std::pair{"34", "LD_LIBRARY_PATH"}}) {
+    using Mend = std::pair<const char*, const char*>;
+    const auto known = kIsHip ? std::vector<Mend>{{"35", "module amdgpu"}}
+                              : std::vector<Mend>{{"803", "restart the machine"},
+                                                  {"802", "nvidia-fabricmanager"},
+                                                  {"34", "LD_LIBRARY_PATH"}};
+    for (const auto& [error, mend] : known) {
       const FakeGpuSettings settings(std::string("FAIL=cuInit:1:") + error);
-      well &= says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, mend);
+      well &= says(gpu::gpus(kFake).status(), Code::kUnsupported, mend);
     }
-    return well & expect(bool(gpu::gpus(kFakeCuda)), "the second try");
+    return well & expect(bool(gpu::gpus(kFake)), "the second try");
   });
   EXPECT_TRUE(child.wait());
 }
 
 // --- two processes -------------------------------------------------------------------------------
 
-TEST(CudaProcess, APeerSeesAChunk) {
-  for (const int by : {0, 1}) {  // the owner's GPU, and another
-    Child owner([](const Line& line) -> bool { return own(line, 0); });
+// By the owner's GPU, and another; in every way that memory takes.
+class GpuWays : public testing::TestWithParam<std::tuple<const char*, int>> {};
+
+TEST_P(GpuWays, APeerSeesAChunk) {
+  const auto [settings, by] = GetParam();
+  {
+    Child owner([&](const Line& line) -> bool {
+      const FakeGpuSettings way(settings);
+      return own(line, 0);
+    });
     const Blob blob = owner.line().receive();
     const Blob identity = owner.line().receive();
     Child peer([&](const Line&) -> bool {
-      Platform& gpu = **gpu::platform(kFakeCuda, by);
+      const FakeGpuSettings way(settings);
+      Platform& gpu = **gpu::platform(kFake, by);
       if (!expect(gpu.why_not_mapped(identity).empty(), gpu.why_not_mapped(identity))) return false;
       const auto place = opened(gpu, blob);
       if (!expect(bool(place), place.status().to_string())) return false;
@@ -141,27 +161,68 @@ TEST(CudaProcess, APeerSeesAChunk) {
   }
 }
 
-TEST(CudaProcess, APeerThatDoesNotSeeTheGpuSaysSo) {
+INSTANTIATE_TEST_SUITE_P(All, GpuWays,
+                         testing::Combine(testing::Values("WAYS=fd", "WAYS=fabric", "WAYS=none",
+                                                          "VERSION=70000000",
+                                                          "WAYS=fd VERSION=50100000"),
+                                          testing::Values(0, 1)));
+
+TEST(GpuProcess, PartsOfABlockAreOpenedAsTheyLie) {
+  Child owner([](const Line& line) -> bool {
+    const FakeGpuSettings way("WAYS=none");
+    Platform& gpu = **gpu::platform(kFake, 0);
+    const Memory space = *gpu.reserve(4 * kPage);
+    const Memory first = *gpu.commit({space.base(), kPage}, kHints);
+    const Memory second = *gpu.commit({space.base() + kPage, 2 * kPage}, kHints);
+    line.send(*gpu.share(first));
+    line.send(*gpu.share(second));
+    line.receive();  // until the parent says so
+    return expect(first_byte(gpu, second) == std::byte{43}, "what the peer wrote");
+  });
+  const Blob first = owner.line().receive();
+  const Blob second = owner.line().receive();
+  Child peer([&](const Line&) -> bool {
+    const FakeGpuSettings way("WAYS=none");
+    Platform& gpu = **gpu::platform(kFake, 1);
+    const auto before = fake_gpu_live();
+    {
+      const auto one = gpu.open(first, {nullptr, kPage});
+      const auto two = gpu.open(second, {nullptr, 2 * kPage});
+      const std::byte mark{43};
+      if (!expect(one && two, "open") ||
+          !expect(two->base() == one->base() + kPage, "they lie side by side") ||
+          !expect(fake_gpu_live().allocations == before.allocations + 1, "opened once") ||
+          !expect(gpu.copy(two->base(), &mark, 1, nullptr).is_ok(), "write"))
+        return false;
+    }
+    return expect(fake_gpu_live() == before, "something is left");
+  });
+  EXPECT_TRUE(peer.wait());
+  owner.line().signal();
+  EXPECT_TRUE(owner.wait());
+}
+
+TEST(GpuProcess, APeerThatDoesNotSeeTheGpuSaysSo) {
   Child owner([](const Line& line) -> bool { return own(line, 1); });
   const Blob blob = owner.line().receive();
   const Blob identity = owner.line().receive();
   Child peer([&](const Line&) -> bool {
     const FakeGpuSettings one("DEVICES=1");
-    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    Platform& gpu = **gpu::platform(kFake, 0);
     const std::string why = gpu.why_not_mapped(identity);
     return expect(why.find("0000:1c:00.0 of the peer is not visible") != std::string::npos, why) &&
-           expect(why.find("which has one GPU") != std::string::npos, why) &&
+           expect(why.find("which is on GPU 0") != std::string::npos, why) &&
            says(opened(gpu, blob).status(), Code::kUnsupported, why);
   });
   EXPECT_TRUE(peer.wait());
 }
 
-TEST(CudaProcess, ADeadOwnerIsAnError) {
+TEST(GpuProcess, ADeadOwnerIsAnError) {
   Child owner([](const Line& line) -> bool { return own(line, 0); });
   const Blob blob = owner.line().receive();
   owner.kill();
   Child peer([&](const Line&) -> bool {
-    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    Platform& gpu = **gpu::platform(kFake, 0);
     const auto before = fake_gpu_live();
     return says(opened(gpu, blob).status(), Code::kPeerLost, "The peer has ended") &&
            expect(fake_gpu_live() == before, "something is left");
@@ -169,11 +230,11 @@ TEST(CudaProcess, ADeadOwnerIsAnError) {
   EXPECT_TRUE(peer.wait());
 }
 
-TEST(CudaProcess, OpenedMemoryOutlivesItsOwner) {
+TEST(GpuProcess, OpenedMemoryOutlivesItsOwner) {
   std::optional<Child> owner([](const Line& line) -> bool { return own(line, 0); });
   const Blob blob = owner->line().receive();
   Child peer([&](const Line& line) -> bool {
-    Platform& gpu = **gpu::platform(kFakeCuda, 1);
+    Platform& gpu = **gpu::platform(kFake, 1);
     const auto place = opened(gpu, blob);
     line.signal();
     line.receive();
@@ -191,10 +252,10 @@ TEST(CudaProcess, OpenedMemoryOutlivesItsOwner) {
 bool all_refuse(Platform& gpu, const Place& mine, Stream stream) {
   const std::string why = "forked";
   std::byte byte{};
-  bool well = says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, why);
-  well &= says(gpu::current_gpu(kFakeCuda).status(), Code::kUnsupported, why);
-  well &= says(gpu::make_current(kFakeCuda, 0), Code::kUnsupported, why);
-  well &= says(gpu::platform(kFakeCuda, 0).status(), Code::kUnsupported, why);
+  bool well = says(gpu::gpus(kFake).status(), Code::kUnsupported, why);
+  well &= says(gpu::current_gpu(kFake).status(), Code::kUnsupported, why);
+  well &= says(gpu::make_current(kFake, 0), Code::kUnsupported, why);
+  well &= says(gpu::platform(kFake, 0).status(), Code::kUnsupported, why);
   well &= says(gpu.reserve(kPage).status(), Code::kUnsupported, why);
   well &= says(gpu.commit({mine.reserved.base(), kPage}, kHints).status(), Code::kUnsupported, why);
   well &= says(gpu.share(mine.chunk).status(), Code::kUnsupported, why);
@@ -207,9 +268,9 @@ bool all_refuse(Platform& gpu, const Place& mine, Stream stream) {
   return well & expect(gpu.why_not_mapped(gpu.identity()).find(why) != std::string::npos, "why");
 }
 
-TEST(CudaProcess, AForkedChildIsRefusedAndHarmsNothing) {
+TEST(GpuProcess, AForkedChildIsRefusedAndHarmsNothing) {
   Child parent([](const Line&) -> bool {
-    Platform& gpu = **gpu::platform(kFakeCuda, 0);
+    Platform& gpu = **gpu::platform(kFake, 0);
     auto mine = std::make_unique<Place>(committed(gpu));
     auto host = std::make_unique<Memory>(*gpu.host_visible(1));
     const Stream stream = *gpu.create_stream();
@@ -226,12 +287,13 @@ TEST(CudaProcess, AForkedChildIsRefusedAndHarmsNothing) {
   EXPECT_TRUE(parent.wait());
 }
 
-TEST(CudaProcess, CudaThatTheProgramStartedBeforeForkIsNamed) {
+TEST(GpuProcess, ADriverThatTheProgramStartedBeforeForkIsNamed) {
   Child parent([](const Line&) -> bool {
-    auto* const init = test::fake_gpu_function<int(unsigned)>("cuInit");  // not through Weft
+    auto* const init =
+        test::fake_gpu_function<int(unsigned)>(symbol("cuInit").c_str());  // not through Weft
     if (!expect(init(0) == 0, "cuInit")) return false;
     Child child([](const Line&) -> bool {
-      return says(gpu::gpus(kFakeCuda).status(), Code::kUnsupported, "forked");
+      return says(gpu::gpus(kFake).status(), Code::kUnsupported, "forked");
     });
     return child.wait();
   });

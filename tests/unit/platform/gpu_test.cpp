@@ -1,4 +1,4 @@
-// The CUDA platform in one process, over the fake driver.
+// The platform of GPUs in one process, over the fake drivers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,14 +19,19 @@ namespace {
 
 using test::fake_gpu_live;
 using test::FakeGpuSettings;
-using test::kFakeCuda;
+using test::kFake;
+using test::kIsHip;
+using test::said_by;
+using test::symbol;
 using testing::HasSubstr;
 
 constexpr std::size_t kPage = std::size_t{2} << 20;
 const MemoryHints kHints;
+const std::string kEnter = said_by("cuCtxPushCurrent_v2", "hipGetDevice");
+const std::string kSystemError = said_by("CUDA_ERROR_OPERATING_SYSTEM", "hipErrorOperatingSystem");
 
 Platform& gpu(int ordinal = 0) {
-  const auto found = gpu::platform(kFakeCuda, ordinal);
+  const auto found = gpu::platform(kFake, ordinal);
   if (!found) ADD_FAILURE() << found.status().to_string();
   return **found;
 }
@@ -88,7 +93,7 @@ class GpuTest : public testing::Test {
 // --- GPUs ----------------------------------------------------------------------------------------
 
 TEST_F(GpuTest, GpusAreListed) {
-  const auto all = gpu::gpus(kFakeCuda);
+  const auto all = gpu::gpus(kFake);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2u);
   const gpu::Gpu& last = all->back();
@@ -103,11 +108,12 @@ TEST_F(GpuTest, GpusAreListed) {
 TEST_F(GpuTest, OnePlatformPerGpu) {
   EXPECT_EQ(&gpu(0), &gpu(0));
   EXPECT_NE(&gpu(0), &gpu(1));
-  EXPECT_EQ(gpu().name(), "cuda");
+  EXPECT_EQ(gpu().name(), said_by("cuda", "hip"));
+  EXPECT_TRUE(gpu().maps_where_told());
   EXPECT_FALSE(gpu().is_host_accessible());
   EXPECT_EQ(gpu().granularity(), kPage);
   for (const int none : {-1, 2}) {
-    const auto refused = gpu::platform(kFakeCuda, none);
+    const auto refused = gpu::platform(kFake, none);
     ASSERT_FALSE(refused);
     EXPECT_CODE(refused, Code::kOutOfRange);
     EXPECT_THAT(text(refused), HasSubstr("2 visible to this process"));
@@ -116,39 +122,38 @@ TEST_F(GpuTest, OnePlatformPerGpu) {
 
 TEST_F(GpuTest, TheCallersContextIsItsOwn) {
   std::thread([] {
-    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), -1);
+    EXPECT_EQ(*gpu::current_gpu(kFake), -1);
     committed(1);
-    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), -1);
-    EXPECT_OK(gpu::make_current(kFakeCuda, 1));
-    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), 1);
+    EXPECT_EQ(*gpu::current_gpu(kFake), -1);
+    EXPECT_OK(gpu::make_current(kFake, 1));
+    EXPECT_EQ(*gpu::current_gpu(kFake), 1);
     committed(1, 0);
     EXPECT_FALSE(gpu(0).commit({nullptr, kPage}, kHints));
-    EXPECT_EQ(*gpu::current_gpu(kFakeCuda), 1);
-    EXPECT_EQ(fake_gpu_live().current, 1u);
+    EXPECT_EQ(*gpu::current_gpu(kFake), 1);
+    EXPECT_EQ(fake_gpu_live().current, kIsHip ? 0u : 1u);
   }).join();
 }
 
 TEST_F(GpuTest, AGpuThatFailsToStartIsTriedAgain) {
-  for (const char* function :
-       {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceGetAttribute",
-        "cuMemGetAllocationGranularity", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2",
-        "cuStreamCreate"}) {
-    const FakeGpuSettings settings("DEVICES=3 FAIL=" + std::string(function) + ":1:999");
-    const auto refused = gpu::platform(kFakeCuda, 2);
+  for (const std::string& function :
+       {std::string("cuDeviceGetCount"), std::string("cuDeviceGetUuid_v2"),
+        std::string("cuDeviceGetPCIBusId"), said_by("cuDevicePrimaryCtxRetain", "hipSetDevice"),
+        kEnter, std::string("cuStreamCreate")}) {
+    const FakeGpuSettings settings("DEVICES=3 FAIL=" + function + ":1:999");
+    const auto refused = gpu::platform(kFake, 2);
     ASSERT_FALSE(refused) << function;
     EXPECT_CODE(refused, Code::kIo);
-    const std::string_view symbol = function;
-    EXPECT_THAT(text(refused), HasSubstr(std::string(symbol.substr(0, symbol.find("_v2")))));
+    EXPECT_THAT(text(refused), HasSubstr(symbol(function)));
     EXPECT_THAT(text(refused), HasSubstr("(999)"));
     EXPECT_TRUE(nothing_left()) << function;
   }
 }
 
-TEST_F(GpuTest, AGpuWithoutVirtualMemoryIsRefused) {
-  const FakeGpuSettings settings("DEVICES=3 NO_ATTRIBUTE=102");
-  const auto refused = gpu::platform(kFakeCuda, 2);
-  EXPECT_CODE(refused, Code::kUnsupported);
-  EXPECT_THAT(text(refused), HasSubstr("GPU 2 (0000:1d:00.0) cannot map memory"));
+TEST_F(GpuTest, AGpuThatIsFullSaysSo) {
+  const FakeGpuSettings settings("DEVICES=3 BYTES=4194304");
+  const auto refused = gpu::platform(kFake, 2);
+  EXPECT_CODE(refused, Code::kOutOfMemory);
+  EXPECT_THAT(text(refused), HasSubstr("of memory of GPU 2"));
 }
 
 // --- reserve and commit --------------------------------------------------------------------------
@@ -166,7 +171,7 @@ TEST_F(GpuTest, ReservesAddressesOnly) {
   EXPECT_CODE(gpu().reserve(~std::size_t{0}), Code::kInvalidArgument);
   const auto refused = gpu().reserve(std::size_t{1} << 60);
   EXPECT_CODE(refused, Code::kOutOfMemory);
-  EXPECT_THAT(text(refused), HasSubstr("cuMemAddressReserve"));
+  EXPECT_THAT(text(refused), HasSubstr(symbol("cuMemAddressReserve")));
 }
 
 TEST_F(GpuTest, CommitsZeroedMemoryAndTakesItBack) {
@@ -237,7 +242,7 @@ TEST_F(GpuTest, RefusesWhatTheGpuCannotHold) {
   EXPECT_CODE(refused, Code::kOutOfMemory);
   EXPECT_THAT(text(refused), HasSubstr("1 GiB (1073741824 bytes) of memory of GPU 0"));
   EXPECT_THAT(text(refused), HasSubstr("1022 MiB (1071644672 bytes) of 1 GiB"));
-  EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_THAT(text(refused), HasSubstr(symbol("cuMemCreate") + ": out of memory"));
   EXPECT_THAT(text(refused), HasSubstr("WEFT_GPU_HEAP_CHUNK"));
   const Memory elsewhere = *gpu(1).reserve(std::size_t{1} << 30);
   EXPECT_OK(gpu(1).commit(elsewhere.range(), kHints)) << "each GPU has memory of its own";
@@ -246,13 +251,13 @@ TEST_F(GpuTest, RefusesWhatTheGpuCannotHold) {
 TEST_F(GpuTest, AFailureOfCommitLeavesNothing) {
   const Memory reserved = *gpu().reserve(kPage);
   const auto before = fake_gpu_live();
-  for (const char* function : {"cuCtxPushCurrent_v2", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
+  for (const char* function : {kEnter.c_str(), "cuMemCreate", "cuMemMap", "cuMemSetAccess",
                                "cuMemsetD8Async", "cuStreamSynchronize"}) {
     {
       const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
       const auto refused = gpu().commit(reserved.range(), kHints);
       EXPECT_CODE(refused, Code::kIo) << function;
-      EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"));
+      EXPECT_THAT(text(refused), HasSubstr(kSystemError));
       EXPECT_THAT(text(refused), HasSubstr("GPU 0 (0000:1b:00.0)"));
       EXPECT_THAT(text(refused), HasSubstr("sandbox"));
     }
@@ -292,7 +297,7 @@ TEST_F(GpuTest, HostVisibleIsZeroed) {
   EXPECT_CODE(gpu().host_visible(0), Code::kInvalidArgument);
   const auto refused = gpu().host_visible(std::size_t{1} << 40);
   EXPECT_CODE(refused, Code::kOutOfMemory);
-  EXPECT_THAT(text(refused), HasSubstr("cuMemHostAlloc"));
+  EXPECT_THAT(text(refused), HasSubstr(symbol("cuMemHostAlloc")));
 }
 
 TEST_F(GpuTest, StreamsOrderWorkUntilTheyAreDestroyed) {
@@ -352,15 +357,22 @@ TEST_F(GpuTest, IdentityTellsGpusApart) {
   hidden[0] = std::byte{1};
   EXPECT_THAT(gpu(0).why_not_mapped(hidden),
               HasSubstr("GPU 0000:1c:00.0 of the peer is not visible"));
-  EXPECT_THAT(gpu(0).why_not_mapped(hidden), HasSubstr("CUDA_VISIBLE_DEVICES"));
-  std::memset(hidden.data(), 0xff, hidden.size());  // a bus without an end
+  EXPECT_THAT(gpu(0).why_not_mapped(hidden),
+              HasSubstr(said_by("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")));
+  std::memset(hidden.data(), 0xff, 32);  // a bus without an end
   EXPECT_THAT(gpu(0).why_not_mapped(hidden), HasSubstr("is not visible"));
   EXPECT_THAT(gpu(0).why_not_mapped(Blob()), HasSubstr("same platform"));
+  Blob other = gpu(1).identity();
+  other[32] ^= std::byte{3};  // CUDA's for HIP's
+  EXPECT_THAT(gpu(0).why_not_mapped(other), HasSubstr("not that of a GPU of"));
+  Blob ipc = gpu(1).identity();
+  ipc[36] = std::byte{0};
+  EXPECT_THAT(gpu(0).why_not_mapped(ipc),
+              HasSubstr("by IPC handles and this PE by file descriptors"));
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceGetPCIBusId", "cuDeviceCanAccessPeer"}) {
     const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
-    EXPECT_THAT(gpu(0).why_not_mapped(gpu(1).identity()), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM"))
-        << function;
+    EXPECT_THAT(gpu(0).why_not_mapped(gpu(1).identity()), HasSubstr(kSystemError)) << function;
   }
 }
 
@@ -408,9 +420,10 @@ TEST_F(GpuTest, OnlyTheRightBlobOpens) {
   EXPECT_CODE(opened(Blob(good.size()), 1), Code::kInvalidArgument);
   EXPECT_CODE(opened(Blob(good.begin(), good.end() - 1), 1), Code::kInvalidArgument);
   EXPECT_THAT(text(opened(Blob(3), 1)), HasSubstr("3 bytes that do not describe memory"));
-  constexpr std::size_t kBus = 56, kBytes = 72;  // of the bus, nothing depends
+  constexpr std::size_t kProcess = 56, kToken = 88, kRest = 120;  // between them: of use with IPC
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
-    if (bit / 8 >= kBus && bit / 8 < kBytes) continue;
+    const std::size_t byte = bit / 8;
+    if ((byte >= kProcess && byte < kToken) || byte >= kRest) continue;
     Blob bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
     const auto refused = opened(bad, 1);
@@ -439,7 +452,7 @@ TEST_F(GpuTest, OnlyCommittedChunksCanBeShared) {
 
 TEST_F(GpuTest, AFailureOfShareSaysWhyAndCanBeTriedAgain) {
   const Place mine = committed(1);
-  for (const char* function : {"cuCtxPushCurrent_v2", "cuMemExportToShareableHandle"}) {
+  for (const char* function : {kEnter.c_str(), "cuMemExportToShareableHandle"}) {
     const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:800");
     const auto refused = gpu().share(mine.chunk);
     EXPECT_CODE(refused, Code::kUnsupported);
@@ -456,13 +469,13 @@ TEST_F(GpuTest, AFailureOfOpenLeavesNothing) {
   const auto before = fake_gpu_live();
   const std::size_t descriptors = test::open_descriptors();
   for (const char* function :
-       {"cuCtxPushCurrent_v2", "cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceCanAccessPeer",
+       {kEnter.c_str(), "cuDeviceGetCount", "cuDeviceGetUuid_v2", "cuDeviceCanAccessPeer",
         "cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess"}) {
     {
       const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
       const auto refused = gpu(1).open(blob, reserved.range());
       EXPECT_FALSE(refused) << function;
-      EXPECT_THAT(text(refused), HasSubstr("CUDA_ERROR_OPERATING_SYSTEM")) << function;
+      EXPECT_THAT(text(refused), HasSubstr(kSystemError)) << function;
     }
     EXPECT_EQ(fake_gpu_live(), before) << function;
   }
@@ -482,14 +495,82 @@ TEST_F(GpuTest, NoDescriptorsStayOpen) {
   EXPECT_LE(test::open_descriptors(), descriptors + 2);
 }
 
-// Last: it opens one more GPU for good.
-TEST(GpuTestOfAnotherGpu, ChunksThatCannotBeSharedCanBeUsed) {
-  const FakeGpuSettings settings("DEVICES=4 NO_ATTRIBUTE=103,110");
-  const Place mine = committed(1, 3);
-  EXPECT_OK(write(gpu(3), mine.chunk.base(), {std::byte{1}}));
-  const auto refused = gpu(3).share(mine.chunk);
-  EXPECT_CODE(refused, Code::kUnsupported);
-  EXPECT_THAT(text(refused), HasSubstr("cannot share memory of GPU 3"));
+// --- other ways, each on a GPU of its own, which stays open
+// ---------------------------------------
+
+TEST(GpuTestOfWays, FabricHandlesWhereDescriptorsAreRefused) {
+  const FakeGpuSettings settings("DEVICES=4 WAYS=fabric");
+  Platform& by_fabric = gpu(3);
+  EXPECT_TRUE(by_fabric.maps_where_told());
+  const auto before = fake_gpu_live();
+  {
+    const Place mine = committed(1, 3);
+    EXPECT_OK(write(by_fabric, mine.chunk.base(), {std::byte{7}}));
+    const auto other = opened(*by_fabric.share(mine.chunk), 1, 3);
+    ASSERT_OK(other);
+    EXPECT_NE(other->chunk.base(), mine.chunk.base());
+    EXPECT_EQ((*read(by_fabric, other->chunk.base(), 1))[0], std::byte{7});
+    EXPECT_CODE(opened(*gpu(0).share(committed(1).chunk), 1, 3), Code::kInvalidArgument);
+  }
+  EXPECT_EQ(fake_gpu_live(), before);
+}
+
+// What a driver refuses in the trial, it refuses later: whatever that is, there is a way.
+class WithoutSharing : public testing::Test {
+ protected:
+  static constexpr int kMine = 4, kOther = 5;
+  void SetUp() override { gpu(kMine), gpu(kOther); }
+  const FakeGpuSettings settings_{kIsHip ? "DEVICES=6 VERSION=60000000" : "DEVICES=6 WAYS=none"};
+};
+
+TEST_F(WithoutSharing, OneBlockHasItsMemoryFromTheBeginning) {
+  const auto before = fake_gpu_live();
+  EXPECT_FALSE(gpu(kMine).maps_where_told());
+  {
+    const auto space = gpu(kMine).reserve(3 * kPage + 1);
+    ASSERT_OK(space);
+    EXPECT_EQ(space->bytes(), 4 * kPage);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(space->base()) % kReserveAlign, 0u);
+    EXPECT_EQ(fake_gpu_live().bytes, before.bytes + 5 * kPage) << "a page to align";
+    const Range where{space->base() + kPage, 2 * kPage};
+    for (int again = 0; again < 2; ++again) {
+      const auto part = gpu(kMine).commit(where, kHints);
+      ASSERT_OK(part);
+      EXPECT_EQ(*read(gpu(kMine), where.base, where.bytes), std::vector<std::byte>(where.bytes));
+      EXPECT_OK(write(gpu(kMine), where.base, {std::byte{1}}));
+      EXPECT_THAT(text(gpu(kMine).commit({where.base + kPage, kPage}, kHints)),
+                  HasSubstr("have memory"));
+    }
+    EXPECT_CODE(gpu(kMine).commit({where.base + 1, kPage}, kHints), Code::kInvalidArgument);
+    EXPECT_CODE(gpu(kMine).commit({where.base, 4 * kPage}, kHints), Code::kInvalidArgument);
+    EXPECT_THAT(text(gpu(kOther).commit(where, kHints)), HasSubstr("were reserved for GPU 4"));
+    EXPECT_CODE(gpu(kMine).share(*space), Code::kInvalidArgument);
+  }
+  EXPECT_EQ(fake_gpu_live(), before);
+  const auto refused = gpu(kMine).reserve(std::size_t{1} << 30);
+  EXPECT_CODE(refused, Code::kOutOfMemory);
+  EXPECT_THAT(text(refused), HasSubstr("lower WEFT_GPU_HEAP_SIZE"));
+  EXPECT_CODE(gpu(kMine).reserve(0), Code::kInvalidArgument);
+  EXPECT_CODE(gpu(kMine).reserve(~std::size_t{0}), Code::kInvalidArgument);
+}
+
+TEST_F(WithoutSharing, ThreadsUseTheOwnersAddresses) {
+  const Memory space = *gpu(kMine).reserve(2 * kPage);
+  const Memory part = *gpu(kMine).commit({space.base() + kPage, kPage}, kHints);
+  EXPECT_OK(write(gpu(kMine), part.base(), {std::byte{9}}));
+  const Blob blob = *gpu(kMine).share(part);
+  EXPECT_FALSE(read(gpu(kOther), part.base(), 1)) << "out of reach until it is opened";
+  for (const int by : {kMine, kOther, kOther}) {
+    const auto other = gpu(by).open(blob, {nullptr, kPage});
+    ASSERT_OK(other);
+    EXPECT_EQ(other->base(), part.base());
+    EXPECT_EQ((*read(gpu(by), other->base(), 1))[0], std::byte{9});
+    EXPECT_CODE(gpu(by).share(*other), Code::kInvalidArgument);
+  }
+  EXPECT_CODE(gpu(kOther).open(blob, {nullptr, 2 * kPage}), Code::kInvalidArgument);
+  EXPECT_CODE(gpu(kOther).open(Blob(blob.size()), {nullptr, kPage}), Code::kInvalidArgument);
+  const FakeGpuSettings apart("DEVICES=6 NO_PEER=4-5");
+  EXPECT_CODE(gpu(kOther).open(blob, {nullptr, kPage}), Code::kUnsupported);
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+#include "src/platform/gpu/block.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+#include "src/platform/cpu/room.hpp"
+#include "src/platform/gpu/memory_blob.hpp"
+
+namespace weft::gpu {
+namespace {
+
+using Registry = ReservationRegistry<Block>;
+
+void warn(const Status& status) {
+  if (!status.is_ok()) LOG(kWarn, "platform", "{}", status.text());
+}
+
+// A block of another process, mapped once for all its parts.
+class PeerBlock final : public cpu::Owned {
+ public:
+  static Result<std::shared_ptr<PeerBlock>> open(const Device& device, const abi::Token& token);
+  PeerBlock(const Device& device, abi::Pointer memory) : device_(device), memory_(memory) {}
+  ~PeerBlock() override {
+    const auto scope = Scope::enter(device_);
+    if (!scope) return;  // a child of fork(): it is the parent's
+    warn(device_.check(device_.call().ipc_close(memory_), "close a peer's memory"));
+  }
+  abi::Pointer memory() const { return memory_; }
+
+ private:
+  const Device& device_;
+  abi::Pointer memory_;
+};
+
+Result<std::shared_ptr<PeerBlock>> PeerBlock::open(const Device& device, const abi::Token& token) {
+  static std::mutex mutex;
+  static auto* const all =
+      new std::map<std::pair<const Device*, abi::Token>, std::weak_ptr<PeerBlock>>;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<PeerBlock>& known = (*all)[{&device, token}];
+  if (auto block = known.lock()) return block;
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  abi::Pointer memory = 0;
+  RETURN_IF_ERROR(device.check(device.call().ipc_open(&memory, token, abi::kEnablePeerAccess),
+                               "open a peer's memory"));
+  auto block = std::make_shared<PeerBlock>(device, memory);
+  known = block;
+  return block;
+}
+
+// Of a thread of this process: its addresses are good here, if the GPU reaches them.
+Result<Memory> open_here(const Device& device, const MemoryBlob& peer) {
+  const Range range{abi::address(peer.base + peer.offset), peer.bytes};
+  ASSIGN_OR_RETURN(auto block, Block::containing(range));
+  if (&block->device() != &device) {
+    ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+    const abi::Outcome reached = device.driver().reach(block->device().home());
+    if (reached.error != abi::Error::kPeerAccessAlreadyEnabled)
+      RETURN_IF_ERROR(device.check(reached, "reach " + block->device().describe()));
+  }
+  return Memory(range, std::shared_ptr<cpu::Owned>(std::move(block)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Block>> Block::create(const Device& device, std::size_t bytes) {
+  if (bytes == 0 || bytes > SIZE_MAX / 2)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("cannot take {} bytes of GPU memory", bytes));
+  bytes = (bytes + kReserveAlign - 1) / kReserveAlign * kReserveAlign;
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  abi::Pointer memory = 0;
+  // With room for the alignment, which drivers do not promise.
+  const auto made = device.driver().allocate(&memory, bytes + kReserveAlign);
+  if (made.error == abi::Error::kOutOfMemory)
+    return device.no_room(made, bytes, "WEFT_GPU_HEAP_SIZE");
+  RETURN_IF_ERROR(device.check(made, fmt::format("take {}", cpu::show_bytes(bytes))));
+  const abi::Pointer base = (memory + kReserveAlign - 1) / kReserveAlign * kReserveAlign;
+  auto block = std::make_shared<Block>(device, memory, Range{abi::address(base), bytes});
+  Registry::get().add(block);
+  return block;
+}
+
+Result<std::shared_ptr<Block>> Block::containing(Range part) {
+  if (auto block = Registry::get().containing(part)) return block;
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{} bytes at {} do not lie in reserved GPU address space",
+                                   part.bytes, fmt::ptr(part.base)));
+}
+
+Block::~Block() {
+  Registry::get().remove(*this);
+  const auto scope = Scope::enter(device_);
+  if (!scope) return;  // a child of fork(): it is the parent's
+  warn(device_.check(device_.call().free(memory_),
+                     fmt::format("give back {} bytes of memory", range_.bytes)));
+}
+
+Status Block::take(Range part) {
+  const std::lock_guard lock(mutex_);
+  RETURN_IF_ERROR(taken_.check_free(part));
+  taken_.add(part);
+  return Status::ok();
+}
+
+void Block::give_back(Range part) {
+  const std::lock_guard lock(mutex_);
+  taken_.remove(part);
+}
+
+Result<std::shared_ptr<Part>> Part::commit(const Device& device, Range where) {
+  const std::size_t unit = device.granularity();
+  if (where.bytes == 0 || abi::pointer(where.base) % unit != 0 || where.bytes % unit != 0) {
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{} bytes at {} are not whole pages of {} bytes", where.bytes,
+                                     fmt::ptr(where.base), unit));
+  }
+  ASSIGN_OR_RETURN(auto block, Block::containing(where));
+  if (&block->device() != &device) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("{} bytes at {} were reserved for {}, not for {}", where.bytes,
+                    fmt::ptr(where.base), block->device().describe(), device.describe()));
+  }
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  RETURN_IF_ERROR(block->take(where));
+  auto part = std::make_shared<Part>(std::move(block), where);
+  RETURN_IF_ERROR(device.zero(where));
+  return part;
+}
+
+Result<Blob> Part::share() {
+  const Device& device = block_->device();
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  MemoryBlob out = describe(device, range_.bytes);
+  out.base = block_->memory();
+  out.offset = abi::pointer(range_.base) - block_->memory();
+  RETURN_IF_ERROR(device.check(device.call().ipc_get(&out.token, block_->memory()),
+                               "share memory with other processes"));
+  return pack(out);
+}
+
+Result<Memory> Part::open(const Device& device, const Blob& blob, std::size_t bytes) {
+  ASSIGN_OR_RETURN(const MemoryBlob peer, parse(blob, device, bytes));
+  if (std::string why = device.why_not_reached(peer.gpu); !why.empty()) {
+    return Status::error(Code::kUnsupported, "cannot open a peer's memory: " + why);
+  }
+  if (peer.process == process_uuid()) return open_here(device, peer);
+  ASSIGN_OR_RETURN(auto block, PeerBlock::open(device, peer.token));
+  std::byte* const base = abi::address(block->memory() + peer.offset);
+  return Memory({base, bytes}, std::shared_ptr<cpu::Owned>(std::move(block)));
+}
+
+}  // namespace weft::gpu

@@ -1,0 +1,36 @@
+// What HIP's runtime, which is AMD's driver, has and CUDA's driver has not, or has otherwise. Only
+// what every ROCm from 5.1 on numbers and lays out alike: no attributes of devices, no properties.
+#pragma once
+
+#include "src/platform/gpu/abi.hpp"
+
+namespace weft::hip::abi {
+
+using namespace gpu::abi;
+
+enum class CopyKind : unsigned { kDefault = 4 };                        // by the addresses
+inline constexpr unsigned kDeviceFinegrained = 1, kDeviceUncached = 3;  // flags of allocate
+inline constexpr unsigned kHostCoherent = 0x40000000;                   // flag of host_alloc
+// Versions: of ROCm 7.0, where the properties of created memory may say so, and of 7.1.
+inline constexpr int kHasUncached = 70000000, kTakesFdByValue = 70100000;
+
+// ROW(member of Table, name in the library, parameters)
+#define WEFT_HIP_DRIVER_FUNCTIONS(ROW)                                                    \
+  ROW(runtime_version, hipRuntimeGetVersion, int* version)                                \
+  ROW(device_version, hipDeviceComputeCapability, int* major, int* minor, Device device)  \
+  ROW(device_set, hipSetDevice, Device device)                                            \
+  ROW(device_get, hipGetDevice, Device* device)                                           \
+  ROW(device_reach, hipDeviceEnablePeerAccess, Device peer, unsigned flags)               \
+  ROW(allocate, hipExtMallocWithFlags, void** memory, std::size_t bytes, unsigned flags)  \
+  ROW(copy, hipMemcpyAsync, void* dst, const void* src, std::size_t bytes, CopyKind kind, \
+      Stream stream)
+
+struct Own {
+#define WEFT_ROW(member, symbol, ...) Entry<Error(__VA_ARGS__)> member;
+  WEFT_HIP_DRIVER_FUNCTIONS(WEFT_ROW)
+#undef WEFT_ROW
+  const char* (*error_name)(Error error);  // hipGetErrorName
+  const char* (*error_text)(Error error);  // hipGetErrorString
+};
+
+}  // namespace weft::hip::abi

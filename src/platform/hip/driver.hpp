@@ -1,0 +1,15 @@
+// HIP's runtime, which is AMD's driver: libamdhip64.so, found at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "src/platform/gpu/driver.hpp"
+
+namespace weft::hip {
+
+// `file`: "" is the system's. Not started yet.
+Result<std::unique_ptr<const gpu::Driver>> load(const std::string& file);
+bool is_loaded();
+
+}  // namespace weft::hip

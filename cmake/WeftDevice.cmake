@@ -16,6 +16,9 @@
 #
 # compiles kernels for every architecture of WEFT_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
 # on, into one file that the driver loads; VARIABLE gets its name.
+#
+# weft_hip_executable and weft_hip_image do the same with clang where WEFT_HIP is ON, for
+# WEFT_HIP_ARCHITECTURES.
 
 # pass-failed: how many waves fit is no question of right and wrong.
 set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
@@ -135,6 +138,23 @@ function(weft_device_sources target)
   endforeach()
 endfunction()
 
+# One object of one source for GPUs, by `command` but for files; appends it to the list `objects`.
+macro(weft_gpu_object source folder)
+  get_filename_component(source_file ${source} ABSOLUTE)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source_file})
+  set(object ${PROJECT_BINARY_DIR}/${folder}/${name}.o)
+  get_filename_component(object_folder ${object} DIRECTORY)
+  file(MAKE_DIRECTORY ${object_folder})
+  add_custom_command(OUTPUT ${object}
+                     COMMAND ${command} ${weft_device_includes} -MD -MF ${object}.d -MT ${object}
+                             ${source_file} -o ${object}
+                     DEPENDS ${source_file}
+                     DEPFILE ${object}.d
+                     COMMENT "Compiling ${name} for GPUs"
+                     COMMAND_EXPAND_LISTS VERBATIM)
+  list(APPEND objects ${object})
+endmacro()
+
 function(weft_cuda_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
   # Threads that are PEs must not meet in one default stream.
@@ -146,18 +166,7 @@ function(weft_cuda_executable target)
   endforeach()
   set(objects)
   foreach(source IN LISTS arg_SOURCES)
-    get_filename_component(source ${source} ABSOLUTE)
-    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-    set(object ${PROJECT_BINARY_DIR}/cuda-objects/${target}/${name}.o)
-    get_filename_component(folder ${object} DIRECTORY)
-    file(MAKE_DIRECTORY ${folder})
-    add_custom_command(OUTPUT ${object}
-                       COMMAND ${command} ${weft_device_includes} -MD -MF ${object}.d ${source} -o ${object}
-                       DEPENDS ${source}
-                       DEPFILE ${object}.d
-                       COMMENT "Compiling ${name} for GPUs"
-                       COMMAND_EXPAND_LISTS VERBATIM)
-    list(APPEND objects ${object})
+    weft_gpu_object(${source} cuda-objects/${target})
   endforeach()
   get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
   find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
@@ -183,6 +192,48 @@ function(weft_cuda_image source variable)
                      DEPENDS ${source}
                      DEPFILE ${image}.d
                      COMMENT "Compiling ${name} for GPUs"
+                     COMMAND_EXPAND_LISTS VERBATIM)
+  set(${variable} ${image} PARENT_SCOPE)
+endfunction()
+
+function(weft_hip_command variable)
+  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 -O2 ${weft_device_warnings}
+      --rocm-path=/usr --rocm-device-lib-path=${weft_hip_bitcode} -mcode-object-version=5)
+  foreach(arch IN LISTS WEFT_HIP_ARCHITECTURES)
+    list(APPEND command --offload-arch=${arch})
+  endforeach()
+  set(${variable} ${command} PARENT_SCOPE)
+endfunction()
+
+function(weft_hip_executable target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
+  weft_hip_command(command)
+  # Threads that are PEs must not meet in one default stream. Each object links by itself (no -fgpu-rdc), so the
+  # host's linker does.
+  list(APPEND command -fgpu-default-stream=per-thread -fPIE -c)
+  set(objects)
+  foreach(source IN LISTS arg_SOURCES)
+    weft_gpu_object(${source} hip-objects/${target})
+  endforeach()
+  find_library(WEFT_AMDHIP amdhip64 HINTS /opt/rocm/lib REQUIRED)
+  add_executable(${target} ${objects} ${arg_HOST_SOURCES})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${WEFT_AMDHIP} ${CMAKE_DL_LIBS} rt)
+endfunction()
+
+function(weft_hip_image source variable)
+  get_filename_component(source ${source} ABSOLUTE)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+  set(image ${PROJECT_BINARY_DIR}/device-objects/${name}.hipfb)
+  get_filename_component(folder ${image} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  weft_hip_command(command)
+  add_custom_command(OUTPUT ${image}
+                     COMMAND ${command} --offload-device-only --gpu-bundle-output -c -MD -MF ${image}.d -MT ${image}
+                             ${weft_device_includes} ${source} -o ${image}
+                     DEPENDS ${source}
+                     DEPFILE ${image}.d
+                     COMMENT "Compiling ${name} for AMD's GPUs"
                      COMMAND_EXPAND_LISTS VERBATIM)
   set(${variable} ${image} PARENT_SCOPE)
 endfunction()

@@ -97,7 +97,7 @@ TEST_P(GpuTest, ASignalMayLieInEitherMemory) {
     EXPECT_EQ(got[0], mark(previous_of(rt), 0));
     EXPECT_EQ(got[1], 5u);
     EXPECT_EQ(*on_host, mark(previous_of(rt), 0));
-    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.barrier());  // everybody has looked
     RETURN_IF_ERROR(c.put(on_gpu, &mine, 1, next_of(rt), add(on_gpu + 1, 1)));
     return wait_until(c, on_gpu + 1, Cmp::kEq, std::uint64_t{6});
   }));

@@ -109,7 +109,7 @@ int why_skipped() {
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   constexpr int kSkipped = 77;  // what ctest takes for a skipped test
-  const auto gpus = gpu::gpus("");
+  const auto gpus = gpu::gpus({gpu::Kind::kCuda, ""});
   if (gpus && !gpus->empty()) return 0;
   std::printf("skipped: %s\n",
               gpus ? "there is no GPU" : std::string(gpus.status().text()).c_str());

@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 Status run(const Nvrtc& nvrtc) {
-  ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(""));
+  ASSIGN_OR_RETURN(const auto gpus, gpu::gpus({gpu::Kind::kCuda, ""}));
   const std::string gpu = "sm_" + std::to_string(gpus[0].major) + std::to_string(gpus[0].minor);
   ASSIGN_OR_RETURN(const Compiled kernel, nvrtc.compile(kPass, gpu));
   RETURN_IF_ERROR(run_pass(kernel.ptx, ContextBy::kValue));

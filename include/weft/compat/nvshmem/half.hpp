@@ -1,0 +1,17 @@
+// half and __nv_bfloat16, which NVSHMEM's names speak of: CUDA's, or, where CUDA's headers are not
+// installed, types that only hold them, so that a host compiler still sees every routine.
+#pragma once
+
+#if __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#else
+#include <stdint.h>
+struct __half {
+  uint16_t bits;
+};
+struct __nv_bfloat16 {
+  uint16_t bits;
+};
+using half = __half;
+#endif

@@ -46,8 +46,8 @@ HOST_LEVELS = {
     "api": 4,
 }
 
-# The one exception: the umbrella header pulls the bodies in behind the contract.
-EXCEPTIONS = {("include/weft/device.hpp", "bodies")}
+# The one exception: the umbrella headers pull the bodies in behind the contract.
+EXCEPTIONS = {("include/weft/device.hpp", "bodies"), ("include/weft/device/kernel.hpp", "bodies")}
 
 # Headers of other libraries' names, which programs find by one -I of their own.
 COMPAT = "include/weft/compat/"

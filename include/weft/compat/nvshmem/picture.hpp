@@ -1,0 +1,85 @@
+// The Picture of this translation unit: where its kernels find the runtime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/kernel.hpp>
+
+#include "state.hpp"
+#include "types.h"
+
+#if WEFT_TARGET_CUDA
+
+// Units that are linked with -rdc=true share one. It is hidden, so that libraries of one process do
+// not: each has kernels of its own.
+#ifdef __CUDACC_RDC__
+[[gnu::visibility("hidden")]] inline __constant__ weft::nvshmem::Picture weft_nvshmem_picture;
+#else
+static __constant__ weft::nvshmem::Picture weft_nvshmem_picture;
+#endif
+
+#else
+
+// Kernels on host threads say whose they are: the first thing that each does is to set this.
+inline thread_local weft::nvshmem::Picture weft_nvshmem_picture;
+
+#endif
+
+namespace weft::nvshmem {
+
+#if WEFT_TARGET_CUDA && !defined(__CUDA_ARCH__)
+
+// Tells the library where this unit's picture is, for as long as the unit is loaded.
+namespace {
+class Attached {
+ public:
+  Attached() { weft_nvshmem_attach(&module_); }
+  ~Attached() { weft_nvshmem_detach(&module_); }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  static int set(const void* picture, std::size_t bytes) {
+    if (bytes != sizeof(Picture)) return cudaErrorInvalidValue;
+    return cudaMemcpyToSymbol(weft_nvshmem_picture, picture, bytes);
+  }
+  weft_nvshmem_module module_ = {set, nullptr};
+};
+const Attached attached;
+}  // namespace
+
+#endif
+
+inline namespace WEFT_TARGET {
+
+#if WEFT_TARGET_CUDA
+// What assert() calls; the driver prints the text when the kernel has ended, and every later call
+// of CUDA fails with cudaErrorAssert.
+extern "C" __device__ void __assertfail(const char* text, const char* file, unsigned line,
+                                        const char* function, std::size_t char_size);
+inline __device__ __noinline__ void stop(const char* text) {
+  __assertfail(text, "weft/compat/nvshmem", __LINE__, "kernel", 1);
+}
+#else
+inline void stop(const char*) { dev::platform::trap(); }
+#endif
+
+// A kernel that runs before nvshmem_init() or after nvshmem_finalize() ends here.
+WEFT_DEVICE const Picture& picture() {
+  if (weft_nvshmem_picture.magic != kPictureMagic)
+    stop("a kernel uses NVSHMEM, but nvshmem_init() was not called, or nvshmem_finalize() was");
+  return weft_nvshmem_picture;
+}
+
+WEFT_DEVICE dev::Context context() { return dev::Context(picture().context); }
+
+// What is no team of mine has rank -1, which collectives refuse.
+WEFT_DEVICE Team team_of(nvshmem_team_t team) {
+  const Picture& known = picture();
+  if (team == NVSHMEM_TEAM_WORLD) return known.world;
+  return team > 0 && team < known.team_count ? known.teams[team] : Team{};
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::nvshmem

@@ -1,0 +1,16 @@
+// What kernels do, without how they are launched: for names that stand on it (weft/compat).
+// Everybody else includes weft/device.hpp. The contract first, then the bodies, which users never
+// include by hand.
+#pragma once
+
+#include <weft/device/handle.hpp>
+#include <weft/device/scope.hpp>
+#include <weft/device/context.hpp>
+#include <weft/device/collective.hpp>
+
+#include <weft/dev/scope.hpp>
+#include <weft/dev/rma.hpp>
+#include <weft/dev/atomic.hpp>
+#include <weft/dev/signal.hpp>
+#include <weft/dev/sync.hpp>
+#include <weft/dev/collective.hpp>

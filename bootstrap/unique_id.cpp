@@ -51,7 +51,10 @@ Orphans& orphans() {
 
 }  // namespace
 
-Result<UniqueId> UniqueId::create(int npes, const Options& options) {
+Result<UniqueId> UniqueId::create(int npes, const Options& options) { return serve(npes, options); }
+Result<UniqueId> UniqueId::create(const Options& options) { return serve(std::nullopt, options); }
+
+Result<UniqueId> UniqueId::serve(std::optional<int> npes, const Options& options) {
   auto server = tcp::Server::start(npes, options);
   if (!server) return report(server.status());
   UniqueId id;

@@ -227,7 +227,7 @@ Status TcpBootstrap::failure() {
 }
 
 Status check_against(const IdText& id, int pe, int npes) {
-  if (npes != id.npes) {
+  if (id.npes != 0 && npes != id.npes) {
     return Status::error(
         Code::kInvalidArgument,
         fmt::format("this PE was told that the job has {} PEs, but its unique id was made for {}. "

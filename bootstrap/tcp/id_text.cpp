@@ -9,8 +9,9 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kForm = "weft1:<host>:<port>:<32 hex digits>:<number of PEs>";
+constexpr std::string_view kForm = "weft1:<host>:<port>:<32 hex digits>:<number of PEs, or *>";
 constexpr int kMostPes = 1048576;
+constexpr std::string_view kAnyNumber = "*";
 
 Status wrong(std::string_view what) {
   return Status::error(
@@ -42,6 +43,7 @@ Status check_version(std::string_view version) {
 }
 
 Result<int> parse_npes(std::string_view text) {
+  if (text == kAnyNumber) return 0;
   int npes = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, npes);
@@ -57,7 +59,8 @@ Result<int> parse_npes(std::string_view text) {
 }  // namespace
 
 std::string to_string(const IdText& id) {
-  return fmt::format("weft1:{}:{}:{}", net::to_string(id.address), to_hex(id.secret), id.npes);
+  return fmt::format("weft1:{}:{}:{}", net::to_string(id.address), to_hex(id.secret),
+                     id.npes == 0 ? std::string(kAnyNumber) : std::to_string(id.npes));
 }
 
 Result<IdText> parse_id_text(std::string_view text) {

@@ -1,4 +1,4 @@
-// A unique id as text:  weft1:<host>:<port>:<32 hex digits>:<npes>
+// A unique id as text:  weft1:<host>:<port>:<32 hex digits>:<npes>, or * for npes
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace weft {
 struct IdText {
   net::Address address;
   Secret secret{};
-  int npes = 0;
+  int npes = 0;  // 0: the first PE that comes says it
 };
 
 std::string to_string(const IdText& id);

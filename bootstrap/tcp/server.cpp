@@ -77,16 +77,20 @@ Result<UniqueFd> listen_for(const Options& options) {
                             : "WEFT_BIND_ADDRESS must be an address of this host"));
 }
 
+Status check_number(int npes) {
+  if (npes >= 1) return ensure_files(npes);
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("a job of {} PEs: there must be at least one", npes));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(int npes, const Options& options) {
-  if (npes < 1) {
-    return Status::error(Code::kInvalidArgument,
-                         fmt::format("a job of {} PEs: there must be at least one", npes));
-  }
-  RETURN_IF_ERROR(ensure_files(npes));
+Result<std::unique_ptr<Server>> Server::start(std::optional<int> npes, const Options& options) {
   IdText id;
-  id.npes = npes;
+  if (npes) {
+    RETURN_IF_ERROR(check_number(*npes));
+    id.npes = *npes;
+  }
   ASSIGN_OR_RETURN(id.secret, random_secret());
   ASSIGN_OR_RETURN(UniqueFd listener, listen_for(options));
   ASSIGN_OR_RETURN(id.address, net::local_address(listener.get()));
@@ -102,12 +106,13 @@ Result<std::unique_ptr<Server>> Server::start(int npes, const Options& options) 
 
 Server::Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, double timeout_s)
     : id_(std::move(id)),
+      npes_(id_.npes),
       timeout_s_(timeout_s),
       self_{::getpid(), net::host_name()},
       listener_(std::move(listener)),
       wake_(std::move(wake)),
       failed_(std::move(failed)),
-      meeting_(std::make_unique<Meeting>(id_.npes, timeout_s)),
+      meeting_(std::make_unique<Meeting>(std::max(npes_, 1), timeout_s)),
       thread_([this] { run(); }) {}
 
 Server::~Server() {
@@ -219,7 +224,7 @@ bool Server::may_end(Time now) const {
   if (now < closing_deadline_) return false;
   LOG(kWarn, "bootstrap",
       "the meeting point of the job at {} goes away while {} of its {} PEs have not left",
-      net::to_string(id_.address), members.size(), id_.npes);
+      net::to_string(id_.address), members.size(), npes_);
   return true;
 }
 
@@ -258,8 +263,7 @@ void Server::limit_strangers() {
     return !connection.closed && connection.state != Connection::State::kMember;
   };
   const auto count = std::ranges::count_if(connections_, stranger);
-  if (static_cast<std::size_t>(count) <= kMostStrangers + static_cast<std::size_t>(id_.npes))
-    return;
+  if (static_cast<std::size_t>(count) <= kMostStrangers + static_cast<std::size_t>(npes_)) return;
   const auto oldest = std::ranges::find_if(connections_, stranger);
   hang_up(*oldest, Status::error(Code::kBusy, "too many connections that said nothing"));
 }
@@ -294,6 +298,7 @@ void Server::greet(Connection& connection, const net::Frame& frame, Time now) {
   auto hello = decode_hello(frame.payload);
   if (!hello) return hang_up(connection, hello.status());
   Status refusal = check_hello(*hello);
+  if (refusal.is_ok() && npes_ == 0) refusal = take_number(hello->npes);
   if (refusal.is_ok()) refusal = meeting_->join(hello->pe, hello->member, now);
   if (!refusal.is_ok()) {
     LOG(kInfo, "bootstrap", "refused {}: {}", connection.channel.peer(), refusal.text());
@@ -323,13 +328,23 @@ Status Server::check_hello(const Hello& hello) const {
                     "changed: give every PE the text that this job's UniqueId::text() gave",
                     hello.pe, here));
   }
-  if (hello.npes != id_.npes) {
+  if (npes_ != 0 && hello.npes != npes_) {
     return Status::error(
         Code::kInvalidArgument,
-        fmt::format("PE {} says that the job has {} PEs, but the unique id was made for {}. Give "
-                    "every PE the same number (WEFT_NPES={})",
-                    hello.pe, hello.npes, id_.npes, id_.npes));
+        fmt::format("PE {} says that the job has {} PEs, but {} {}. Give every PE the "
+                    "same number (WEFT_NPES={})",
+                    hello.pe, hello.npes,
+                    id_.npes != 0 ? "the unique id was made for" : "one that came before said",
+                    npes_, npes_));
   }
+  return Status::ok();
+}
+
+// Nobody can have joined the meeting that was there before.
+Status Server::take_number(int npes) {
+  RETURN_IF_ERROR(check_number(npes));
+  npes_ = npes;
+  meeting_ = std::make_unique<Meeting>(npes_, timeout_s_);
   return Status::ok();
 }
 
@@ -419,7 +434,7 @@ void Server::publish_leave(Time now) {
     if (connection.state != Connection::State::kMember) continue;
     dismiss(connection, Message::kLeft, Status::ok(), now);
   }
-  meeting_ = std::make_unique<Meeting>(id_.npes, timeout_s_);
+  meeting_ = std::make_unique<Meeting>(npes_, timeout_s_);
   published_ = 0;
 }
 

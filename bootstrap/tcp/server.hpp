@@ -26,8 +26,9 @@ namespace weft::tcp {
 
 class Server {
  public:
-  // Listens at once; uses npes, start_timeout, bind_address and bind_port.
-  static Result<std::unique_ptr<Server>> start(int npes, const Options& options);
+  // Listens at once; uses start_timeout, bind_address and bind_port. Without `npes` the first PE
+  // that comes says how many there are.
+  static Result<std::unique_ptr<Server>> start(std::optional<int> npes, const Options& options);
   // Serves PEs that are still in the job until they have left, for start_timeout at most.
   ~Server();
   // Ends by itself once no PE is in the job, however long that takes; returns at once.
@@ -73,6 +74,7 @@ class Server {
   void handle(Connection& connection, const net::Frame& frame, Time now);
   void greet(Connection& connection, const net::Frame& frame, Time now);
   Status check_hello(const Hello& hello) const;
+  Status take_number(int npes);
   void handle_member(Connection& connection, const net::Frame& frame, Time now);
   void hang_up(Connection& connection, const Status& why);
   void dismiss(Connection& connection, Message message, const Status& why, Time now);
@@ -83,6 +85,7 @@ class Server {
   void tell_members(Message message, net::Bytes payload);
 
   const IdText id_;
+  int npes_;  // guarded by mutex_; 0: nobody has said it yet
   const double timeout_s_;
   const Meeting::Member self_;
   UniqueFd listener_;

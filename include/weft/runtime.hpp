@@ -26,10 +26,13 @@ class WEFT_API UniqueId {
  public:
   // Listens on options.bind_address:bind_port at once, so that no PE can come too early.
   static Result<UniqueId> create(int npes, const Options& options = {});
+  // For a job whose size is not known yet: the first PE that comes says it.
+  static Result<UniqueId> create(const Options& options = {});
   static Result<UniqueId> parse(std::string_view text);
   std::string text() const;
 
  private:
+  static Result<UniqueId> serve(std::optional<int> npes, const Options& options);
   std::string text_;
   std::shared_ptr<void> server_;  // held by the process that made it
 };

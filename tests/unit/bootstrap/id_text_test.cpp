@@ -87,6 +87,14 @@ TEST(UniqueId, ItsTextIsReadBackAndChecked) {
   EXPECT_CODE(UniqueId::create(0), Code::kInvalidArgument);
 }
 
+TEST(UniqueId, ThatOfAJobOfUnknownSizeSaysSo) {
+  const auto id = UniqueId::create();
+  ASSERT_OK(id);
+  EXPECT_EQ(id->text().substr(id->text().size() - 2), ":*");
+  ASSERT_OK(UniqueId::parse(id->text()));
+  EXPECT_EQ(parse_id_text(id->text())->npes, 0);
+}
+
 TEST(UniqueId, APortInUseNamesItAndTheOptionToChange) {
   const auto first = UniqueId::create(2);
   ASSERT_OK(first);

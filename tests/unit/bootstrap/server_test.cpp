@@ -28,7 +28,7 @@ std::string text_of(const Made& made) { return std::string(made.status().text())
 
 class ServerTest : public ::testing::Test {
  protected:
-  void start(int npes, double timeout_s = 60) {
+  void start(std::optional<int> npes, double timeout_s = 60) {
     options_.start_timeout = timeout_s;
     auto server = Server::start(npes, options_);
     ASSERT_OK(server);
@@ -96,6 +96,26 @@ class ServerTest : public ::testing::Test {
 TEST_F(ServerTest, TheSamePesMayMeetAgainAfterTheyHaveLeft) {
   start(3);
   for (int job = 0; job < 20; ++job) expect_good_job();
+}
+
+TEST_F(ServerTest, TheFirstPeMaySayHowManyThereAre) {
+  start(std::nullopt);
+  id_.npes = 3;  // what the PEs of this test say
+  for (int job = 0; job < 3; ++job) expect_good_job();
+  Hello other = good_hello(1);
+  other.npes = 4;
+  const Status status = refusal_of(other);
+  EXPECT_CODE(status, Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.text()), AllOf(HasSubstr("has 4 PEs"), HasSubstr("said 3")));
+}
+
+TEST_F(ServerTest, ANumberThatCannotBeIsNotTaken) {
+  start(std::nullopt);
+  Hello none = good_hello(0);
+  none.npes = 0;
+  EXPECT_CODE(refusal_of(none), Code::kInvalidArgument);
+  id_.npes = 2;
+  expect_good_job();
 }
 
 TEST_F(ServerTest, ManyPesMeet) {

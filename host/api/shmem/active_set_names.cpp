@@ -9,7 +9,7 @@
 #include <weft/types.hpp>
 
 #include "host/api/shmem/active_set.hpp"
-#include "host/api/shmem/blocks.hpp"
+#include "host/api/blocks.hpp"
 
 namespace weft::shmem {
 namespace {

@@ -1,46 +1,29 @@
 // The environment variables that OpenSHMEM names itself.
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
 
 #include <weft/version.hpp>
 
+#include "host/api/environment.hpp"
 #include "host/api/shmem/state.hpp"
 
 namespace weft::shmem {
 
 namespace {
 
-const char* value_of(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr || *value == '\0' ? nullptr : value;
-}
-
 // SHMEM_x, or SMA_x as it was called before 1.4.
 const char* shmem_value_of(const std::string& name) {
-  const char* const value = value_of("SHMEM_" + name);
-  return value != nullptr ? value : value_of("SMA_" + name);
-}
-
-// "0.5G" in bytes; negative if it is no size. K, M, G and T are powers of 1024.
-double bytes_in(const char* text) {
-  char* end = nullptr;
-  const double number = std::strtod(text, &end);
-  if (end == text || !(number > 0)) return -1;
-  const std::string unit(end);
-  if (unit.empty()) return number;
-  const std::size_t power = std::string("kmgt").find(static_cast<char>(unit[0] | 0x20));
-  if (unit.size() > 1 || power == std::string::npos) return -1;
-  return std::ldexp(number, 10 * (static_cast<int>(power) + 1));
+  const char* const value = variable("SHMEM_" + name);
+  return value != nullptr ? value : variable("SMA_" + name);
 }
 
 // Active sets are teams, and programs make many of them; the words of one that is never made cost
 // no memory. Who bounds the heap bounds this, too.
 Status make_room_for_sets(Options* options) {
-  if (value_of("WEFT_MAX_TEAMS") != nullptr || value_of("WEFT_HEAP_SIZE") != nullptr)
+  if (variable("WEFT_MAX_TEAMS") != nullptr || variable("WEFT_HEAP_SIZE") != nullptr)
     return Status::ok();
   return options->set("WEFT_MAX_TEAMS", "256");
 }
@@ -49,9 +32,9 @@ Status make_room_for_sets(Options* options) {
 
 Status read_environment(Options* options) {
   if (Status made = make_room_for_sets(options); !made.is_ok()) return made;
-  if (shmem_value_of("DEBUG") != nullptr && value_of("WEFT_LOG") == nullptr) options->log = "debug";
+  if (shmem_value_of("DEBUG") != nullptr && variable("WEFT_LOG") == nullptr) options->log = "debug";
   const char* const text = shmem_value_of("SYMMETRIC_SIZE");
-  if (text == nullptr || value_of("WEFT_HEAP_SIZE") != nullptr) return Status::ok();
+  if (text == nullptr || variable("WEFT_HEAP_SIZE") != nullptr) return Status::ok();
   const double bytes = bytes_in(text);
   if (bytes < 0 || bytes > std::ldexp(1.0, 62))
     return Status::error(Code::kInvalidArgument,

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "host/api/shmem/blocks.hpp"
+#include "host/api/blocks.hpp"
 #include "host/api/shmem/state.hpp"
 
 namespace weft::shmem {

@@ -5,7 +5,7 @@
 
 #include <weft/types.hpp>
 
-namespace weft::shmem {
+namespace weft {
 
 template <int kBits>
 struct Block {
@@ -25,6 +25,6 @@ inline std::size_t bytes_of_blocks(std::size_t block, std::size_t count) {
   return count > kTooManyBytes / block ? kTooManyBytes : count * block;
 }
 
-}  // namespace weft::shmem
+}  // namespace weft
 
-#define WEFT_BITS(B, memory) weft::shmem::as_blocks<B>(memory)
+#define WEFT_BITS(B, memory) weft::as_blocks<B>(memory)

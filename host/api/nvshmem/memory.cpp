@@ -1,0 +1,132 @@
+// Symmetric memory of GPUs, with the barriers that NVSHMEM promises; and private memory that a
+// program registers.
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "host/api/nvshmem/state.hpp"
+
+namespace weft::nvshmem {
+namespace {
+
+void* allocate(const char* routine, std::size_t size, std::size_t alignment) {
+  const Call call(routine);
+  if (!call || size == 0) return nullptr;
+  auto memory = call.runtime_of().allocate_bytes(size, alignment, MemoryKind::kDevice);
+  if (!memory || !barrier_of_world()) return nullptr;
+  return *memory;
+}
+
+void* malloc(const char* routine, std::size_t size) { return allocate(routine, size, 0); }
+
+void* align(const char* routine, std::size_t alignment, std::size_t size) {
+  if (std::has_single_bit(alignment) && alignment % sizeof(void*) == 0)
+    return allocate(routine, size, alignment);
+  refuse(routine, Code::kInvalidArgument,
+         fmt::format("argument alignment is {}; it is a power of two and a multiple of {}",
+                     alignment, sizeof(void*)));
+  return nullptr;
+}
+
+// A GPU's memory is reached by copies.
+Status clear(Context& context, void* memory, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const std::vector<std::byte> zeros(std::min(bytes, kPiece));
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    Status put = context.put_bytes(static_cast<std::byte*>(memory) + done, zeros.data(),
+                                   std::min(kPiece, bytes - done), context.pe());
+    if (!put) return put;
+  }
+  return Status::ok();
+}
+
+void* calloc(const char* routine, std::size_t count, std::size_t size) {
+  const Call call(routine);
+  if (!call || count == 0 || size == 0) return nullptr;
+  const std::size_t bytes = count > kTooManyBytes / size ? kTooManyBytes : count * size;
+  auto memory = call.runtime_of().allocate_bytes(bytes, 0, MemoryKind::kDevice);
+  if (!memory || !clear(call.context(), *memory, bytes) || !barrier_of_world()) return nullptr;
+  return *memory;
+}
+
+// Nobody's operations still go to the old block when it goes away.
+void free(const char* routine, void* memory) {
+  const Call call(routine);
+  if (call && memory != nullptr && barrier_of_world()) call.runtime_of().free(memory).ignore();
+}
+
+void* ptr(const char* routine, const void* dest, int pe) {
+  const Call call(routine);
+  return call ? call->ptr(dest, pe) : nullptr;
+}
+
+// There are no multicast addresses, which is an answer that programs know.
+void* mc_ptr(const char* routine, nvshmem_team_t, const void*) {
+  static_cast<void>(runtime(routine));
+  return nullptr;
+}
+
+// --- private memory ------------------------------------------------------------------------------
+
+// Any memory of mine may be the private side of an operation. So that programs find out what they
+// do wrong, what they register is remembered.
+struct Registered {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::size_t> ranges;  // guarded by mutex; by start
+};
+Registered& registered() {
+  static Registered* const registered = new Registered;
+  return *registered;
+}
+
+int buffer_register(const char* routine, void* address, std::size_t length) {
+  const Call call(routine);
+  if (!call) return NVSHMEMX_ERROR_INTERNAL;
+  if (address == nullptr || length == 0)
+    return refuse(routine, Code::kInvalidArgument,
+                  fmt::format("{} bytes at {} are no memory to register", length, address));
+  if (call.runtime_of().offset_of(address))
+    return refuse(routine, Code::kInvalidArgument,
+                  fmt::format("argument addr is {}, which is symmetric memory; that needs no "
+                              "registration",
+                              address));
+  const std::lock_guard lock(registered().mutex);
+  std::size_t& bytes = registered().ranges[reinterpret_cast<std::uintptr_t>(address)];
+  bytes = std::max(bytes, length);
+  return NVSHMEMX_SUCCESS;
+}
+
+int buffer_unregister(const char* routine, void* address) {
+  if (runtime(routine) == nullptr) return NVSHMEMX_ERROR_INTERNAL;
+  const std::lock_guard lock(registered().mutex);
+  if (registered().ranges.erase(reinterpret_cast<std::uintptr_t>(address)) != 0)
+    return NVSHMEMX_SUCCESS;
+  return refuse(
+      routine, Code::kInvalidArgument,
+      fmt::format("argument addr is {}, which is not the start of a registered buffer", address));
+}
+
+void buffer_unregister_all(const char* routine) {
+  if (runtime(routine) == nullptr) return;
+  forget_buffers();
+}
+
+}  // namespace
+
+void forget_buffers() {
+  const std::lock_guard lock(registered().mutex);
+  registered().ranges.clear();
+}
+
+}  // namespace weft::nvshmem
+
+#define WEFT_NVSHMEM_GROUP "memory.def.h"
+#define WEFT_NVSHMEM_HOST WEFT_NVSHMEM_DEFINE
+#define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
+#include <weft/compat/nvshmem/host/routines.def.h>

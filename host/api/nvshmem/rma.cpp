@@ -1,0 +1,118 @@
+// Put, get, strided, signals, fence and quiet: one template each behind the names of rma.def.h.
+#include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "host/api/blocks.hpp"
+#include "host/api/nvshmem/state.hpp"
+
+namespace weft::nvshmem {
+namespace {
+
+template <class T>
+void put(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
+  if (Call call(routine); call) call->put_bytes(dest, source, bytes_of<T>(count), pe).ignore();
+}
+
+template <class T>
+void put_nbi(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
+  if (Call call(routine); call)
+    call->put_bytes(dest, source, bytes_of<T>(count), pe, none(), Done::kLater).ignore();
+}
+
+template <class T>
+void get(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
+  if (Call call(routine); call) call->get_bytes(dest, source, bytes_of<T>(count), pe).ignore();
+}
+
+template <class T>
+void get_nbi(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
+  if (Call call(routine); call)
+    call->get_bytes(dest, source, bytes_of<T>(count), pe, Done::kLater).ignore();
+}
+
+template <class T>
+void p(const char* routine, T* dest, T value, int pe) {
+  if (Call call(routine); call) call->put_bytes(dest, &value, sizeof(T), pe).ignore();
+}
+
+template <class T>
+T g(const char* routine, const T* source, int pe) {
+  T value{};
+  if (Call call(routine); call) call->get_bytes(&value, source, sizeof(T), pe).ignore();
+  return value;
+}
+
+template <class T>
+void iput(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+          std::size_t count, int pe) {
+  if (Call call(routine); call)
+    call->put_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+}
+
+template <class T>
+void iget(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+          std::size_t count, int pe) {
+  if (Call call(routine); call)
+    call->get_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+}
+
+// --- signals -------------------------------------------------------------------------------------
+
+// None, and reported, for what is no signal operation.
+std::optional<Notify> notify_of(const char* routine, std::uint64_t* sig_addr, std::uint64_t signal,
+                                int sig_op) {
+  if (sig_op == NVSHMEM_SIGNAL_SET) return set(sig_addr, signal);
+  if (sig_op == NVSHMEM_SIGNAL_ADD) return add(sig_addr, signal);
+  refuse(
+      routine, Code::kInvalidArgument,
+      fmt::format("argument sig_op is {}; it is NVSHMEM_SIGNAL_SET or NVSHMEM_SIGNAL_ADD", sig_op));
+  return std::nullopt;
+}
+
+template <class T>
+void put_and_tell(const char* routine, T* dest, const T* source, std::size_t count,
+                  std::uint64_t* sig_addr, std::uint64_t signal, int sig_op, int pe, Done done) {
+  const Call call(routine);
+  if (!call) return;
+  if (const auto notify = notify_of(routine, sig_addr, signal, sig_op))
+    call->put_bytes(dest, source, bytes_of<T>(count), pe, *notify, done).ignore();
+}
+
+template <class T>
+void put_signal(const char* routine, T* dest, const T* source, std::size_t count,
+                std::uint64_t* sig_addr, std::uint64_t signal, int sig_op, int pe) {
+  put_and_tell(routine, dest, source, count, sig_addr, signal, sig_op, pe, Done::kLocal);
+}
+
+template <class T>
+void put_signal_nbi(const char* routine, T* dest, const T* source, std::size_t count,
+                    std::uint64_t* sig_addr, std::uint64_t signal, int sig_op, int pe) {
+  put_and_tell(routine, dest, source, count, sig_addr, signal, sig_op, pe, Done::kLater);
+}
+
+void signal_op(const char* routine, std::uint64_t* sig_addr, std::uint64_t signal, int sig_op,
+               int pe) {
+  const Call call(routine);
+  if (!call) return;
+  if (const auto notify = notify_of(routine, sig_addr, signal, sig_op))
+    call->signal(*notify, pe).ignore();
+}
+
+// --- ordering ------------------------------------------------------------------------------------
+
+void fence(const char* routine) {
+  if (Call call(routine); call) call->fence().ignore();
+}
+
+void quiet(const char* routine) {
+  if (Call call(routine); call) call->quiet().ignore();
+}
+
+}  // namespace
+}  // namespace weft::nvshmem
+
+#define WEFT_NVSHMEM_GROUP "rma.def.h"
+#define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
+#include <weft/compat/nvshmem/host/routines.def.h>

@@ -16,6 +16,7 @@
 #include <memory>
 #include <type_traits>
 
+#include <weft/amo.hpp>
 #include <weft/device/handle.hpp>
 #include <weft/signal.hpp>
 #include <weft/status.hpp>
@@ -30,22 +31,6 @@ class Runtime;
 enum class Done : std::uint8_t {
   kLocal,  // put: the source may be reused; get and fetch: the result is here
   kLater,  // at the next quiet (the `_nbi` forms)
-};
-
-// Atomic operations on one 4- or 8-byte word.
-enum class Amo : std::uint8_t {
-  kSet,
-  kAdd,
-  kAnd,
-  kOr,
-  kXor,  // no result
-  kFetch,
-  kSwap,
-  kCompareSwap,
-  kFetchAdd,
-  kFetchAnd,
-  kFetchOr,
-  kFetchXor,
 };
 
 namespace detail {

@@ -11,10 +11,14 @@
 #include "half.hpp"
 #endif
 
-#ifdef __CUDACC__ /* kernels have bodies of their own */
-#define WEFT_NVSHMEM_BOTH_SIDES __host__ __device__
+/* nvcc reads a unit for the host, where kernels may name what both sides have, and for each GPU,
+ * where device.hpp has bodies for it. */
+#if defined(__CUDA_ARCH__)
+#define WEFT_NVSHMEM_PROTOTYPE(R, name, params)
+#elif defined(__CUDACC__)
+#define WEFT_NVSHMEM_PROTOTYPE(R, name, params) __host__ __device__ R name params;
 #else
-#define WEFT_NVSHMEM_BOTH_SIDES
+#define WEFT_NVSHMEM_PROTOTYPE(R, name, params) R name params;
 #endif
 
 #ifdef __cplusplus
@@ -23,14 +27,18 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define WEFT_NVSHMEM_HOST(R, name, params, body, args) R name params;
-#define WEFT_NVSHMEM_BOTH(R, name, params, body, args) WEFT_NVSHMEM_BOTH_SIDES R name params;
+#define WEFT_NVSHMEM_BOTH(R, name, params, body, args) WEFT_NVSHMEM_PROTOTYPE(R, name, params)
 #include "host/routines.def.h"
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
-#undef WEFT_NVSHMEM_BOTH_SIDES
+#undef WEFT_NVSHMEM_PROTOTYPE
+
+#ifdef __CUDACC__
+#include "device.hpp"
+#endif
 
 #define nvshmem_sync nvshmem_team_sync
 

@@ -4,10 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/device/kernel.hpp>
-
 #include "state.hpp"
 #include "types.h"
+
+#if WEFT_TARGET_HIP
+#error "NVSHMEM's names are CUDA's"
+#endif
+
+// nvcc reads a unit once for the host, where kernels need nothing but declarations, and once for
+// each GPU, where the bodies are.
+#if WEFT_TARGET_CPU || defined(__CUDA_ARCH__)
+#define WEFT_NVSHMEM_BODIES 1
+#include <weft/device/kernel.hpp>
+#else
+#define WEFT_NVSHMEM_BODIES 0
+#endif
 
 #if WEFT_TARGET_CUDA
 
@@ -28,28 +39,16 @@ inline thread_local weft::nvshmem::Picture weft_nvshmem_picture;
 
 namespace weft::nvshmem {
 
-#if WEFT_TARGET_CUDA && !defined(__CUDA_ARCH__)
+#if !WEFT_NVSHMEM_BODIES
 
-// Tells the library where this unit's picture is, for as long as the unit is loaded.
-namespace {
-class Attached {
- public:
-  Attached() { weft_nvshmem_attach(&module_); }
-  ~Attached() { weft_nvshmem_detach(&module_); }
-  Attached(const Attached&) = delete;
-  Attached& operator=(const Attached&) = delete;
+static int set_picture(const void* picture, std::size_t bytes) {
+  if (bytes != sizeof(Picture)) return cudaErrorInvalidValue;
+  return cudaMemcpyToSymbol(weft_nvshmem_picture, picture, bytes);
+}
+static weft_nvshmem_module module = {set_picture, nullptr};
+static const Attached attached(&module);
 
- private:
-  static int set(const void* picture, std::size_t bytes) {
-    if (bytes != sizeof(Picture)) return cudaErrorInvalidValue;
-    return cudaMemcpyToSymbol(weft_nvshmem_picture, picture, bytes);
-  }
-  weft_nvshmem_module module_ = {set, nullptr};
-};
-const Attached attached;
-}  // namespace
-
-#endif
+#else
 
 inline namespace WEFT_TARGET {
 
@@ -82,4 +81,7 @@ WEFT_DEVICE Team team_of(nvshmem_team_t team) {
 }
 
 }  // namespace WEFT_TARGET
+
+#endif
+
 }  // namespace weft::nvshmem

@@ -50,3 +50,19 @@ WEFT_API void weft_nvshmem_attach(weft_nvshmem_module* module);
 // In dlclose(), or after main().
 WEFT_API void weft_nvshmem_detach(weft_nvshmem_module* module);
 }
+
+namespace weft::nvshmem {
+
+// A unit's module is the library's for as long as the unit is loaded.
+class Attached {
+ public:
+  explicit Attached(weft_nvshmem_module* module) : module_(module) { weft_nvshmem_attach(module_); }
+  ~Attached() { weft_nvshmem_detach(module_); }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  weft_nvshmem_module* const module_;
+};
+
+}  // namespace weft::nvshmem

@@ -14,10 +14,10 @@
                     amo<weft::Amo::kSet>, (dest, value, pe))                                       \
   WEFT_NVSHMEM_BOTH(T, nvshmem_##N##_atomic_swap, (T * dest, T value, int pe),                     \
                     fetch_amo<weft::Amo::kSwap>, (dest, value, pe))
-#define WEFT_NVSHMEM_BIT(N, T, op, Kind)                                               \
-  WEFT_NVSHMEM_BOTH(void, nvshmem_##N##_atomic_##op, (T * dest, T value, int pe),      \
-                    amo<weft::Amo::k##Kind>, (dest, value, pe))                        \
-  WEFT_NVSHMEM_BOTH(T, nvshmem_##N##_atomic_fetch_##op, (T * dest, T value, int pe),   \
+#define WEFT_NVSHMEM_BIT(N, T, op, Kind)                                             \
+  WEFT_NVSHMEM_BOTH(void, nvshmem_##N##_atomic_##op, (T * dest, T value, int pe),    \
+                    amo<weft::Amo::k##Kind>, (dest, value, pe))                      \
+  WEFT_NVSHMEM_BOTH(T, nvshmem_##N##_atomic_fetch_##op, (T * dest, T value, int pe), \
                     fetch_amo<weft::Amo::kFetch##Kind>, (dest, value, pe))
 #define WEFT_NVSHMEM_BITS(N, T)    \
   WEFT_NVSHMEM_BIT(N, T, and, And) \

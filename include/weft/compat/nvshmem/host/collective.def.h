@@ -1,23 +1,24 @@
 /* Collectives over a team. See routines.def.h. */
-#define WEFT_NVSHMEM_MOVE(N, T)                                                                    \
-  WEFT_NVSHMEM_BOTH(int, nvshmem_##N##_broadcast,                                                  \
-                    (nvshmem_team_t team, T * dest, const T* source, size_t nelems, int PE_root),  \
-                    broadcast, (team, dest, source, nelems, PE_root))                              \
-  WEFT_NVSHMEM_BOTH(int, nvshmem_##N##_fcollect,                                                   \
-                    (nvshmem_team_t team, T * dest, const T* source, size_t nelems), fcollect,     \
-                    (team, dest, source, nelems))                                                  \
-  WEFT_NVSHMEM_BOTH(int, nvshmem_##N##_alltoall,                                                   \
-                    (nvshmem_team_t team, T * dest, const T* source, size_t nelems), alltoall,     \
-                    (team, dest, source, nelems))
-#define WEFT_NVSHMEM_REDUCE(N, T, op, Kind)                                                       \
-  WEFT_NVSHMEM_BOTH(int, nvshmem_##N##_##op##_reduce,                                             \
-                    (nvshmem_team_t team, T * dest, const T* source, size_t nreduce),             \
-                    reduce<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))               \
-  WEFT_NVSHMEM_BOTH(int, nvshmem_##N##_##op##_reducescatter,                                      \
-                    (nvshmem_team_t team, T * dest, const T* source, size_t nreduce),             \
-                    reducescatter<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))
-#define WEFT_NVSHMEM_ARITH(N, T)        \
-  WEFT_NVSHMEM_REDUCE(N, T, sum, Sum)   \
+#define WEFT_NVSHMEM_MOVE(N, T)                                                                  \
+  WEFT_NVSHMEM_SCOPED(                                                                           \
+      int, N##_broadcast,                                                                        \
+      (nvshmem_team_t team, T * dest, const T* source, size_t nelems, int PE_root), broadcast,   \
+      (team, dest, source, nelems, PE_root))                                                     \
+  WEFT_NVSHMEM_SCOPED(int, N##_fcollect,                                                         \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nelems), fcollect, \
+                      (team, dest, source, nelems))                                              \
+  WEFT_NVSHMEM_SCOPED(int, N##_alltoall,                                                         \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nelems), alltoall, \
+                      (team, dest, source, nelems))
+#define WEFT_NVSHMEM_REDUCE(N, T, op, Kind)                                             \
+  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reduce,                                           \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
+                      reduce<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))   \
+  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reducescatter,                                    \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
+                      reducescatter<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))
+#define WEFT_NVSHMEM_ARITH(N, T)      \
+  WEFT_NVSHMEM_REDUCE(N, T, sum, Sum) \
   WEFT_NVSHMEM_REDUCE(N, T, prod, Prod)
 #define WEFT_NVSHMEM_ORDER(N, T)      \
   WEFT_NVSHMEM_REDUCE(N, T, min, Min) \
@@ -27,8 +28,8 @@
   WEFT_NVSHMEM_REDUCE(N, T, or, Or)   \
   WEFT_NVSHMEM_REDUCE(N, T, xor, Xor)
 
-#define WEFT_NVSHMEM_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
-  WEFT_NVSHMEM_MOVE(N, T)                                                      \
+#define WEFT_NVSHMEM_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)           \
+  WEFT_NVSHMEM_MOVE(N, T)                                                                \
   WEFT_WHEN_##bits(WEFT_NVSHMEM_LOGIC(N, T)) WEFT_WHEN_##order(WEFT_NVSHMEM_ORDER(N, T)) \
       WEFT_WHEN_##arith(WEFT_NVSHMEM_ARITH(N, T))
 #include "types.def.h"
@@ -38,12 +39,13 @@
 #undef WEFT_NVSHMEM_ORDER
 #undef WEFT_NVSHMEM_LOGIC
 
-WEFT_NVSHMEM_BOTH(int, nvshmem_broadcastmem,
-                  (nvshmem_team_t team, void* dest, const void* source, size_t nelems, int PE_root),
-                  broadcast, (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems, PE_root))
-WEFT_NVSHMEM_BOTH(int, nvshmem_fcollectmem,
-                  (nvshmem_team_t team, void* dest, const void* source, size_t nelems), fcollect,
-                  (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems))
-WEFT_NVSHMEM_BOTH(int, nvshmem_alltoallmem,
-                  (nvshmem_team_t team, void* dest, const void* source, size_t nelems), alltoall,
-                  (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems))
+WEFT_NVSHMEM_SCOPED(int, broadcastmem,
+                    (nvshmem_team_t team, void* dest, const void* source, size_t nelems,
+                     int PE_root),
+                    broadcast, (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems, PE_root))
+WEFT_NVSHMEM_SCOPED(int, fcollectmem,
+                    (nvshmem_team_t team, void* dest, const void* source, size_t nelems), fcollect,
+                    (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems))
+WEFT_NVSHMEM_SCOPED(int, alltoallmem,
+                    (nvshmem_team_t team, void* dest, const void* source, size_t nelems), alltoall,
+                    (team, WEFT_BITS(8, dest), WEFT_BITS(8, source), nelems))

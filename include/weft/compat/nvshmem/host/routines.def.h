@@ -1,9 +1,12 @@
-/* The one table of NVSHMEM's routines for hosts: return type, name, parameters, and the call of
- * libweft_nvshmem that is its body. Prototypes, definitions and the census are stamped from it.
- * Define one of these, or both, and include; they are undefined at the end.
+/* The one table of NVSHMEM's routines: return type, name, parameters, and the call that is its
+ * body, of that name in libweft_nvshmem and in what kernels call. Prototypes, definitions, kernels'
+ * names and the census are stamped from it. Define what is wanted and include; all are undefined at
+ * the end. What kernels only have is in ../device/kernel.def.h.
  *
- *   WEFT_NVSHMEM_HOST(result, name, (parameters), body, (arguments))   hosts only
- *   WEFT_NVSHMEM_BOTH(result, name, (parameters), body, (arguments))   kernels have it, too
+ *   WEFT_NVSHMEM_HOST(result, name, (parameters), body, (arguments))     hosts only
+ *   WEFT_NVSHMEM_BOTH(result, name, (parameters), body, (arguments))     kernels have it, too
+ *   WEFT_NVSHMEM_SCOPED(result, stem, (parameters), body, (arguments))   both have nvshmem_<stem>,
+ *       kernels nvshmemx_<stem>_warp and nvshmemx_<stem>_block, too
  */
 #include "../../shmem/when.h"
 
@@ -14,18 +17,19 @@
 #define WEFT_NVSHMEM_BOTH(...)
 #endif
 
+#ifndef WEFT_NVSHMEM_SCOPED
+#define WEFT_NVSHMEM_SCOPED(R, stem, params, body, args) \
+  WEFT_NVSHMEM_BOTH(R, nvshmem_##stem, params, body, args)
+#endif
+
 #ifdef WEFT_NVSHMEM_GROUP /* one file of the table only */
 #include WEFT_NVSHMEM_GROUP
 #undef WEFT_NVSHMEM_GROUP
 #else
-#include "job.def.h"
-#include "memory.def.h"
-#include "team.def.h"
-#include "rma.def.h"
-#include "amo.def.h"
-#include "wait.def.h"
-#include "collective.def.h"
+#include "untyped.def.h"
+#include "typed.def.h"
 #endif
 
 #undef WEFT_NVSHMEM_HOST
 #undef WEFT_NVSHMEM_BOTH
+#undef WEFT_NVSHMEM_SCOPED

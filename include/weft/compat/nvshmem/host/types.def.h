@@ -7,8 +7,8 @@
 #define WEFT_NVSHMEM_WHEN(is_there, ...) WEFT_NVSHMEM_WHEN_IS(is_there, __VA_ARGS__)
 #define WEFT_NVSHMEM_WHEN_IS(is_there, ...) WEFT_WHEN_##is_there(__VA_ARGS__)
 
-#define WEFT_TYPE(N, ...)                                                 \
-  WEFT_NVSHMEM_WHEN(WEFT_NVSHMEM_IS_THERE(WEFT_NVSHMEM_LEFT_OUT_##N),     \
+#define WEFT_TYPE(N, ...)                                             \
+  WEFT_NVSHMEM_WHEN(WEFT_NVSHMEM_IS_THERE(WEFT_NVSHMEM_LEFT_OUT_##N), \
                     WEFT_NVSHMEM_TYPE(N, __VA_ARGS__))
 #include "../../../tables/types.def.h"
 #ifdef __cplusplus

@@ -1,0 +1,41 @@
+/* What kernels only have. Define these and include; WEFT_NVSHMEM_SCOPED is undefined at the end.
+ *
+ *   WEFT_NVSHMEM_SCOPED(result, stem, (parameters), body, (arguments))   nvshmem_<stem>,
+ *       nvshmemx_<stem>_warp and nvshmemx_<stem>_block
+ *   WEFT_NVSHMEM_KERNEL(result, name, Scope, (parameters), body, (arguments))
+ */
+
+/* The 16-bit floats compute in kernels. */
+#define WEFT_NVSHMEM_REDUCE(N, T, op, Kind)                                             \
+  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reduce,                                           \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
+                      reduce<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))   \
+  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reducescatter,                                    \
+                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
+                      reducescatter<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))
+#define WEFT_NVSHMEM_REDUCES(N, T)    \
+  WEFT_NVSHMEM_REDUCE(N, T, min, Min) \
+  WEFT_NVSHMEM_REDUCE(N, T, max, Max) \
+  WEFT_NVSHMEM_REDUCE(N, T, sum, Sum) \
+  WEFT_NVSHMEM_REDUCE(N, T, prod, Prod)
+WEFT_NVSHMEM_REDUCES(half, half)
+WEFT_NVSHMEM_REDUCES(bfloat16, __nv_bfloat16)
+#undef WEFT_NVSHMEM_REDUCE
+#undef WEFT_NVSHMEM_REDUCES
+
+/* Floats that add. */
+#define WEFT_NVSHMEM_ADD(N, T)                                                                 \
+  WEFT_NVSHMEM_KERNEL(void, nvshmemx_##N##_atomic_add, Thread, (T * dest, T value, int pe),    \
+                      amo<weft::Amo::kAdd>, (dest, value, pe))                                 \
+  WEFT_NVSHMEM_KERNEL(T, nvshmemx_##N##_atomic_fetch_add, Thread, (T * dest, T value, int pe), \
+                      fetch_amo<weft::Amo::kFetchAdd>, (dest, value, pe))
+WEFT_NVSHMEM_ADD(float, float)
+WEFT_NVSHMEM_ADD(double, double)
+#undef WEFT_NVSHMEM_ADD
+
+/* All sources may be reused: quiet says more. */
+WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush, Thread, (void), quiet, ())
+WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush_warp, Warp, (void), quiet, ())
+WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush_block, Block, (void), quiet, ())
+
+#undef WEFT_NVSHMEM_SCOPED

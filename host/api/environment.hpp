@@ -13,6 +13,12 @@ inline const char* variable(const std::string& name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
+// Sets it for this process unless it is set: for the log, which reads its own when it first says
+// something.
+inline void set_default(const char* name, const char* value) {
+  if (variable(name) == nullptr) ::setenv(name, value, 1);
+}
+
 // "0.5G" in bytes; negative if it is no size. K, M, G and T are powers of 1024.
 inline double bytes_in(const char* text) {
   char* end = nullptr;

@@ -18,6 +18,11 @@ namespace {
 
 const char* nvshmem_variable(const std::string& name) { return variable("NVSHMEM_" + name); }
 
+std::string_view variable_or(const char* name, std::string_view otherwise) {
+  const char* const value = nvshmem_variable(name);
+  return value == nullptr ? otherwise : value;
+}
+
 // The value of NVSHMEM_x as that of WEFT_y, unless that is set.
 Status take(Options* options, const char* weft_name, const std::string& value) {
   return variable(weft_name) != nullptr ? Status::ok() : options->set(weft_name, value);
@@ -40,26 +45,23 @@ Status read_size(Options* options) {
   return taken ? take(options, "WEFT_HEAP_SIZE", size) : taken;
 }
 
-Status read_debug(Options* options) {
-  if (const char* const file = nvshmem_variable("DEBUG_FILE"))
-    if (Status taken = take(options, "WEFT_LOG_FILE", file); !taken) return taken;
-  const char* const level = nvshmem_variable("DEBUG");
-  if (level == nullptr) return Status::ok();
+Status read_debug(Options*) {
+  if (const char* const file = nvshmem_variable("DEBUG_FILE")) set_default("WEFT_LOG_FILE", file);
+  const std::string_view level = variable_or("DEBUG", "");
   constexpr std::pair<std::string_view, const char*> kLevels[] = {
-      {"INFO", "info"}, {"TRACE", "trace"}, {"WARN", "warn"}};
+      {"INFO", "info"}, {"TRACE", "trace"}, {"WARN", "warn"}};  // VERSION: see greet()
   for (const auto& [theirs, ours] : kLevels)
-    if (theirs == level) return take(options, "WEFT_LOG", ours);
-  return Status::ok();  // VERSION: see greet()
+    if (theirs == level) set_default("WEFT_LOG", ours);
+  return Status::ok();
 }
 
 // Who was started by weft-run has met already, whatever a script has set for others.
 Status read_bootstrap(Options* options) {
-  const char* const wanted = nvshmem_variable("BOOTSTRAP");
-  if (wanted == nullptr || !options->unique_id.empty()) return Status::ok();
-  if (std::string_view(wanted) == "MPI") return take(options, "WEFT_BOOTSTRAP", "mpi");
-  if (std::string_view(wanted) != "PMI") return Status::ok();
-  const char* const pmi = nvshmem_variable("BOOTSTRAP_PMI");
-  if (pmi == nullptr) return Status::ok();
+  if (!options->unique_id.empty()) return Status::ok();
+  const std::string_view wanted = variable_or("BOOTSTRAP", "");
+  if (wanted == "MPI") return take(options, "WEFT_BOOTSTRAP", "mpi");
+  if (wanted != "PMI") return Status::ok();
+  const std::string_view pmi = variable_or("BOOTSTRAP_PMI", "");
   constexpr std::pair<std::string_view, const char*> kPmi[] = {
       {"PMI", "pmi1"}, {"PMI-2", "pmi2"}, {"PMI2", "pmi2"}, {"PMIX", "pmix"}};
   for (const auto& [theirs, ours] : kPmi)
@@ -90,9 +92,7 @@ Status read_environment(Options* options) {
 
 void greet(const Runtime& rt) {
   if (rt.pe() != 0) return;
-  const char* const debug = nvshmem_variable("DEBUG");
-  if (nvshmem_variable("VERSION") != nullptr ||
-      (debug != nullptr && std::string_view(debug) == "VERSION"))
+  if (nvshmem_variable("VERSION") != nullptr || variable_or("DEBUG", "") == "VERSION")
     std::printf("Weft %s, %s\n", WEFT_VERSION, NVSHMEM_VENDOR_STRING);
   if (nvshmem_variable("INFO") != nullptr)
     std::puts(

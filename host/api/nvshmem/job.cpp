@@ -234,8 +234,8 @@ int error_code(const Status& status) {
   }
 }
 
-int refuse(const char* routine, Code code, std::string_view why) {
-  return error_code(report(Status::error(code, fmt::format("{}: {}", routine, why))));
+int refuse(const char* routine, Code code, std::string_view why, const char* file, int line) {
+  return error_code(report(Status::error(code, fmt::format("{}: {}", routine, why), file, line)));
 }
 
 }  // namespace weft::nvshmem

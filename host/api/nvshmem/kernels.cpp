@@ -34,11 +34,8 @@ std::atomic<bool> somebody_waits{false};
 // Where there is no GPU there is nothing that a module could do wrong.
 Status tell(const Runtime& rt, const weft_nvshmem_module& module, const Picture& picture) {
   const int error = module.set(&picture, sizeof(picture));
-  if (error == 0 || rt.gpu() < 0) return Status::ok();
-  if (error == kInvalidSymbol) {
-    somebody_waits.store(true, std::memory_order_relaxed);
-    return Status::ok();
-  }
+  if (error == kInvalidSymbol) somebody_waits.store(true, std::memory_order_relaxed);
+  if (error == 0 || error == kInvalidSymbol || rt.gpu() < 0) return Status::ok();
   return Status::error(
       Code::kVersionMismatch,
       fmt::format("{}: the kernels of this program cannot be told where the runtime is (CUDA's "

@@ -30,8 +30,8 @@ bool find(const char* name, Function*& function) {
 
 }  // namespace
 
-Status failure(Code code, std::string_view why) {
-  return Status::error(code, fmt::format("{}: {}", detail::caller_name, why));
+Status failure(Code code, std::string_view why, const char* file, int line) {
+  return Status::error(code, fmt::format("{}: {}", detail::caller_name, why), file, line);
 }
 
 Options for_other_hosts(Options options) {

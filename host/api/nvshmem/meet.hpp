@@ -10,7 +10,8 @@
 namespace weft::nvshmem {
 
 // A failure that names the routine of NVSHMEM that was called.
-Status failure(Code code, std::string_view why);
+Status failure(Code code, std::string_view why, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE());
 
 // A unique id that others can reach, whatever host they are on, unless `options` say where.
 Options for_other_hosts(Options options);

@@ -20,7 +20,8 @@ int thread_level();
 // What a failure is to NVSHMEM: nvshmemx_status.
 int error_code(const Status& status);
 // Reports "ROUTINE: WHY" and returns error_code() of it.
-int refuse(const char* routine, Code code, std::string_view why);
+int refuse(const char* routine, Code code, std::string_view why,
+           const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // One call of a routine, which failures name: `if (Call call("nvshmem_quiet"); call)
 // call->quiet()`. False, and reported, if there is no runtime.

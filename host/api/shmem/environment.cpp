@@ -32,7 +32,7 @@ Status make_room_for_sets(Options* options) {
 
 Status read_environment(Options* options) {
   if (Status made = make_room_for_sets(options); !made.is_ok()) return made;
-  if (shmem_value_of("DEBUG") != nullptr && variable("WEFT_LOG") == nullptr) options->log = "debug";
+  if (shmem_value_of("DEBUG") != nullptr) set_default("WEFT_LOG", "debug");
   const char* const text = shmem_value_of("SYMMETRIC_SIZE");
   if (text == nullptr || variable("WEFT_HEAP_SIZE") != nullptr) return Status::ok();
   const double bytes = bytes_in(text);

@@ -41,4 +41,5 @@ std::vector<T> read(const T* memory, std::size_t count) {
 template <class T>
 void write(T* memory, const std::vector<T>& values) {
   nvshmem_putmem(memory, values.data(), values.size() * sizeof(T), nvshmem_my_pe());
+  nvshmem_quiet();
 }

@@ -1,0 +1,193 @@
+// Start and end: one case each run, named by the first argument (host_lifecycle_test.py says what
+// must come out).
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "tests/compat/nvshmem/host_check.hpp"
+
+namespace {
+
+// Something that needs the others.
+void use() {
+  int* const word = symmetric<int>(1);
+  nvshmem_int_p(word, 10 + nvshmem_my_pe(), right());
+  nvshmem_barrier_all();
+  CHECK(read(word, 1)[0] == 10 + left());
+  nvshmem_barrier_all();
+  nvshmem_free(word);
+}
+
+int plain() {
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  nvshmem_init();
+  CHECK(nvshmemx_init_status() >= NVSHMEM_STATUS_IS_INITIALIZED);
+  use();
+  int major = 0, minor = 0, patch = -1;
+  char name[NVSHMEM_MAX_NAME_LEN] = "";
+  nvshmem_info_get_version(&major, &minor);
+  CHECK(major == NVSHMEM_MAJOR_VERSION && minor == NVSHMEM_MINOR_VERSION);
+  nvshmemx_vendor_get_version_info(&major, &minor, &patch);
+  CHECK(major == NVSHMEM_VENDOR_MAJOR_VERSION && minor == NVSHMEM_VENDOR_MINOR_VERSION);
+  CHECK(patch == NVSHMEM_VENDOR_PATCH_VERSION);
+  nvshmem_info_get_name(name);
+  CHECK(std::strcmp(name, NVSHMEM_VENDOR_STRING) == 0);
+  nvshmem_finalize();
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  return exit_status();
+}
+
+int again() {
+  for (int turn = 0; turn < 3; ++turn) {
+    nvshmem_init();
+    use();
+    nvshmem_team_t team = NVSHMEM_TEAM_INVALID;  // left to finalize
+    CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, 1, nullptr, 0, &team) == 0);
+    CHECK((team != NVSHMEM_TEAM_INVALID) == (nvshmem_my_pe() == 0));
+    nvshmem_finalize();
+  }
+  return exit_status();
+}
+
+// Each start has its end.
+int nested() {
+  nvshmem_init();
+  nvshmem_init();
+  nvshmem_finalize();
+  use();
+  nvshmem_finalize();
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  return exit_status();
+}
+
+int threads(int level) {
+  int provided = -1, asked = -1;
+  CHECK(nvshmem_init_thread(level, &provided) == 0);
+  nvshmem_query_thread(&asked);
+  CHECK(provided >= level && asked == provided);
+  use();
+  nvshmem_finalize();
+  return exit_status();
+}
+
+// The text of an id travels as bytes do between any processes: here in a file.
+nvshmemx_uniqueid_t agreed_id(const std::string& path, int pe) {
+  nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+  if (pe == 0) {
+    CHECK(nvshmemx_get_uniqueid(&id) == 0);
+    std::ofstream(path + ".new", std::ios::binary).write(reinterpret_cast<char*>(&id), sizeof(id));
+    std::rename((path + ".new").c_str(), path.c_str());
+    return id;
+  }
+  while (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&id), sizeof(id)))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return id;
+}
+
+int unique_id(const std::string& path) {
+  const int pe = std::atoi(std::getenv("WEFT_PE")), npes = std::atoi(std::getenv("WEFT_NPES"));
+  nvshmemx_uniqueid_t id = agreed_id(path, pe);
+  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
+  for (int turn = 0; turn < 2; ++turn) {
+    // The ranks in reverse: they are not those of the launcher.
+    CHECK(nvshmemx_set_attr_uniqueid_args(npes - 1 - pe, npes, &id, &attributes) == 0);
+    CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) == 0);
+    CHECK(nvshmem_my_pe() == npes - 1 - pe && nvshmem_n_pes() == npes);
+    use();
+    nvshmem_finalize();
+  }
+  return exit_status();
+}
+
+int hostlib() {
+  CHECK(nvshmemx_hostlib_init_attr(0, nullptr) == 0);
+  use();
+  nvshmemx_hostlib_finalize();
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  return exit_status();
+}
+
+// Each says why, and leaves everything as it was.
+int refused() {
+  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, nullptr) == NVSHMEMX_ERROR_INVALID_VALUE);
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0);
+  nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+  CHECK(nvshmemx_set_attr_uniqueid_args(0, 1, &id, &attributes) == 0);
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0);
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_MPI_COMM, &attributes) != 0);
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_SHMEM, &attributes) != 0);
+  CHECK(nvshmemx_set_attr_uniqueid_args(2, 2, &id, &attributes) == NVSHMEMX_ERROR_INVALID_VALUE);
+  int provided = 0;
+  CHECK(nvshmem_init_thread(99, &provided) == NVSHMEMX_ERROR_INVALID_VALUE);
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  return exit_status();
+}
+
+// Calls where there is no job: a report each, and a result that says no.
+int without() {
+  int word = 0;
+  nvshmem_int_p(&word, 1, 0);
+  CHECK(nvshmem_malloc(8) == nullptr);
+  CHECK(nvshmem_my_pe() == -1);
+  CHECK(nvshmem_n_pes() == -1);
+  CHECK(nvshmem_int_atomic_fetch_inc(&word, 0) == 0);
+  nvshmem_quiet();
+  nvshmem_barrier_all();
+  CHECK(nvshmem_int_sum_reduce(NVSHMEM_TEAM_WORLD, &word, &word, 1) != 0);
+  nvshmem_team_t team = 5;
+  CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, 1, nullptr, 0, &team) != 0);
+  CHECK(team == NVSHMEM_TEAM_INVALID);
+  nvshmem_finalize();
+  return exit_status();
+}
+
+int after() {
+  nvshmem_init();
+  nvshmem_finalize();
+  return without();
+}
+
+// The heap is as large as NVSHMEM_SYMMETRIC_SIZE says, and not much larger.
+int small_heap() {
+  nvshmem_init();
+  void* const fits = nvshmem_malloc(std::size_t{48} << 20);
+  CHECK(fits != nullptr);
+  CHECK(nvshmem_malloc(std::size_t{1} << 30) == nullptr);
+  nvshmem_free(fits);
+  nvshmem_finalize();
+  return exit_status();
+}
+
+int leave_all(int pe, int code) {
+  nvshmem_init();
+  if (nvshmem_my_pe() == pe) nvshmem_global_exit(code);
+  for (;;) pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "plain";
+  const auto number = [&](int i) { return argc > i ? std::atoi(argv[i]) : 0; };
+  if (name == "plain") return plain();
+  if (name == "again") return again();
+  if (name == "nested") return nested();
+  if (name == "threads") return threads(number(2));
+  if (name == "unique_id") return unique_id(argv[2]);
+  if (name == "hostlib") return hostlib();
+  if (name == "refused") return refused();
+  if (name == "before") return without();
+  if (name == "after") return after();
+  if (name == "small_heap") return small_heap();
+  if (name == "global_exit") return leave_all(number(2), number(3));
+  if (name == "init") nvshmem_init();
+  std::fprintf(stderr, "no such case, or it went on: %s\n", name.c_str());
+  return 99;
+}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, moves that, then builds
-# and runs main.cpp against it only, through find_package and through pkg-config; and shmem.c through these and weft-cc.
+# and runs main.cpp against it only, through find_package and through pkg-config; shmem.c through these and weft-cc; and
+# nvshmem.cpp through find_package and as NVSHMEM_HOME.
 set -eu
 build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',') generator=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -102,6 +103,32 @@ for word in --show --cflags --libs; do
 done
 CC=no-such-compiler "$prefix/bin/weft-cc" x.c 2> "$scratch/message" && exit 1
 grep -q "no-such-compiler; set CC" "$scratch/message"
+
+# NVSHMEM: by Weft's targets, and by the prefix that looks as NVSHMEM's.
+home=$prefix/share/weft/nvshmem
+if [ -d "$home" ]; then
+  mkdir "$scratch/nvshmem-project"
+  cp "$here/nvshmem.cpp" "$scratch/nvshmem-project"
+  cat > "$scratch/nvshmem-project/CMakeLists.txt" <<'LISTS'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+find_package(weft 0.1 REQUIRED)
+add_executable(by-weft nvshmem.cpp)
+target_link_libraries(by-weft PRIVATE weft::nvshmem)
+find_package(NVSHMEM 3.0 REQUIRED)
+add_executable(by-nvshmem nvshmem.cpp)
+target_link_libraries(by-nvshmem PRIVATE nvshmem::nvshmem)
+LISTS
+  cmake -G "$generator" -S "$scratch/nvshmem-project" -B "$scratch/nvshmem-project/build" \
+        -DCMAKE_PREFIX_PATH="$prefix" -DNVSHMEM_DIR="$home/lib/cmake/nvshmem" -DCMAKE_CXX_COMPILER="$compiler" \
+        -DCMAKE_CXX_FLAGS="$flags" > "$scratch/configure.log"
+  cmake --build "$scratch/nvshmem-project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+  "$prefix/bin/weft-run" -n 2 "$scratch/nvshmem-project/build/by-weft"
+  "$prefix/bin/weft-run" -n 2 "$scratch/nvshmem-project/build/by-nvshmem"
+  "$compiler" $flags "$here/nvshmem.cpp" "-I$home/include" "-L$home/lib" -lnvshmem_host -lnvshmem_device \
+      -Wl,-rpath,"$home/lib" -o "$scratch/by-home"
+  "$prefix/bin/weft-run" -n 3 "$scratch/by-home"
+fi
 "$prefix/bin/weft-info" > /dev/null
 if [ -f "$build/bin/weft-perf" ]; then
   "$prefix/bin/weft-perf" list > /dev/null

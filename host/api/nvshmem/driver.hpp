@@ -1,5 +1,5 @@
 // What NVSHMEM's names need of NVIDIA's driver: symbols of modules that the program has loaded
-// through it. Found at run time; without CUDA's headers.
+// through it, and the end of a stream's work. Found at run time; without CUDA's headers.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,21 @@ class Driver {
   using Error = int;
 
   // `library` names the file; "": the system's.
-  static Result<Driver> get(const std::string& library);
+  static Result<Driver> open(const std::string& library);
 
-  Error (*module_symbol)(Pointer*, std::size_t*, CUmodule, const char*) = nullptr;
-  Error (*library_symbol)(Pointer*, std::size_t*, CUlibrary, const char*) = nullptr;
-  Error (*copy_in)(Pointer, const void*, std::size_t) = nullptr;
-
-  // "the module WHAT: CUDA_ERROR_NOT_FOUND".
-  Status check(Error error, std::string_view what) const;
+  Status module_symbol(CUmodule module, const char* name, Pointer* at, std::size_t* bytes) const;
+  Status library_symbol(CUlibrary library, const char* name, Pointer* at, std::size_t* bytes) const;
+  Status copy_in(Pointer dst, const void* src, std::size_t bytes) const;
+  Status synchronize(cudaStream_t stream) const;
 
  private:
-  Error (*error_name_)(Error, const char**) = nullptr;
+  explicit Driver(void* library) : library_(library) {}
+  // "FUNCTION: CUDA_ERROR_NOT_FOUND".
+  template <class... Parameters, class... Arguments>
+  Status call(const char* function, Error (*)(Parameters...), Arguments... arguments) const;
+  Status failure(const char* function, Error error) const;
+
+  void* library_;
 };
 
 }  // namespace weft::nvshmem

@@ -55,31 +55,39 @@ Status tell_all(const Runtime& rt, const Picture& picture) {
   return first;
 }
 
-// A module of the driver's.
+// To the symbol of a module that the driver has loaded.
+Status give(const Driver& driver, const Status& found, Driver::Pointer symbol, std::size_t bytes,
+            const Picture& picture) {
+  if (!found)
+    return Status::error(found.code(),
+                         fmt::format("the module has no {}, which nvshmem.h puts into each that "
+                                     "uses it: {}",
+                                     kPictureSymbol, found.text()));
+  if (bytes == sizeof(picture)) return driver.copy_in(symbol, &picture, bytes);
+  return Status::error(Code::kVersionMismatch,
+                       fmt::format("the module's {} has {} bytes, not {}: build it with the "
+                                   "headers of the Weft that it runs with",
+                                   kPictureSymbol, bytes, sizeof(picture)));
+}
+
 template <class Find>
 int give(const char* routine, Find find, const Picture& picture) {
   const Call call(routine);
   if (!call) return NVSHMEMX_ERROR_INTERNAL;
-  auto driver = Driver::get(call.runtime_of().options().cuda_library);
+  auto driver = Driver::open(call.runtime_of().options().cuda_library);
   if (!driver) return refuse(routine, driver.status().code(), driver.status().text());
   Driver::Pointer symbol = 0;
   std::size_t bytes = 0;
-  Status found = driver->check(find(*driver, &symbol, &bytes), "has no NVSHMEM in it");
-  if (!found) return refuse(routine, found.code(), found.text());
-  if (bytes != sizeof(Picture))
-    return refuse(routine, Code::kVersionMismatch,
-                  fmt::format("its {} has {} bytes, not {}: build it with the headers of the Weft "
-                              "that it runs with",
-                              kPictureSymbol, bytes, sizeof(Picture)));
-  Status copied = driver->check(driver->copy_in(symbol, &picture, bytes), "cannot be written to");
-  return copied ? NVSHMEMX_SUCCESS : refuse(routine, copied.code(), copied.text());
+  const Status found = find(*driver, &symbol, &bytes);
+  const Status given = give(*driver, found, symbol, bytes, picture);
+  return given ? NVSHMEMX_SUCCESS : refuse(routine, given.code(), given.text());
 }
 
 int give_module(const char* routine, CUmodule module, const Picture& picture) {
   return give(
       routine,
       [module](const Driver& driver, Driver::Pointer* at, std::size_t* bytes) {
-        return driver.module_symbol(at, bytes, module, kPictureSymbol);
+        return driver.module_symbol(module, kPictureSymbol, at, bytes);
       },
       picture);
 }
@@ -88,7 +96,7 @@ int give_library(const char* routine, CUlibrary library, const Picture& picture)
   return give(
       routine,
       [library](const Driver& driver, Driver::Pointer* at, std::size_t* bytes) {
-        return driver.library_symbol(at, bytes, library, kPictureSymbol);
+        return driver.library_symbol(library, kPictureSymbol, at, bytes);
       },
       picture);
 }

@@ -2,9 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <fmt/format.h>
-
 #include "host/api/blocks.hpp"
+#include "host/api/nvshmem/signal.hpp"
 #include "host/api/nvshmem/state.hpp"
 
 namespace weft::nvshmem {
@@ -44,32 +43,38 @@ T g(const char* routine, const T* source, int pe) {
   return value;
 }
 
+// --- strided -------------------------------------------------------------------------------------
+
+// Host memory has a call for it; to GPUs and from them each element is a copy.
 template <class T>
 void iput(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
           std::size_t count, int pe) {
-  if (Call call(routine); call)
+  const Call call(routine);
+  if (!call) return;
+  if (call.runtime_of().gpu() < 0) {
     call->put_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+    return;
+  }
+  Status status;
+  for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
+    status = call->put_bytes(dest + i * dst, source + i * sst, sizeof(T), pe);
 }
 
 template <class T>
 void iget(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
           std::size_t count, int pe) {
-  if (Call call(routine); call)
+  const Call call(routine);
+  if (!call) return;
+  if (call.runtime_of().gpu() < 0) {
     call->get_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+    return;
+  }
+  Status status;
+  for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
+    status = call->get_bytes(dest + i * dst, source + i * sst, sizeof(T), pe);
 }
 
 // --- signals -------------------------------------------------------------------------------------
-
-// None, and reported, for what is no signal operation.
-std::optional<Notify> notify_of(const char* routine, std::uint64_t* sig_addr, std::uint64_t signal,
-                                int sig_op) {
-  if (sig_op == NVSHMEM_SIGNAL_SET) return set(sig_addr, signal);
-  if (sig_op == NVSHMEM_SIGNAL_ADD) return add(sig_addr, signal);
-  refuse(
-      routine, Code::kInvalidArgument,
-      fmt::format("argument sig_op is {}; it is NVSHMEM_SIGNAL_SET or NVSHMEM_SIGNAL_ADD", sig_op));
-  return std::nullopt;
-}
 
 template <class T>
 void put_and_tell(const char* routine, T* dest, const T* source, std::size_t count,

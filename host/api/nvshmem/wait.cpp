@@ -4,23 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host/api/nvshmem/signal.hpp"
 #include "host/api/nvshmem/state.hpp"
 
 namespace weft::nvshmem {
 namespace {
-
-// In another order than Weft's; what is not a comparison, the wait refuses.
-Cmp comparison(int cmp) {
-  switch (cmp) {
-    case NVSHMEM_CMP_EQ: return Cmp::kEq;
-    case NVSHMEM_CMP_NE: return Cmp::kNe;
-    case NVSHMEM_CMP_GT: return Cmp::kGt;
-    case NVSHMEM_CMP_LE: return Cmp::kLe;
-    case NVSHMEM_CMP_LT: return Cmp::kLt;
-    case NVSHMEM_CMP_GE: return Cmp::kGe;
-    default: return static_cast<Cmp>(255);
-  }
-}
 
 // One wait or test; how many words satisfied, 0 if it failed.
 std::size_t look(const char* routine, const WaitArgs& args, bool wait) {

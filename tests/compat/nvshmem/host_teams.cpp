@@ -1,11 +1,13 @@
 // Teams of hosts, and what kernels of this program are told of them.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include <weft/compat/nvshmem/state.hpp>
 
 #include "tests/compat/nvshmem/host_check.hpp"
+#include "tests/support/fake_gpu/control.hpp"
 
 namespace {
 
@@ -125,6 +127,28 @@ void check_modules() {
   weft_nvshmem_detach(&library);
 }
 
+// Modules that the driver has loaded: the fake one, since these are none of a real one's.
+void check_driver_modules() {
+  if (std::getenv("WEFT_CUDA_LIBRARY") == nullptr) return;
+  Picture picture;
+  char small[8] = "";
+  weft::test::FakeGpuModule module{"weft_nvshmem_picture", &picture, sizeof(picture)};
+  weft::test::FakeGpuModule other{"something_else", &picture, sizeof(picture)};
+  weft::test::FakeGpuModule old{"weft_nvshmem_picture", small, sizeof(small)};
+  const auto as_module = [](auto& m) { return reinterpret_cast<CUmodule>(&m); };
+  const auto as_library = [](auto& m) { return reinterpret_cast<CUlibrary>(&m); };
+  CHECK(nvshmemx_cumodule_init(as_module(other)) != 0);
+  CHECK(nvshmemx_cumodule_init(as_module(old)) != 0);
+  CHECK(nvshmemx_cumodule_init(as_module(module)) == 0);
+  CHECK(std::memcmp(&picture, &seen, sizeof(seen)) == 0);
+  CHECK(nvshmemx_cumodule_finalize(as_module(module)) == 0);
+  CHECK(picture.magic == 0);
+  CHECK(nvshmemx_culibrary_init(as_library(module)) == 0);
+  CHECK(picture.magic == weft::nvshmem::kPictureMagic);
+  CHECK(nvshmemx_culibrary_finalize(as_library(module)) == 0);
+  CHECK(picture.magic == 0);
+}
+
 void check_memory() {
   CHECK(nvshmem_malloc(0) == nullptr);
   CHECK(nvshmem_calloc(0, 8) == nullptr);
@@ -162,6 +186,7 @@ int main() {
   check_strided();
   check_grid();
   check_wrong();
+  check_driver_modules();
   check_memory();
   nvshmem_finalize();
   CHECK(seen.magic == 0);

@@ -31,6 +31,13 @@ struct FakeGpuLive {
   bool operator==(const FakeGpuLive&) const = default;
 };
 
+// What a test gives out as a CUmodule or CUlibrary: code with one symbol.
+struct FakeGpuModule {
+  const char* symbol;
+  void* address;
+  std::size_t bytes;
+};
+
 using FakeGpuReload = void();                 // "fake_gpu_reload": and counts calls from one again
 using FakeGpuCount = void(FakeGpuLive* out);  // "fake_gpu_count"
 

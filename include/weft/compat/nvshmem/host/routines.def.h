@@ -28,6 +28,7 @@
 #else
 #include "untyped.def.h"
 #include "typed.def.h"
+#include "stream.def.h"
 #endif
 
 #undef WEFT_NVSHMEM_HOST

@@ -31,9 +31,17 @@ inline constexpr bool is_bitwise_amo_type = is_amo_type<T>;
 template <class T>
 inline constexpr bool is_bitwise_type = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
+// Floats of two bytes compute as float and are rounded after each step. Weft knows none: who does
+// specialises this as std::true_type with
+//   static WEFT_HOST_DEVICE float widen(T value);
+//   static WEFT_HOST_DEVICE T narrow(float value);   // to nearest
+template <class T>
+struct SmallFloat : std::false_type {};
+
 // min, max, sum, prod as reductions and scans.
 template <class T>
-inline constexpr bool is_reduce_type = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+inline constexpr bool is_reduce_type =
+    (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || SmallFloat<T>::value;
 
 // wait and test: whole words that hardware loads at once.
 template <class T>

@@ -25,7 +25,10 @@ namespace coll {
 // a op b. Integers wrap around: computed unsigned, since overflow of signed ones is undefined.
 template <ReduceOp kOp, class T>
 WEFT_HOST_DEVICE constexpr T combine(T a, T b) {
-  if constexpr (kOp == ReduceOp::kMin) {
+  if constexpr (SmallFloat<T>::value) {
+    using Small = SmallFloat<T>;
+    return Small::narrow(combine<kOp>(Small::widen(a), Small::widen(b)));
+  } else if constexpr (kOp == ReduceOp::kMin) {
     return b < a ? b : a;
   } else if constexpr (kOp == ReduceOp::kMax) {
     return a < b ? b : a;
@@ -50,7 +53,9 @@ WEFT_HOST_DEVICE constexpr T combine(T a, T b) {
 // e such that combine(e, x) == x. Written out, since kernels have no std::numeric_limits on CUDA.
 template <ReduceOp kOp, class T>
 WEFT_HOST_DEVICE constexpr T identity() {
-  if constexpr (kOp == ReduceOp::kProd) {
+  if constexpr (SmallFloat<T>::value) {
+    return SmallFloat<T>::narrow(identity<kOp, float>());
+  } else if constexpr (kOp == ReduceOp::kProd) {
     return T{1};
   } else if constexpr (kOp == ReduceOp::kAnd) {
     return static_cast<T>(~T{0});

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include "state.hpp"
 #include "types.h"
@@ -61,7 +63,10 @@ inline __device__ __noinline__ void stop(const char* text) {
   __assertfail(text, "weft/compat/nvshmem", __LINE__, "kernel", 1);
 }
 #else
-inline void stop(const char*) { dev::platform::trap(); }
+[[noreturn]] inline void stop(const char* text) {
+  std::fprintf(stderr, "%s\n", text);
+  std::abort();
+}
 #endif
 
 // A kernel that runs before nvshmem_init() or after nvshmem_finalize() ends here.

@@ -1,0 +1,103 @@
+// Kernels on host threads that call NVSHMEM's names: the same stamped routines that nvcc compiles.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <weft/compat/nvshmem/device.hpp>
+
+#include "tests/device/world.hpp"
+
+namespace weft::test {
+
+// What the 16-bit floats compute with, where no CUDA is installed.
+#if !__has_include(<cuda_bf16.h>)
+inline float as_float(__nv_bfloat16 value) {
+  const std::uint32_t word = std::uint32_t{value.bits} << 16;
+  float wide;
+  std::memcpy(&wide, &word, sizeof(wide));
+  return wide;
+}
+inline __nv_bfloat16 as_bfloat16(float value) {  // to nearest, ties to even
+  std::uint32_t word;
+  std::memcpy(&word, &value, sizeof(word));
+  return {static_cast<std::uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16)};
+}
+}  // namespace weft::test
+template <>
+struct weft::SmallFloat<__nv_bfloat16> : std::true_type {
+  static float widen(__nv_bfloat16 value) { return weft::test::as_float(value); }
+  static __nv_bfloat16 narrow(float value) { return weft::test::as_bfloat16(value); }
+};
+namespace weft::test {
+#else
+inline float as_float(__nv_bfloat16 value) { return SmallFloat<__nv_bfloat16>::widen(value); }
+inline __nv_bfloat16 as_bfloat16(float value) { return SmallFloat<__nv_bfloat16>::narrow(value); }
+#endif
+
+// A routine at one of its scopes, 0: thread, 1: warp, 2: block.
+#define WEFT_AT_SCOPE(scope, stem, ...)                                     \
+  ((scope) == 0   ? weft::nvshmem::cpu::nvshmem_##stem(__VA_ARGS__)         \
+   : (scope) == 1 ? weft::nvshmem::cpu::nvshmemx_##stem##_warp(__VA_ARGS__) \
+                  : weft::nvshmem::cpu::nvshmemx_##stem##_block(__VA_ARGS__))
+inline constexpr int kScopes = 3;
+
+inline constexpr unsigned kThreads = 8;  // two warps
+// How many of a block's threads call on their own, and which of them is mine.
+inline unsigned groups_of(int scope) {
+  return scope == 0 ? kThreads : scope == 1 ? kThreads / cpu::kWarpSize : 1;
+}
+inline unsigned my_group(int scope) {
+  const unsigned thread = dev::thread_rank();
+  return scope == 0 ? thread : scope == 1 ? thread / cpu::kWarpSize : 0;
+}
+
+inline constexpr nvshmem_team_t kEven = NVSHMEM_TEAMS_MIN;  // the PEs of even number
+
+// A PE's picture of the world and of one more team; outlives its kernels.
+class Pictured {
+ public:
+  explicit Pictured(Pe& pe) : pe_(pe) {
+    teams_[NVSHMEM_TEAM_WORLD] = pe.world();
+    std::vector<int> even;
+    for (int i = 0; i < pe.npes(); i += 2) even.push_back(i);
+    teams_[kEven] = pe.team(even);
+    picture_.magic = nvshmem::kPictureMagic;
+    picture_.context = pe.handle();
+    picture_.world = teams_[NVSHMEM_TEAM_WORLD];
+    picture_.teams = teams_.data();
+    picture_.team_count = static_cast<std::int32_t>(teams_.size());
+  }
+  template <class Body>
+  void run(unsigned threads, Body body) {
+    struct Kernel {
+      nvshmem::Picture picture;
+      Body body;
+      void operator()() const {
+        weft_nvshmem_picture = picture;
+        body();
+      }
+    };
+    pe_.run(1, threads, Kernel{picture_, body});
+  }
+
+ private:
+  Pe& pe_;
+  nvshmem::Picture picture_;
+  std::array<Team, kEven + 1> teams_;
+};
+
+using PeWithPicture = std::function<void(Pe&, Pictured&)>;
+inline void on_pictured_pes(Way way, int npes, const PeWithPicture& body) {
+  on_pes(way, npes, [&](Pe& pe) {
+    Pictured pictured(pe);
+    pe.barrier();
+    body(pe, pictured);
+    pe.barrier();
+  });
+}
+
+}  // namespace weft::test

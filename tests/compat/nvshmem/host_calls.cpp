@@ -342,33 +342,61 @@ void reduce(Reduce<T> all, Reduce<T> scatter, Fold fold) {
 
 // --- the types of each family --------------------------------------------------------------------
 
+// clang-format off: it cannot make up its mind
 #define EVERY_BITWISE_ATOMIC(TYPE)    \
   TYPE(uint, unsigned int)            \
   TYPE(ulong, unsigned long)          \
   TYPE(ulonglong, unsigned long long) \
-  TYPE(int32, int32_t) TYPE(int64, int64_t) TYPE(uint32, uint32_t) TYPE(uint64, uint64_t)
+  TYPE(int32, int32_t)                \
+  TYPE(int64, int64_t)                \
+  TYPE(uint32, uint32_t)              \
+  TYPE(uint64, uint64_t)
 #define EVERY_ATOMIC(TYPE)   \
   EVERY_BITWISE_ATOMIC(TYPE) \
   TYPE(int, int)             \
-  TYPE(long, long) TYPE(longlong, long long) TYPE(size, size_t) TYPE(ptrdiff, ptrdiff_t)
-#define EVERY_EXTENDED(TYPE) EVERY_ATOMIC(TYPE) TYPE(float, float) TYPE(double, double)
-#define EVERY_WAIT(TYPE) EVERY_ATOMIC(TYPE) TYPE(short, short) TYPE(ushort, unsigned short)
-#define EVERY_BITWISE(TYPE)                                                               \
-  TYPE(uchar, unsigned char)                                                              \
-  TYPE(ushort, unsigned short)                                                            \
-  TYPE(uint, unsigned int)                                                                \
-  TYPE(ulong, unsigned long) TYPE(ulonglong, unsigned long long) TYPE(int8, int8_t)       \
-      TYPE(int16, int16_t) TYPE(int32, int32_t) TYPE(int64, int64_t) TYPE(uint8, uint8_t) \
-          TYPE(uint16, uint16_t) TYPE(uint32, uint32_t) TYPE(uint64, uint64_t) TYPE(size, size_t)
-#define EVERY_NUMBER(TYPE)                                                     \
-  EVERY_BITWISE(TYPE)                                                          \
-  TYPE(char, char)                                                             \
-  TYPE(schar, signed char)                                                     \
-  TYPE(short, short)                                                           \
-  TYPE(int, int) TYPE(long, long) TYPE(longlong, long long) TYPE(float, float) \
-      TYPE(double, double)
-#define EVERY_TYPE(TYPE) \
-  EVERY_NUMBER(TYPE) TYPE(ptrdiff, ptrdiff_t) TYPE(half, half) TYPE(bfloat16, __nv_bfloat16)
+  TYPE(long, long)           \
+  TYPE(longlong, long long)  \
+  TYPE(size, size_t)         \
+  TYPE(ptrdiff, ptrdiff_t)
+#define EVERY_EXTENDED(TYPE) \
+  EVERY_ATOMIC(TYPE)         \
+  TYPE(float, float)         \
+  TYPE(double, double)
+#define EVERY_WAIT(TYPE) \
+  EVERY_ATOMIC(TYPE)     \
+  TYPE(short, short)     \
+  TYPE(ushort, unsigned short)
+#define EVERY_BITWISE(TYPE)           \
+  TYPE(uchar, unsigned char)          \
+  TYPE(ushort, unsigned short)        \
+  TYPE(uint, unsigned int)            \
+  TYPE(ulong, unsigned long)          \
+  TYPE(ulonglong, unsigned long long) \
+  TYPE(int8, int8_t)                  \
+  TYPE(int16, int16_t)                \
+  TYPE(int32, int32_t)                \
+  TYPE(int64, int64_t)                \
+  TYPE(uint8, uint8_t)                \
+  TYPE(uint16, uint16_t)              \
+  TYPE(uint32, uint32_t)              \
+  TYPE(uint64, uint64_t)              \
+  TYPE(size, size_t)
+#define EVERY_NUMBER(TYPE)  \
+  EVERY_BITWISE(TYPE)       \
+  TYPE(char, char)          \
+  TYPE(schar, signed char)  \
+  TYPE(short, short)        \
+  TYPE(int, int)            \
+  TYPE(long, long)          \
+  TYPE(longlong, long long) \
+  TYPE(float, float)        \
+  TYPE(double, double)
+#define EVERY_TYPE(TYPE)   \
+  EVERY_NUMBER(TYPE)       \
+  TYPE(ptrdiff, ptrdiff_t) \
+  TYPE(half, half)         \
+  TYPE(bfloat16, __nv_bfloat16)
+// clang-format on
 
 void move_all() {
   auto* const signal = symmetric<std::uint64_t>(1);

@@ -342,7 +342,7 @@ void reduce(Reduce<T> all, Reduce<T> scatter, Fold fold) {
 
 // --- the types of each family --------------------------------------------------------------------
 
-// clang-format off: it cannot make up its mind
+// clang-format off: one type a line
 #define EVERY_BITWISE_ATOMIC(TYPE)    \
   TYPE(uint, unsigned int)            \
   TYPE(ulong, unsigned long)          \

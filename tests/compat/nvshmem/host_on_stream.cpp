@@ -155,9 +155,11 @@ void reduce(Reduce<T> sum, Reduce<T> max_scatter, T (*g)(const T*, int, cudaStre
 int main() {
   nvshmem_init();
   TEST(uint8, std::uint8_t)
-  TEST(half, half) TEST(short, short) TEST(int, int) TEST(float, float) TEST(double, double)
-      TEST(uint64, std::uint64_t) TEST_WAIT(short, short) TEST_WAIT(int, int)
-          TEST_WAIT(uint64, std::uint64_t) TEST_REDUCE(uint8, std::uint8_t) TEST_REDUCE(int, int)
-              TEST_REDUCE(float, float) TEST_REDUCE(double, double) nvshmem_finalize();
+  TEST(half, half)
+  TEST(short, short)
+  TEST(int, int) TEST(float, float) TEST(double, double) TEST(uint64, std::uint64_t)
+      TEST_WAIT(short, short) TEST_WAIT(int, int) TEST_WAIT(uint64, std::uint64_t)
+          TEST_REDUCE(uint8, std::uint8_t) TEST_REDUCE(int, int) TEST_REDUCE(float, float)
+              TEST_REDUCE(double, double) nvshmem_finalize();
   return exit_status();
 }

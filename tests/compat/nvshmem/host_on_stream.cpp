@@ -141,25 +141,33 @@ void reduce(Reduce<T> sum, Reduce<T> max_scatter, T (*g)(const T*, int, cudaStre
            nvshmemx_##N##_g_on_stream, nvshmemx_##N##_iput_on_stream,                              \
            nvshmemx_##N##_iget_on_stream, nvshmemx_##N##_put_signal_on_stream,                     \
            nvshmemx_##N##_broadcast_on_stream, nvshmemx_##N##_fcollect_on_stream,                  \
-           nvshmemx_##N##_alltoall_on_stream});
+           nvshmemx_##N##_alltoall_on_stream})
 #define TEST_WAIT(N, T)                                                                  \
   wait<T>({nvshmemx_##N##_wait_until_on_stream, nvshmemx_##N##_wait_until_all_on_stream, \
            nvshmemx_##N##_wait_until_all_vector_on_stream, nvshmemx_##N##_p_on_stream,   \
-           nvshmemx_##N##_g_on_stream});
+           nvshmemx_##N##_g_on_stream})
 #define TEST_REDUCE(N, T)                                                                    \
   reduce<T>(nvshmemx_##N##_sum_reduce_on_stream, nvshmemx_##N##_max_reducescatter_on_stream, \
-            nvshmemx_##N##_g_on_stream);
+            nvshmemx_##N##_g_on_stream)
 
 }  // namespace
 
 int main() {
   nvshmem_init();
-  TEST(uint8, std::uint8_t)
-  TEST(half, half)
-  TEST(short, short)
-  TEST(int, int) TEST(float, float) TEST(double, double) TEST(uint64, std::uint64_t)
-      TEST_WAIT(short, short) TEST_WAIT(int, int) TEST_WAIT(uint64, std::uint64_t)
-          TEST_REDUCE(uint8, std::uint8_t) TEST_REDUCE(int, int) TEST_REDUCE(float, float)
-              TEST_REDUCE(double, double) nvshmem_finalize();
+  TEST(uint8, std::uint8_t);
+  TEST(half, half);
+  TEST(short, short);
+  TEST(int, int);
+  TEST(float, float);
+  TEST(double, double);
+  TEST(uint64, std::uint64_t);
+  TEST_WAIT(short, short);
+  TEST_WAIT(int, int);
+  TEST_WAIT(uint64, std::uint64_t);
+  TEST_REDUCE(uint8, std::uint8_t);
+  TEST_REDUCE(int, int);
+  TEST_REDUCE(float, float);
+  TEST_REDUCE(double, double);
+  nvshmem_finalize();
   return exit_status();
 }

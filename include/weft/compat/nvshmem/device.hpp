@@ -1,6 +1,6 @@
 // NVSHMEM's names for kernels, stamped from the tables: thin calls of weft/device.hpp. Hosts have
 // those of both sides from the library (host.h). On the CPU target (kernels on host threads) all
-// lie in weft::nvshmem::cpu, since nothing there tells whose kernel a thread runs.
+// lie in weft::nvshmem::kernels, since nothing there tells whose kernel a thread runs.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ struct BlockCalls : Rma<dev::Block>, Collectives<dev::Block> {};
   WEFT_NVSHMEM_KERNEL(R, nvshmemx_##stem##_block, Block, params, body, args)
 
 #if WEFT_TARGET_CPU
-namespace weft::nvshmem::cpu {
+namespace weft::nvshmem::kernels {
 #endif
 
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_FUNCTION

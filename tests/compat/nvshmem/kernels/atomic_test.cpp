@@ -8,7 +8,7 @@
 namespace weft::test {
 namespace {
 
-using namespace nvshmem::cpu;
+using namespace nvshmem::kernels;
 
 class NvshmemAtomicTest : public ::testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, NvshmemAtomicTest, ::testing::ValuesIn(kWays), way_name);

@@ -39,10 +39,10 @@ inline __nv_bfloat16 as_bfloat16(float value) { return SmallFloat<__nv_bfloat16>
 #endif
 
 // A routine at one of its scopes, 0: thread, 1: warp, 2: block.
-#define WEFT_AT_SCOPE(scope, stem, ...)                                     \
-  ((scope) == 0   ? weft::nvshmem::cpu::nvshmem_##stem(__VA_ARGS__)         \
-   : (scope) == 1 ? weft::nvshmem::cpu::nvshmemx_##stem##_warp(__VA_ARGS__) \
-                  : weft::nvshmem::cpu::nvshmemx_##stem##_block(__VA_ARGS__))
+#define WEFT_AT_SCOPE(scope, stem, ...)                                         \
+  ((scope) == 0   ? weft::nvshmem::kernels::nvshmem_##stem(__VA_ARGS__)         \
+   : (scope) == 1 ? weft::nvshmem::kernels::nvshmemx_##stem##_warp(__VA_ARGS__) \
+                  : weft::nvshmem::kernels::nvshmemx_##stem##_block(__VA_ARGS__))
 inline constexpr int kScopes = 3;
 
 inline constexpr unsigned kThreads = 8;  // two warps

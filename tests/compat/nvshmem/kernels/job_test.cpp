@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-using namespace nvshmem::cpu;
+using namespace nvshmem::kernels;
 
 class NvshmemJobTest : public ::testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, NvshmemJobTest, ::testing::ValuesIn(kWays), way_name);

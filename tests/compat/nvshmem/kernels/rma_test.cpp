@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-using namespace nvshmem::cpu;
+using namespace nvshmem::kernels;
 
 constexpr std::size_t kCount = 37;  // elements of one call
 constexpr std::size_t kPitch = 40;  // of each group, with a gap

@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-using namespace nvshmem::cpu;
+using namespace nvshmem::kernels;
 
 class NvshmemWaitTest : public ::testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, NvshmemWaitTest, ::testing::ValuesIn(kWays), way_name);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <weft/device/kernel.hpp>
+
+#if !defined(__CUDACC_RTC__)  // NVRTC compiles kernels; the program around them launches
 #include <weft/device/launch.hpp>
 
 #include <weft/dev/launch.hpp>

@@ -54,7 +54,7 @@ COMPAT = "include/weft/compat/"
 
 VENDOR = {
     re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
-                                                    "include/weft/compat/nvshmem/"],
+                                                    "include/weft/compat/nvshmem/", "perftest/peers/"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
     re.compile(r"^(infiniband|rdma)/"): ["host/transport/ib/"],
     re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/", "include/weft/mpi.hpp"],

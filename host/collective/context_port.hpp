@@ -36,8 +36,7 @@ class ContextPort {
 
   Status take_status() { return std::move(status_); }
 
-  int npes() const { return c_.npes; }
-  int slot_bytes() const { return c_.job->teams.slot_bytes; }
+  TeamLayout layout() const { return team_layout(c_.job->teams, c_.npes); }
   std::byte* block(int team_id) const { return heap_ + team_block_offset(c_.job->teams, team_id); }
   template <class T>
   T* direct(T* mine, int pe) const {

@@ -23,24 +23,45 @@ WEFT_DEVICE std::uint64_t bits(T value) {
   return word;
 }
 
-template <class T>
-WEFT_DEVICE Op op_of(const DeviceContext& h, OpKind kind, const T* word, T value, T compare,
-                     int pe) {
+// What an atomic over the ring is made of.
+struct Asked {
+  OpKind kind;
+  std::uint8_t width;
+  const void* word;
+  std::uint64_t value, compare;
+  int pe;
+};
+
+WEFT_DEVICE Op op_of(const DeviceContext& h, const Asked& asked) {
   Op op;
-  op.kind = kind;
-  op.width = sizeof(T);
-  op.remote = offset_of(h, word);
-  op.value = bits(value);
-  op.compare = bits(compare);
-  op.pe = static_cast<std::uint32_t>(pe);
+  op.kind = asked.kind;
+  op.width = asked.width;
+  op.remote = offset_of(h, asked.word);
+  op.value = asked.value;
+  op.compare = asked.compare;
+  op.pe = static_cast<std::uint32_t>(asked.pe);
   return op;
+}
+
+WEFT_DEVICE_COLD void post_by_ring(ColdContext cold, const char* where, Asked asked) {
+  const DeviceContext h = cold;
+  std::uint64_t ticket;
+  ring::push(h, where, op_of(h, asked), &ticket);
+}
+
+// The old value's bits; 0 if there was no answer.
+WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ColdContext cold, const char* where, Asked asked) {
+  const DeviceContext h = cold;
+  std::uint64_t result = 0;
+  ring::fetch(h, where, op_of(h, asked), &result);
+  return result;
 }
 
 // The peer's word, where it is mapped; null: by ring.
 template <class T>
 WEFT_DEVICE T* direct(const DeviceContext& h, const T* word, int pe) {
   std::byte* heap = heap_of(h, pe);
-  return heap == nullptr ? nullptr : reinterpret_cast<T*>(heap + offset_of(h, word));
+  return is_by_ring(h, heap) ? nullptr : reinterpret_cast<T*>(heap + offset_of(h, word));
 }
 
 template <class T, class Apply>
@@ -53,8 +74,7 @@ WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T*
     apply(target);
     return;
   }
-  std::uint64_t ticket;
-  ring::push(h, where, op_of(h, kind, word, value, T{}, pe), &ticket);
+  post_by_ring(h, where, {kind, sizeof(T), word, bits(value), 0, pe});
 }
 
 template <class T, class Apply>
@@ -67,9 +87,9 @@ WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* w
     if (kind != OpKind::kAmoFetch) note_writer(h, heap_of(h, pe), offset_of(h, word));
     return apply(target);
   }
-  std::uint64_t result = 0;
-  if (ring::fetch(h, where, op_of(h, kind, word, value, compare, pe), &result))
-    memcpy(&old, &result, sizeof(T));
+  const std::uint64_t result =
+      fetch_by_ring(h, where, {kind, sizeof(T), word, bits(value), bits(compare), pe});
+  memcpy(&old, &result, sizeof(T));
   return old;
 }
 

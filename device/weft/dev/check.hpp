@@ -15,7 +15,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 // kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
-WEFT_DEVICE_COLD std::uint64_t adopted_offset(DeviceContext h, const void* address,
+WEFT_DEVICE_COLD std::uint64_t adopted_offset(ColdContext h, const void* address,
                                               std::uint64_t bytes) {
   // Acquire: pairs with the release of Job::show_adopted.
   const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
@@ -32,6 +32,11 @@ WEFT_DEVICE std::byte* heap_of(const DeviceContext& h, int pe) {
   return h.first != nullptr ? h.first + static_cast<std::uint64_t>(pe) * h.stride : h.peer[pe];
 }
 
+// Some ring is there, and it is the way to the PE whose heap that is.
+WEFT_DEVICE bool is_by_ring(const DeviceContext& h, const std::byte* heap) {
+  return (h.flags & kDeviceRing) != 0 && heap == nullptr;
+}
+
 // Of an address that is symmetric; of another one, where it lies from the heap.
 WEFT_DEVICE std::uint64_t offset_of(const DeviceContext& h, const void* symmetric) {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
@@ -46,8 +51,9 @@ WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::
   return adopted_offset(h, address, bytes) != kNoHeapOffset;
 }
 
-WEFT_DEVICE_COLD bool refuse(DeviceContext h, FaultCode code, const char* where, int pe,
+WEFT_DEVICE_COLD bool refuse(ColdContext cold, FaultCode code, const char* where, int pe,
                              const void* address, std::uint64_t bytes) {
+  const DeviceContext h = cold;
   Fault fault;
   fault.code = code;
   fault.where = where;
@@ -58,8 +64,10 @@ WEFT_DEVICE_COLD bool refuse(DeviceContext h, FaultCode code, const char* where,
   return false;
 }
 
-WEFT_DEVICE_COLD bool verify(DeviceContext h, const char* where, const void* symmetric,
+WEFT_DEVICE_COLD bool verify(ColdContext cold, const char* where, const void* symmetric,
                              std::uint64_t bytes, std::uint64_t align, int pe) {
+  const DeviceContext h = cold;
+  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
   if (pe < 0 || pe >= h.npes) return refuse(h, FaultCode::kBadPe, where, pe, symmetric, bytes);
   if (bytes != 0 && !is_symmetric(h, symmetric, bytes))
     return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
@@ -71,8 +79,8 @@ WEFT_DEVICE_COLD bool verify(DeviceContext h, const char* where, const void* sym
 // May `where` touch `bytes` at `symmetric` of `pe`, which must be aligned to `align`?
 WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* symmetric,
                          std::uint64_t bytes, std::uint64_t align, int pe) {
-  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
-  return (h.flags & kDeviceCheck) == 0 || verify(h, where, symmetric, bytes, align, pe);
+  if ((h.flags & kDeviceCheck) == 0 && bytes != kTooManyBytes) return true;
+  return verify(h, where, symmetric, bytes, align, pe);
 }
 
 WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, Notify notify, int pe) {

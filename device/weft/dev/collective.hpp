@@ -27,9 +27,10 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-WEFT_DEVICE_COLD void report_missing(DeviceContext h, const char* where, const std::uint64_t* copy,
+WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, const std::uint64_t* copy,
                                      const std::uint64_t* word, std::uint64_t wanted, int pe,
                                      std::uint64_t waited_ns) {
+  const DeviceContext h = cold;
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;
   fault.where = where;
@@ -42,10 +43,6 @@ WEFT_DEVICE_COLD void report_missing(DeviceContext h, const char* where, const s
   report(h, fault);
 }
 
-WEFT_DEVICE_COLD void signal_by_ring(DeviceContext h, Notify notify, int pe) {
-  rma::put_by_ring(h, 0, nullptr, 0, pe, notify, rma::Until::kReusable);
-}
-
 // The Port of team_member.hpp over a kernel's context.
 class ContextPort {
  public:
@@ -54,8 +51,7 @@ class ContextPort {
   WEFT_DEVICE ContextPort(const Context& ctx, const char* where)
       : ctx_(ctx), h_(ctx.handle()), where_(where) {}
 
-  WEFT_DEVICE int npes() const { return h_.npes; }
-  WEFT_DEVICE int slot_bytes() const { return h_.teams.slot_bytes; }
+  WEFT_DEVICE TeamLayout layout() const { return team_layout(h_.teams, h_.npes); }
   WEFT_DEVICE std::byte* block(int team_id) const {
     return h_.heap + team_block_offset(h_.teams, team_id);
   }
@@ -78,7 +74,7 @@ class ContextPort {
   }
   WEFT_DEVICE void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
     std::byte* const heap = heap_of(h_, pe);
-    if (heap != nullptr)
+    if (!is_by_ring(h_, heap))
       notify_directly<Order::kRelease>(h_, heap, set(word, value));
     else
       signal_by_ring(h_, set(word, value), pe);
@@ -121,8 +117,9 @@ class ContextPort {
   const char* where_;
 };
 
-WEFT_DEVICE_COLD bool refuse_team(DeviceContext h, FaultCode code, const char* where, Team team,
+WEFT_DEVICE_COLD bool refuse_team(ColdContext cold, FaultCode code, const char* where, Team team,
                                   int root) {
+  const DeviceContext h = cold;
   Fault fault;
   fault.code = code;
   fault.where = where;
@@ -133,17 +130,23 @@ WEFT_DEVICE_COLD bool refuse_team(DeviceContext h, FaultCode code, const char* w
   return false;
 }
 
-// `body(member)` between the checks that every collective makes and its end.
-template <class Scope, class Body>
-WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                     Body body) {
+// `call(member)` after the checks that every collective makes.
+template <class Scope, class Call>
+WEFT_DEVICE bool enter(const Context& ctx, Scope scope, const Team& team, const char* where,
+                       Call call) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   ContextPort port(ctx, where);
   TeamMember<ContextPort, Scope> member(port, scope, team);
-  if (!member.broken()) return member.finish(body(member));
+  if (!member.broken()) return call(member);
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
   return member.finish(false);
+}
+
+template <class Scope, class Body>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     Body body) {
+  return enter(ctx, scope, team, where, [&](auto& m) { return m.finish(body(m)); });
 }
 
 WEFT_HOST_DEVICE std::size_t bytes_times(std::size_t bytes, int times) {
@@ -182,16 +185,18 @@ WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
 
 template <class Scope>
 WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team) {
-  return coll::run(ctx, scope, team, "sync", [](auto& m) { return m.sync_here(); });
+  return coll::enter(ctx, scope, team, "sync", [](auto& m) { return m.meet(); });
 }
 
 template <class Scope>
 WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
   // Stores to mapped peers need no more than the sync: its signals release them. What went by the
   // ring must be complete.
-  scope.sync();
-  if (scope.rank() == 0) ordering::quiet_ring(ctx.handle());
-  return coll::run(ctx, scope, team, "barrier", [](auto& m) { return m.sync_here(); });
+  if ((ctx.handle().flags & kDeviceRing) != 0) {
+    scope.sync();
+    if (scope.rank() == 0) ordering::quiet_ring(ctx.handle());
+  }
+  return coll::enter(ctx, scope, team, "barrier", [](auto& m) { return m.meet(); });
 }
 
 template <class Scope, class T>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/scope.hpp>
 
@@ -44,6 +45,14 @@ WEFT_DEVICE void copy_chunks(Scope scope, std::byte* dst, const std::byte* src, 
   for (; i < count; i += step) to[i] = from[i];
 }
 
+// Few bytes.
+template <class Scope>
+WEFT_DEVICE void copy_few(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  for (auto i = static_cast<std::size_t>(scope.rank()); i < bytes;
+       i += static_cast<std::size_t>(scope.size()))
+    platform::store<Order::kRelaxed, Reach::kDevice>(dst + i, src[i]);
+}
+
 // The widest chunk that both ends can be aligned to, between a head and a tail of single bytes.
 template <std::size_t kBytes, class Scope>
 WEFT_DEVICE void copy_aligned(Scope scope, std::byte* dst, const std::byte* src,
@@ -52,14 +61,14 @@ WEFT_DEVICE void copy_aligned(Scope scope, std::byte* dst, const std::byte* src,
   std::size_t head = past == 0 ? 0 : kBytes - past;
   if (head > bytes) head = bytes;
   const std::size_t body = (bytes - head) / kBytes * kBytes;
-  copy_chunks<1>(scope, dst, src, head);
+  copy_few(scope, dst, src, head);
   copy_chunks<kBytes>(scope, dst + head, src + head, body / kBytes);
-  copy_chunks<1>(scope, dst + head + body, src + head + body, bytes - head - body);
+  copy_few(scope, dst + head + body, src + head + body, bytes - head - body);
 }
 
 template <class Scope>
-WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* src,
-                                  std::size_t bytes) {
+WEFT_DEVICE_CALLED void copy_misaligned(Scope scope, std::byte* dst, const std::byte* src,
+                                        std::size_t bytes) {
   const std::uintptr_t apart =
       reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
   if (apart % 16 == 0) {
@@ -73,6 +82,17 @@ WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* 
   } else {
     copy_chunks<1>(scope, dst, src, bytes);
   }
+}
+
+template <class Scope>
+WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* src,
+                                  std::size_t bytes) {
+  const std::uintptr_t all =
+      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
+  if (all % 16 == 0)
+    copy_chunks<16>(scope, dst, src, bytes / 16);
+  else
+    copy_misaligned(scope, dst, src, bytes);
 }
 
 // Thread r copies the r-th contiguous share; shares end on cache lines of the target.

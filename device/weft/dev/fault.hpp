@@ -19,8 +19,37 @@
 #define WEFT_DEVICE_COLD inline __device__ __noinline__
 #endif
 
+// A function of some size that is called from many places: on GPUs one copy of it, or the compiler
+// would drown in inlined puts.
+#if WEFT_TARGET_CPU
+#define WEFT_DEVICE_CALLED inline
+#else
+#define WEFT_DEVICE_CALLED inline __device__ __noinline__
+#endif
+
 namespace weft::dev {
 inline namespace WEFT_TARGET {
+
+// What of a context goes along to a rarely taken way: the rest lies behind `state`. So its caller
+// has few registers to fill.
+struct ColdContext {
+  const DeviceState* state;
+  std::int32_t lane;
+  std::uint32_t flags;
+  WEFT_DEVICE ColdContext(const DeviceContext& h) : state(h.state), lane(h.lane), flags(h.flags) {}
+  WEFT_DEVICE operator DeviceContext() const {
+    DeviceContext h;
+    h.heap = state->heap;
+    h.peer = state->peer;
+    h.state = state;
+    h.heap_bytes = state->heap_bytes;
+    h.pe = state->pe;
+    h.npes = state->npes;
+    h.lane = lane;
+    h.flags = flags;
+    return h;
+  }
+};
 
 // What the failing thread knows; the rest is found here.
 struct Fault {
@@ -35,7 +64,7 @@ struct Fault {
   WordType type = WordType::kUnsigned;
 };
 
-WEFT_DEVICE_COLD void report(DeviceContext h, Fault fault) {
+WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
   FaultRecord* record = h.state->fault;
   // Acquire: the host has read the last fault before it gave the record back (take_fault).
   if (record != nullptr &&

@@ -13,10 +13,14 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
+WEFT_DEVICE_COLD void note_in_journal(ColdContext h, std::byte* heap, std::uint64_t offset) {
+  if (h.state->journal_offset == 0) return;
+  journal_note(heap, h.state->journal_offset, offset, h.state->pe);
+}
+
 // WEFT_CHECK: remembers at `heap`, the mapped heap of the word's owner, that I write this word.
 WEFT_DEVICE void note_writer(const DeviceContext& h, std::byte* heap, std::uint64_t offset) {
-  if ((h.flags & kDeviceCheck) == 0 || h.state->journal_offset == 0) return;
-  journal_note(heap, h.state->journal_offset, offset, h.pe);
+  if ((h.flags & kDeviceCheck) != 0) note_in_journal(h, heap, offset);
 }
 
 // `kOrder` is kRelease when the signal tells of bytes that went before it; pairs with the acquire

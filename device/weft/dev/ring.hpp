@@ -111,8 +111,8 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
 
 WEFT_DEVICE const RingView& of(const DeviceContext& h) { return h.state->ring[h.lane]; }
 
-WEFT_DEVICE_COLD void report_timeout(DeviceContext h, const char* where, Op op,
-                                     std::uint64_t wanted, std::uint64_t waited_ns) {
+WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, Op op, std::uint64_t wanted,
+                                     std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;

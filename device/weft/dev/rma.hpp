@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <weft/device/context.hpp>
 
@@ -51,14 +52,34 @@ WEFT_DEVICE Op get_op(void* dst, std::uint64_t remote, std::uint64_t bytes, int 
   return op;
 }
 
-WEFT_DEVICE void put_by_ring(const DeviceContext& h, std::uint64_t remote, const void* src,
-                             std::uint64_t bytes, int pe, Notify notify, Until until) {
+WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t remote, const void* src,
+                                  std::uint64_t bytes, int pe, Notify notify, Until until) {
+  const DeviceContext h = cold;
   Op op = put_op(remote, src, bytes, pe);
   notify_by_op(h, notify, &op);
   if (until == Until::kQuiet) op.flags = kOpSourceStays;
   std::uint64_t ticket;
   if (!ring::push(h, "put", op, &ticket)) return;
   if (until == Until::kReusable && bytes != 0) ring::wait_consumed(h, "put", op, ticket);
+}
+
+WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t remote,
+                                  std::uint64_t bytes, int pe, Until until) {
+  const DeviceContext h = cold;
+  const Op op = get_op(dst, remote, bytes, pe);
+  std::uint64_t ticket;
+  if (ring::push(h, "get", op, &ticket) && until == Until::kReusable)
+    ring::wait_complete(h, "get", op, ticket);
+}
+
+// The bytes, then the notify, by `who`, whose threads are in step.
+template <class Who>
+WEFT_DEVICE void deliver(const DeviceContext& h, Who who, std::byte* heap, std::uint64_t remote,
+                         const void* src, std::uint64_t bytes, Notify notify) {
+  if (bytes != 0) copy(who, heap + remote, static_cast<const std::byte*>(src), bytes);
+  if (notify.op == NotifyOp::kNone) return;
+  who.sync();
+  if (who.rank() == 0) notify_directly<Order::kRelease>(h, heap, notify);
 }
 
 template <class Scope>
@@ -69,14 +90,15 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
   const std::uint64_t remote = offset_of(h, dst);
   std::byte* heap = heap_of(h, pe);
   scope.sync();
-  if (heap == nullptr) {
+  if (is_by_ring(h, heap)) {
     if (scope.rank() == 0) put_by_ring(h, remote, src, bytes, pe, notify, until);
+  } else if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone &&
+             bytes <= platform::kWarpBytes) {
+    // A barrier of the block takes longer than a warp for so few bytes.
+    if (scope.rank() < static_cast<int>(platform::kWarpSize))
+      deliver(h, Warp{}, heap, remote, src, bytes, notify);
   } else {
-    if (bytes != 0) copy(scope, heap + remote, static_cast<const std::byte*>(src), bytes);
-    if (notify.op != NotifyOp::kNone) {
-      scope.sync();
-      if (scope.rank() == 0) notify_directly<Order::kRelease>(h, heap, notify);
-    }
+    deliver(h, scope, heap, remote, src, bytes, notify);
   }
   if (until == Until::kReusable) scope.sync();
 }
@@ -88,13 +110,10 @@ WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void*
   const std::uint64_t remote = offset_of(h, src);
   const std::byte* heap = heap_of(h, pe);
   scope.sync();
-  if (heap != nullptr) {
+  if (!is_by_ring(h, heap)) {
     copy(scope, static_cast<std::byte*>(dst), heap + remote, bytes);
   } else if (scope.rank() == 0) {
-    const Op op = get_op(dst, remote, bytes, pe);
-    std::uint64_t ticket;
-    if (ring::push(h, "get", op, &ticket) && until == Until::kReusable)
-      ring::wait_complete(h, "get", op, ticket);
+    get_by_ring(h, dst, remote, bytes, pe, until);
   }
   if (until == Until::kReusable) scope.sync();
 }
@@ -105,6 +124,19 @@ inline constexpr bool is_word = (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) =
                                  sizeof(T) == 8) &&
                                 alignof(T) == sizeof(T);
 
+WEFT_DEVICE_COLD bool put_word_by_ring(ColdContext h, std::uint64_t remote, std::uint64_t word,
+                                       std::uint64_t bytes, int pe) {
+  std::uint64_t ticket;
+  return ring::push(h, "p", put_op(remote, nullptr, bytes, pe), &ticket, ring::Cell::kCarries,
+                    word);
+}
+WEFT_DEVICE_COLD std::uint64_t get_word_by_ring(ColdContext h, std::uint64_t remote,
+                                                std::uint64_t bytes, int pe) {
+  std::uint64_t word = 0;
+  ring::fetch(h, "g", get_op(nullptr, remote, bytes, pe), &word);
+  return word;
+}
+
 // A value of any size over the ring: eight bytes at a time through the slots' own words, so that
 // no local variable needs an address that the host can reach.
 template <class T>
@@ -114,9 +146,7 @@ WEFT_DEVICE void put_value_by_ring(const DeviceContext& h, std::uint64_t remote,
     const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
     std::uint64_t word = 0;
     memcpy(&word, reinterpret_cast<const unsigned char*>(&value) + at, bytes);
-    std::uint64_t ticket;
-    const Op op = put_op(remote + at, nullptr, bytes, pe);
-    if (!ring::push(h, "p", op, &ticket, ring::Cell::kCarries, word)) return;
+    if (!put_word_by_ring(h, remote + at, word, bytes, pe)) return;
   }
 }
 
@@ -124,8 +154,7 @@ template <class T>
 WEFT_DEVICE void get_value_by_ring(const DeviceContext& h, std::uint64_t remote, T& value, int pe) {
   for (std::size_t at = 0; at < sizeof(T); at += 8) {
     const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
-    std::uint64_t word = 0;
-    if (!ring::fetch(h, "g", get_op(nullptr, remote + at, bytes, pe), &word)) return;
+    const std::uint64_t word = get_word_by_ring(h, remote + at, bytes, pe);
     memcpy(reinterpret_cast<unsigned char*>(&value) + at, &word, bytes);
   }
 }
@@ -205,7 +234,7 @@ WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t
   const std::uint64_t remote = offset_of(h_, dst);
   std::byte* heap = heap_of(h_, pe);
   scope.sync();
-  if (heap != nullptr) {
+  if (!is_by_ring(h_, heap)) {
     rma::copy_strided(scope, reinterpret_cast<T*>(heap + remote), src, dst_stride, src_stride,
                       count);
   } else {
@@ -227,7 +256,7 @@ WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t
   const std::uint64_t remote = offset_of(h_, src);
   const std::byte* heap = heap_of(h_, pe);
   scope.sync();
-  if (heap != nullptr) {
+  if (!is_by_ring(h_, heap)) {
     rma::copy_strided(scope, dst, reinterpret_cast<const T*>(heap + remote), dst_stride, src_stride,
                       count);
   } else {
@@ -247,7 +276,7 @@ WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
   if (!allowed(h_, "p", dst, sizeof(T), alignof(T), pe)) return;
   const std::uint64_t remote = offset_of(h_, dst);
   std::byte* heap = heap_of(h_, pe);
-  if (heap == nullptr) {
+  if (is_by_ring(h_, heap)) {
     rma::put_value_by_ring(h_, remote, value, pe);
   } else if constexpr (rma::is_word<T>) {
     note_writer(h_, heap, remote);  // somebody may wait for it
@@ -264,7 +293,7 @@ WEFT_DEVICE T Context::g(const T* src, int pe) const {
   if (!allowed(h_, "g", src, sizeof(T), alignof(T), pe)) return value;
   const std::uint64_t remote = offset_of(h_, src);
   const std::byte* heap = heap_of(h_, pe);
-  if (heap == nullptr) {
+  if (is_by_ring(h_, heap)) {
     rma::get_value_by_ring(h_, remote, value, pe);
   } else if constexpr (rma::is_word<T>) {
     value =

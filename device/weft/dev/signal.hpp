@@ -85,8 +85,9 @@ WEFT_DEVICE std::uint64_t widened(T value) {
 }
 
 template <class W>
-WEFT_DEVICE_COLD void report_timeout(DeviceContext h, const char* where, W w, std::size_t i,
+WEFT_DEVICE_COLD void report_timeout(ColdContext cold, const char* where, W w, std::size_t i,
                                      std::uint64_t waited_ns) {
+  const DeviceContext h = cold;
   using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;
@@ -178,19 +179,23 @@ WEFT_DEVICE bool test_all(const W& w) {
 
 }  // namespace waiting
 
-WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
-  if (notify.op == NotifyOp::kNone || !allowed(h_, "signal", notify, pe)) return;
-  std::byte* heap = heap_of(h_, pe);
-  if (heap != nullptr) {
-    notify_directly<Order::kRelaxed>(h_, heap, notify);
-    return;
-  }
+WEFT_DEVICE_COLD void signal_by_ring(ColdContext h, Notify notify, int pe) {
   Op op;
   op.kind = OpKind::kPut;
   op.pe = static_cast<std::uint32_t>(pe);
-  notify_by_op(h_, notify, &op);
+  notify_by_op(h, notify, &op);
   std::uint64_t ticket;
-  ring::push(h_, "signal", op, &ticket);
+  ring::push(h, "signal", op, &ticket);
+}
+
+WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
+  if (notify.op == NotifyOp::kNone || !allowed(h_, "signal", notify, pe)) return;
+  std::byte* heap = heap_of(h_, pe);
+  if (!is_by_ring(h_, heap)) {
+    notify_directly<Order::kRelaxed>(h_, heap, notify);
+    return;
+  }
+  signal_by_ring(h_, notify, pe);
 }
 
 template <class Scope, class T>

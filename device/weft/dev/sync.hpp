@@ -19,7 +19,8 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace ordering {
 
-WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
+WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
+  const DeviceContext h = cold;
   if (!ring::is_used(h)) return;
   Op op;
   op.kind = OpKind::kFence;
@@ -28,8 +29,16 @@ WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
   ring::push(h, "fence", op, &ticket);
 }
 
-WEFT_DEVICE void quiet_ring(const DeviceContext& h) {
+WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) {
+  const DeviceContext h = cold;
   if (ring::is_used(h)) ring::drain(h, "quiet");
+}
+
+WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
+  if ((h.flags & kDeviceRing) != 0) fence_used_ring(h, pe);
+}
+WEFT_DEVICE void quiet_ring(const DeviceContext& h) {
+  if ((h.flags & kDeviceRing) != 0) quiet_used_ring(h);
 }
 
 }  // namespace ordering

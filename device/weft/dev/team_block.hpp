@@ -113,9 +113,26 @@ WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::
   TeamBlocks blocks;
   blocks.offset = offset;
   blocks.slot_bytes = static_cast<std::int32_t>(team_slot_bytes(npes));
-  blocks.stride = team_layout(npes, team_slot_bytes(npes)).bytes;
+  const TeamLayout layout = team_layout(npes, team_slot_bytes(npes));
+  blocks.stride = layout.bytes;
   blocks.count = max_teams;
+  blocks.sync_words = layout.sync_words;
+  blocks.work = static_cast<std::int32_t>(layout.work);
+  blocks.slots = static_cast<std::int32_t>(layout.slots);
   return blocks;
+}
+
+// The same layout, read.
+WEFT_HOST_DEVICE constexpr TeamLayout team_layout(const TeamBlocks& blocks, int npes) {
+  TeamLayout layout;
+  layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(blocks.sync_words));
+  layout.work = static_cast<std::size_t>(blocks.work);
+  layout.slots = static_cast<std::size_t>(blocks.slots);
+  layout.bytes = blocks.stride;
+  layout.slot_bytes = static_cast<std::size_t>(blocks.slot_bytes);
+  layout.npes = npes;
+  layout.sync_words = blocks.sync_words;
+  return layout;
 }
 
 // Heap offset of the block of team `id`.

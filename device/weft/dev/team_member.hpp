@@ -5,7 +5,7 @@
 // host/collective weft::Context. Addresses are this PE's own. A Port has
 //
 //   using Thread                        the scope of one thread
-//   int npes(); int slot_bytes(); std::byte* block(int team_id)
+//   TeamLayout layout(); std::byte* block(int team_id)
 //   T* direct(T* mine, int pe)          where pe's copy of it can be loaded and stored, or null
 //   bool pulls(std::size_t bytes)       blocks of that size are best read by who wants them; the
 //                                       same on all members, and only if direct() is null for none
@@ -45,16 +45,9 @@
 #include <weft/target.hpp>
 #include <weft/team.hpp>
 
+#include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/team_block.hpp>
-
-// A function of some size that collectives call from many places: on GPUs one copy of it, or the
-// compiler would drown in inlined puts.
-#if WEFT_TARGET_CPU
-#define WEFT_DEVICE_CALLED inline
-#else
-#define WEFT_DEVICE_CALLED inline __device__ __noinline__
-#endif
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -75,7 +68,7 @@ class TeamMember {
       : port_(port),
         scope_(scope),
         team_(team),
-        layout_(team_layout(port.npes(), static_cast<std::size_t>(port.slot_bytes()))),
+        layout_(port.layout()),
         block_(port.block(team.id)),
         header_(*reinterpret_cast<TeamHeader*>(block_)) {
     scope_.sync();
@@ -85,12 +78,7 @@ class TeamMember {
 
   // The result of the call, once the counters are put back and every thread is done.
   WEFT_DEVICE bool finish(bool ok) {
-    if (scope_.rank() == 0) {
-      auto* kept = reinterpret_cast<TeamHeader*>(block_);
-      kept->seq = header_.seq;
-      kept->synced = header_.synced;
-      kept->epoch = header_.epoch;
-    }
+    if (scope_.rank() == 0) put_back();
     scope_.sync();
     return ok;
   }
@@ -112,14 +100,20 @@ class TeamMember {
   WEFT_DEVICE_CALLED bool sync() { return sync_here(); }
   // The same, compiled into its caller.
   WEFT_DEVICE bool sync_here() {
-    const std::uint64_t epoch = ++header_.epoch;
     scope_.sync();  // what my other threads did comes before the release
+    return meet();
+  }
+  // A call that is a sync and nothing else: the constructor has made the threads one, and the
+  // counters are back before they agree, so that it needs no finish().
+  WEFT_DEVICE bool meet() {
+    const std::uint64_t epoch = ++header_.epoch;
+    header_.synced = header_.seq;
+    if (scope_.rank() == 0) put_back();
     bool ok = true;
     if (size() <= kFlatSync)
       ok = tell_all(epoch);
     else if (scope_.rank() == 0)
       ok = disseminate(epoch);
-    header_.synced = header_.seq;
     return agree(ok);
   }
 
@@ -202,6 +196,12 @@ class TeamMember {
   }
 
  private:
+  WEFT_DEVICE void put_back() {
+    auto* kept = reinterpret_cast<TeamHeader*>(block_);
+    kept->seq = header_.seq;
+    kept->synced = header_.synced;
+    kept->epoch = header_.epoch;
+  }
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(block_ + offset);
   }

@@ -23,6 +23,8 @@ struct TeamBlocks {
   std::uint64_t stride = 0;     // bytes of one block
   std::int32_t count = 0;       // WEFT_MAX_TEAMS
   std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
+  // Of the layout, so that no call works it out: messages of a sync; where buffers and slots begin.
+  std::int32_t sync_words = 0, work = 0, slots = 0;
   // Larger blocks are read where they lie by who wants them; set when every PE maps every other.
   std::uint64_t pushed_bytes = ~std::uint64_t{0};
 };

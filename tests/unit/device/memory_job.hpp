@@ -168,8 +168,7 @@ class MemoryPort {
 
   MemoryPort(Job& job, int pe, int context) : job_(job), pe_(pe), context_(context) {}
 
-  int npes() const { return job_.npes; }
-  int slot_bytes() const { return job_.blocks.slot_bytes; }
+  TeamLayout layout() const { return team_layout(job_.blocks, job_.npes); }
   std::byte* block(int team_id) const {
     return job_.heap(pe_) + team_block_offset(job_.blocks, team_id);
   }

@@ -231,6 +231,8 @@ WEFT_DEVICE void full_fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
 // Neighbouring threads move neighbouring units: one transaction for the warp.
 inline constexpr bool kCopiesShares = false;
+// As many bytes as one warp has under way at once.
+inline constexpr std::size_t kWarpBytes = 4096;
 
 // --- time and the rest --------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ void end() {
 }
 
 Status start(int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
-  detail::note_gpu_kernels();  // NVSHMEM's programs have some
+  detail::note_gpu_kernels(detail::GpuKind::kCuda);  // NVSHMEM's programs have some
   Options options;
   if (Status read = read_options(attr, &options); !read) return read;
   auto made = meet(flags, attr, options);

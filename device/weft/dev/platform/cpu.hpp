@@ -27,8 +27,11 @@ inline constexpr unsigned kWarpSize = weft::cpu::kWarpSize;
 
 // --- who am I -----------------------------------------------------------------------------------
 
-inline thread_local weft::cpu::ThreadState* entered = nullptr;  // set while a kernel runs here
-inline thread_local weft::cpu::ThreadState alone;               // of a thread outside any grid
+// The model is named since gcc 13.3 breaks down in large kernels where it chooses it by itself.
+#define WEFT_THREAD_LOCAL inline thread_local __attribute__((tls_model("global-dynamic")))
+WEFT_THREAD_LOCAL weft::cpu::ThreadState* entered = nullptr;  // set while a kernel runs here
+WEFT_THREAD_LOCAL weft::cpu::ThreadState alone;               // of a thread outside any grid
+#undef WEFT_THREAD_LOCAL
 
 inline weft::cpu::ThreadState& self() { return entered != nullptr ? *entered : alone; }
 

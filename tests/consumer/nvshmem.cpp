@@ -1,4 +1,5 @@
-// An NVSHMEM program that knows Weft only from where it was installed, and maybe only by NVSHMEM's names.
+// An NVSHMEM program that knows Weft only from where it was installed, and maybe only by NVSHMEM's
+// names.
 #include <nvshmem.h>
 #include <nvshmemx.h>
 

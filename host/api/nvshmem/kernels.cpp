@@ -162,18 +162,16 @@ int library_finalize(const char* routine, CUlibrary library) {
 }  // namespace weft::nvshmem
 
 void weft_nvshmem_attach(weft_nvshmem_module* module) {
-  using namespace weft::nvshmem;
-  Kernels& k = kernels();
+  auto& k = weft::nvshmem::kernels();
   const std::lock_guard lock(k.mutex);
   module->next = k.modules;
   k.modules = module;
-  if (weft::Runtime* const rt = runtime_if_any())
-    weft::report(tell(*rt, *module, k.picture)).ignore();
+  if (weft::Runtime* const rt = weft::nvshmem::runtime_if_any())
+    weft::report(weft::nvshmem::tell(*rt, *module, k.picture)).ignore();
 }
 
 void weft_nvshmem_detach(weft_nvshmem_module* module) {
-  using namespace weft::nvshmem;
-  Kernels& k = kernels();
+  auto& k = weft::nvshmem::kernels();
   const std::lock_guard lock(k.mutex);
   for (weft_nvshmem_module** link = &k.modules; *link != nullptr; link = &(*link)->next) {
     if (*link != module) continue;

@@ -5,7 +5,8 @@
 
 namespace weft::cuda::abi {
 
-using namespace gpu::abi;
+// All of what both have, and more.
+using namespace gpu::abi;  // NOLINT(google-build-using-namespace)
 
 enum class Attribute : unsigned {
   kComputeMajor = 75,

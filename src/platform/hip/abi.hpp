@@ -6,7 +6,8 @@
 
 namespace weft::hip::abi {
 
-using namespace gpu::abi;
+// All of what both have, and more.
+using namespace gpu::abi;  // NOLINT(google-build-using-namespace)
 
 enum class CopyKind : unsigned { kDefault = 4 };                        // by the addresses
 inline constexpr unsigned kDeviceFinegrained = 1, kDeviceUncached = 3;  // flags of allocate

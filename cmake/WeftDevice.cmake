@@ -198,7 +198,7 @@ endfunction()
 
 function(weft_hip_command variable)
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 -O2 ${weft_device_warnings}
-      --rocm-path=/usr --rocm-device-lib-path=${weft_hip_bitcode} -mcode-object-version=5)
+      --rocm-path=${weft_rocm_path} --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
   foreach(arch IN LISTS WEFT_HIP_ARCHITECTURES)
     list(APPEND command --offload-arch=${arch})
   endforeach()

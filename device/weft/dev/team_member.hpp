@@ -69,17 +69,19 @@ class TeamMember {
         scope_(scope),
         team_(team),
         layout_(port.layout()),
-        block_(port.block(team.id)),
-        header_(*reinterpret_cast<TeamHeader*>(block_)) {
+        block_(port.block(team.id)) {
     scope_.sync();
+    // Not before all are here: one of them may come from a call of its own on this team.
+    header_ = *reinterpret_cast<const TeamHeader*>(block_);
   }
   TeamMember(const TeamMember&) = delete;
   TeamMember& operator=(const TeamMember&) = delete;
 
   // The result of the call, once the counters are put back and every thread is done.
+  // What the leader writes is read behind the first barrier of the next call.
   WEFT_DEVICE bool finish(bool ok) {
-    if (scope_.rank() == 0) put_back();
     scope_.sync();
+    if (scope_.rank() == 0) put_back();
     return ok;
   }
 
@@ -101,20 +103,14 @@ class TeamMember {
   // The same, compiled into its caller.
   WEFT_DEVICE bool sync_here() {
     scope_.sync();  // what my other threads did comes before the release
-    return meet();
+    return meet_here();
   }
-  // A call that is a sync and nothing else: the constructor has made the threads one, and the
-  // counters are back before they agree, so that it needs no finish().
+  // A call that is a sync and nothing else. The constructor has made the threads one; and since
+  // that of the next call does so before it reads the counters, no finish() is needed.
   WEFT_DEVICE bool meet() {
-    const std::uint64_t epoch = ++header_.epoch;
-    header_.synced = header_.seq;
+    const bool ok = meet_here();
     if (scope_.rank() == 0) put_back();
-    bool ok = true;
-    if (size() <= kFlatSync)
-      ok = tell_all(epoch);
-    else if (scope_.rank() == 0)
-      ok = disseminate(epoch);
-    return agree(ok);
+    return ok;
   }
 
   // Starts the next exchange: the slots of every member are free.
@@ -196,6 +192,16 @@ class TeamMember {
   }
 
  private:
+  WEFT_DEVICE bool meet_here() {
+    const std::uint64_t epoch = ++header_.epoch;
+    header_.synced = header_.seq;
+    bool ok = true;
+    if (size() <= kFlatSync)
+      ok = tell_all(epoch);
+    else if (scope_.rank() == 0)
+      ok = disseminate(epoch);
+    return agree(ok);
+  }
   WEFT_DEVICE void put_back() {
     auto* kept = reinterpret_cast<TeamHeader*>(block_);
     kept->seq = header_.seq;

@@ -1,4 +1,5 @@
 // Streams, what is queued on them, and pinned memory of the host.
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -36,8 +37,31 @@ Error queue(const char* function, Stream stream, std::function<void()> work,
   return Error::kSuccess;
 }
 
+namespace {
+
+template <class Word>
+bool move_word(void* dst, const void* src) {
+  const auto at = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
+  if (at % sizeof(Word) != 0) return false;
+  __atomic_store_n(static_cast<Word*>(dst),
+                   __atomic_load_n(static_cast<const Word*>(src), __ATOMIC_ACQUIRE),
+                   __ATOMIC_RELEASE);
+  return true;
+}
+
+// A word is moved as one, since kernels may be waiting for it.
+void move_bytes(void* dst, const void* src, std::size_t bytes) {
+  const bool moved = (bytes == 8 && move_word<std::uint64_t>(dst, src)) ||
+                     (bytes == 4 && move_word<std::uint32_t>(dst, src)) ||
+                     (bytes == 2 && move_word<std::uint16_t>(dst, src)) ||
+                     (bytes == 1 && move_word<std::uint8_t>(dst, src));
+  if (!moved) std::memmove(dst, src, bytes);
+}
+
+}  // namespace
+
 Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
-  return queue("cuMemcpyAsync", stream, [=] { std::memmove(address(dst), address(src), bytes); },
+  return queue("cuMemcpyAsync", stream, [=] { move_bytes(address(dst), address(src), bytes); },
                {{dst, bytes}, {src, bytes}});
 }
 

@@ -62,7 +62,9 @@ void check(Way way, int times, Call call, Wanted wanted) {
           pe.barrier();
           if (team == kEven && pe.pe() % 2 != 0) continue;
           pictured.run(kThreads, [=] {
-            if (calls(scope)) *code = call(scope, team, dst, src, count);
+            if (!calls(scope)) return;
+            const int got = call(scope, team, dst, src, count);
+            __atomic_store_n(code, got, __ATOMIC_RELAXED);  // by all that called
           });
           EXPECT_EQ(0, *code);
           const std::size_t all = count * static_cast<std::size_t>(times == 0 ? size : times);

@@ -105,18 +105,23 @@ extern "C" Error FAKE_NAME(cuStreamDestroy_v2, hipStreamDestroy)(Stream stream) 
   return Error::kSuccess;
 }
 
+// One that is made to fail has waited like any other: what it was to wait for does not go on in
+// memory that the caller then gives back.
 extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream stream) {
   fake_gpu::Queue* where = nullptr;
+  Error result = Error::kSuccess;
   {
     Call call("cuStreamSynchronize", Call::Needs::kCurrent);
-    if (call.refused()) return call.error();
-    if (stream == nullptr) return Error::kSuccess;
+    if (call.refused()) result = call.error();
     const auto known = call->streams.find(stream);
-    if (known == call->streams.end()) return Error::kInvalidHandle;
-    where = known->second.get();
+    if (known != call->streams.end()) where = known->second.get();
   }
-  where->synchronize();
-  return Error::kSuccess;
+  if (where != nullptr) {
+    where->synchronize();
+  } else if (stream != nullptr && result == Error::kSuccess) {
+    result = Error::kInvalidHandle;
+  }
+  return result;
 }
 
 extern "C" Error FAKE_NAME(cuMemsetD8Async, hipMemsetD8Async)(Pointer dst, unsigned char value,

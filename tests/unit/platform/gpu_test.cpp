@@ -499,6 +499,8 @@ TEST_F(GpuTest, NoDescriptorsStayOpen) {
 // ---------------------------------------
 
 TEST(GpuTestOfWays, FabricHandlesWhereDescriptorsAreRefused) {
+  const Place elsewhere = committed(1);
+  const Blob descriptor = *gpu().share(elsewhere.chunk);
   const FakeGpuSettings settings("DEVICES=4 WAYS=fabric");
   Platform& by_fabric = gpu(3);
   EXPECT_TRUE(by_fabric.maps_where_told());
@@ -510,7 +512,7 @@ TEST(GpuTestOfWays, FabricHandlesWhereDescriptorsAreRefused) {
     ASSERT_OK(other);
     EXPECT_NE(other->chunk.base(), mine.chunk.base());
     EXPECT_EQ((*read(by_fabric, other->chunk.base(), 1))[0], std::byte{7});
-    EXPECT_CODE(opened(*gpu(0).share(committed(1).chunk), 1, 3), Code::kInvalidArgument);
+    EXPECT_CODE(opened(descriptor, 1, 3), Code::kInvalidArgument);
   }
   EXPECT_EQ(fake_gpu_live(), before);
 }

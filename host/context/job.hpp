@@ -65,9 +65,8 @@ class Job {
   Result<const DeviceContext*> device_pointer(int lane);
   // Whether `address` lies in symmetric GPU memory, or in what may become that.
   bool is_on_gpu(const void* address) const;
-  const Heap& heap_of(const void* address) const {
-    return is_on_gpu(address) ? gpu->heap() : *heap;
-  }
+  // Whose that memory is, or would be if it were symmetric.
+  Heap& heap_of(const void* address) const { return is_on_gpu(address) ? gpu->heap() : *heap; }
   // Kernels that start from now on know of what the heap has adopted.
   void show_adopted();
   // The first failure of a kernel, if there was a device() at all.

@@ -36,10 +36,6 @@ Status Runtime::Impl::compare(const char* routine, std::string values) {
   return Status::ok();
 }
 
-Heap& Runtime::Impl::heap_of(const void* memory) const {
-  return job->is_on_gpu(memory) ? job->gpu->heap() : *job->heap;
-}
-
 Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, std::size_t align,
                                       MemoryKind kind) {
   RETURN_IF_ERROR(usable());
@@ -64,7 +60,7 @@ Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, st
 Status Runtime::Impl::free(void* memory) {
   RETURN_IF_ERROR(usable());
   if (memory == nullptr) return check_same("free", "null");
-  Heap& heap = heap_of(memory);
+  Heap& heap = job->heap_of(memory);
   auto offset = heap.offset_of(memory, 0);
   RETURN_IF_ERROR(check_same("free", offset ? fmt::format("heap offset {:#x}", to_u64(*offset))
                                             : std::string("an address outside the heap")));
@@ -120,7 +116,7 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
   const auto reallocate = [&]() -> Result<void*> {
     RETURN_IF_ERROR(impl_->usable());
     std::size_t old_bytes = 0;
-    Heap& heap = impl_->heap_of(memory);
+    Heap& heap = impl_->job->heap_of(memory);
     const bool on_gpu = impl_->job->is_on_gpu(memory);
     if (memory != nullptr) {
       auto size = heap.size_of(memory);
@@ -145,7 +141,7 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
 }
 
 std::optional<std::uint64_t> Runtime::offset_of(const void* address, std::size_t bytes) const {
-  const std::uint64_t offset = impl_->heap_of(address).try_offset(address, bytes);
+  const std::uint64_t offset = impl_->job->heap_of(address).try_offset(address, bytes);
   if (offset == Heap::kNoOffset) return {};
   return offset;
 }

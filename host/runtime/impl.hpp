@@ -55,8 +55,6 @@ struct Runtime::Impl {
   // --- allocation (allocate.cpp) ---
   Result<void*> allocate(const char* routine, std::size_t bytes, std::size_t align,
                          MemoryKind kind = MemoryKind::kHost);
-  // The heap that `memory` is of.
-  Heap& heap_of(const void* memory) const;
   Status free(void* memory);
   // WEFT_CHECK: every PE made the same call with the same values.
   Status check_same(const char* routine, std::string values);

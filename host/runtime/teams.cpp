@@ -102,7 +102,7 @@ Team Runtime::Impl::enter_team(int id, const Pes& pes) {
 // In my block; but kernels on a GPU do not reach that.
 std::int32_t* Runtime::Impl::list_of(int id) const {
   if (job->gpu != nullptr) return job->gpu->team_list(id);
-  const TeamLayout layout = team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes));
+  const TeamLayout layout = team_layout(job->teams, job->npes);
   return reinterpret_cast<std::int32_t*>(job->heap->range().base +
                                          team_block_offset(job->teams, id) + layout.list);
 }
@@ -112,7 +112,7 @@ Result<Team> Runtime::Impl::enter_new_team(int id, const Pes& pes) {
   if (job->gpu != nullptr) RETURN_IF_ERROR(job->gpu->reset_team(id));
   free_ids.take(id);
   std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
-  reset_team_block(block, team_layout(job->npes, static_cast<std::size_t>(job->teams.slot_bytes)));
+  reset_team_block(block, team_layout(job->teams, job->npes));
   return enter_team(id, pes);
 }
 

@@ -107,8 +107,7 @@ Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void*
   RETURN_IF_ERROR(
       call.check_there("src", src, scatters ? times(bytes, team.size) : bytes, known.align));
   const AnyFold fold{element, op, static_cast<std::uint8_t>(known.element)};
-  const TeamLayout layout =
-      team_layout(call.handle().npes, static_cast<std::size_t>(call.handle().teams.slot_bytes));
+  const TeamLayout layout = team_layout(call.handle().teams, call.handle().npes);
   const bool fits =
       !scatters && bytes <= layout.payload_bytes() && is_small(call, times(bytes, team.size));
   if (call.gpu() == nullptr || fits)

@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using dev::coll::bytes_at;
+using dev::coll::bytes_times;
 using kernel::AnyFold;
 using kernel::Moving;
 
@@ -21,17 +23,9 @@ constexpr unsigned kShareBlocks = 32;
 // A block moves some 40 GB/s; copy engines begin later, and are ten times as fast.
 constexpr std::size_t kOneBlockBytes = std::size_t{64} << 10;
 
-std::byte* bytes_at(void* p) { return static_cast<std::byte*>(p); }
-const std::byte* bytes_at(const void* p) { return static_cast<const std::byte*>(p); }
-
-std::size_t times(std::size_t bytes, int many) {
-  std::size_t all = 0;
-  return __builtin_mul_overflow(bytes, static_cast<std::size_t>(many), &all) ? kTooManyBytes : all;
-}
-
+// A warp is as many as a sync makes use of.
 Status queue_sync(const StreamCall& call, const Team& team, bool completes) {
-  const auto warps = static_cast<unsigned>(team.size + 31) / 32;
-  return call.launch(32 * std::min(warps, 8u), kernel::SyncKernel{call.handle(), team, completes});
+  return call.launch(32, kernel::SyncKernel{call.handle(), team, completes});
 }
 
 // `body` between two syncs of the team.
@@ -80,7 +74,7 @@ Status copy_blocks(const StreamCall& call, const Team& team, std::byte* dst, con
 
 Status queue_move(const StreamCall& call, Moving what, const Team& team, void* dst, const void* src,
                   std::size_t bytes, int root) {
-  const std::size_t all = times(bytes, team.size);
+  const std::size_t all = bytes_times(bytes, team.size);
   const bool sends = what != Moving::kBroadcast || team.rank == root;
   RETURN_IF_ERROR(call.check_there("dst", dst, what == Moving::kBroadcast ? bytes : all));
   if (sends) RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
@@ -105,11 +99,11 @@ Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void*
   if (__builtin_mul_overflow(count, known.element, &bytes)) bytes = kTooManyBytes;
   RETURN_IF_ERROR(call.check_there("dst", dst, bytes, known.align));
   RETURN_IF_ERROR(
-      call.check_there("src", src, scatters ? times(bytes, team.size) : bytes, known.align));
+      call.check_there("src", src, scatters ? bytes_times(bytes, team.size) : bytes, known.align));
   const AnyFold fold{element, op, static_cast<std::uint8_t>(known.element)};
   const TeamLayout layout = team_layout(call.handle().teams, call.handle().npes);
   const bool fits =
-      !scatters && bytes <= layout.payload_bytes() && is_small(call, times(bytes, team.size));
+      !scatters && bytes <= layout.payload_bytes() && is_small(call, bytes_times(bytes, team.size));
   if (call.gpu() == nullptr || fits)
     return call.launch(kBlockThreads, kernel::FoldKernel{call.handle(), team, scatters, fold,
                                                          bytes_at(dst), bytes_at(src), count});

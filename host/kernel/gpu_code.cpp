@@ -4,14 +4,12 @@
 
 namespace weft::kernel {
 
-template <class Body, class = void>
-inline constexpr unsigned kMostThreads = 1024;
-template <class Body>
-inline constexpr unsigned kMostThreads<Body, std::void_t<decltype(Body::kMostThreads)> > =
-    Body::kMostThreads;
+using dev::launching::MostThreads;
 
-#define WEFT_ROW(name, Body) \
-  extern "C" __global__ void __launch_bounds__(kMostThreads<Body>) name(const Body body) { body(); }
+#define WEFT_ROW(name, Body)                                                                     \
+  extern "C" __global__ void __launch_bounds__(MostThreads<Body>::value) name(const Body body) { \
+    body();                                                                                      \
+  }
 WEFT_KERNELS(WEFT_ROW)
 #undef WEFT_ROW
 

@@ -1,5 +1,6 @@
 // What libweft runs as kernels, on GPUs and on host threads: one struct each, a kernel's parameter.
-// Compiled by the host compiler (kernels.cpp) and, where there is one, by a GPU's (gpu_code.cpp).
+// Compiled by the host compiler (kernel_list.cpp) and, where there is one, by a GPU's
+// (gpu_code.cpp).
 //
 // All but ShareKernel run as one block.
 #pragma once

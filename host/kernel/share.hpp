@@ -39,7 +39,7 @@ struct alignas(16) Pack {
   T element[kMany];
 };
 
-// Where `bytes` at my `symmetric` are on the member `rank`.
+// Where what is `mine` lies on the member `rank`.
 template <class T>
 WEFT_DEVICE T* on_member(const ShareKernel& k, T* mine, int rank) {
   return reinterpret_cast<T*>(dev::heap_of(k.handle, k.team.pe_of(rank)) +

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
+#include <memory>
 #include <mutex>
-#include <span>
 #include <string>
+#include <vector>
 
 #include <weft/status.hpp>
 

@@ -14,6 +14,7 @@
 #include "src/base/status.hpp"
 #include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
+#include "tests/support/collective_script.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
@@ -250,23 +251,6 @@ TEST_P(OnStreamTest, BlocksAreCollectedExchangedAndBroadcast) {
   }));
 }
 
-template <class T>
-T fold(ReduceOp op, T a, T b) {
-  switch (op) {
-    case ReduceOp::kSum: return static_cast<T>(a + b);
-    case ReduceOp::kProd: return static_cast<T>(a * b);
-    case ReduceOp::kMin: return b < a ? b : a;
-    case ReduceOp::kMax: return a < b ? b : a;
-    default: break;
-  }
-  if constexpr (std::is_integral_v<T>) {
-    if (op == ReduceOp::kAnd) return static_cast<T>(a & b);
-    if (op == ReduceOp::kOr) return static_cast<T>(a | b);
-    return static_cast<T>(a ^ b);
-  }
-  return a;
-}
-
 // What PE `pe` brings: small, so that no product overflows; signed where T is.
 template <class T>
 std::vector<T> given(int pe, std::size_t count, std::uint64_t seed) {
@@ -308,8 +292,8 @@ Status reduce_in_all_ways(Runtime& rt, Bench& bench, std::size_t count) {
       want[i] = all[0][i];
       want_part[i] = all[0][me * count + i];
       for (std::size_t pe = 1; pe < n; ++pe) {
-        want[i] = fold(op, want[i], all[pe][i]);
-        want_part[i] = fold(op, want_part[i], all[pe][me * count + i]);
+        want[i] = script::apply(op, want[i], all[pe][i]);
+        want_part[i] = script::apply(op, want_part[i], all[pe][me * count + i]);
       }
     }
     EXPECT_EQ(bench.read(dst, count + 1), want) << static_cast<int>(op) << ", " << count;

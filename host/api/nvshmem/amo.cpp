@@ -1,18 +1,11 @@
 // Atomics: one template for each form behind the names of amo.def.h.
 #include <cstdint>
-#include <cstring>
 
+#include "host/api/bits.hpp"
 #include "host/api/nvshmem/state.hpp"
 
 namespace weft::nvshmem {
 namespace {
-
-template <class T>
-std::uint64_t bits(T value) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, &value, sizeof(T));
-  return word;
-}
 
 // All of them: the old value to `result`, which may be null if nothing is fetched.
 template <class T>

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "host/api/blocks.hpp"
 #include "host/api/nvshmem/state.hpp"
 
 namespace weft::nvshmem {
@@ -49,7 +50,7 @@ Status clear(Context& context, void* memory, std::size_t bytes) {
 void* calloc(const char* routine, std::size_t count, std::size_t size) {
   const Call call(routine);
   if (!call || count == 0 || size == 0) return nullptr;
-  const std::size_t bytes = count > kTooManyBytes / size ? kTooManyBytes : count * size;
+  const std::size_t bytes = bytes_of_blocks(size, count);
   auto memory = call.runtime_of().allocate_bytes(bytes, 0, MemoryKind::kDevice);
   if (!memory || !clear(call.context(), *memory, bytes) || !barrier_of_world()) return nullptr;
   return *memory;

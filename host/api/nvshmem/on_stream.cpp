@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include <weft/device/cpu_grid.hpp>
 
+#include "host/api/bits.hpp"
 #include "host/api/blocks.hpp"
 #include "host/api/nvshmem/driver.hpp"
 #include "host/api/nvshmem/signal.hpp"
@@ -31,11 +31,22 @@ void put(const char* routine, cudaStream_t stream, T* dest, const T* source, std
          int pe) {
   queue(routine, stream, [=](OnStream& q) { return q.put(dest, source, count, pe); });
 }
+// No call waits for what it queues.
+template <class T>
+void put_nbi(const char* routine, cudaStream_t stream, T* dest, const T* source, std::size_t count,
+             int pe) {
+  put(routine, stream, dest, source, count, pe);
+}
 
 template <class T>
 void get(const char* routine, cudaStream_t stream, T* dest, const T* source, std::size_t count,
          int pe) {
   queue(routine, stream, [=](OnStream& q) { return q.get(dest, source, count, pe); });
+}
+template <class T>
+void get_nbi(const char* routine, cudaStream_t stream, T* dest, const T* source, std::size_t count,
+             int pe) {
+  get(routine, stream, dest, source, count, pe);
 }
 
 // The value travels in the operation, since nothing else of it is there when that runs. Words are
@@ -43,17 +54,15 @@ void get(const char* routine, cudaStream_t stream, T* dest, const T* source, std
 // are come.
 template <class T>
 Status put_value(OnStream& queue, T* dest, T value, int pe) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
   if constexpr (sizeof(T) >= 4) {
-    return queue.amo_bytes(Amo::kSet, dest, sizeof(T), bits, pe);
+    return queue.amo_bytes(Amo::kSet, dest, sizeof(T), bits(value), pe);
   } else {
     const std::size_t at = reinterpret_cast<std::uintptr_t>(dest) % 4;
     auto* const word = reinterpret_cast<std::byte*>(dest) - at;
     const std::uint64_t mask = ((std::uint64_t{1} << (8 * sizeof(T))) - 1) << (8 * at);
-    bits <<= 8 * at;
-    Status cleared = queue.amo_bytes(Amo::kAnd, word, 4, 0xffffffffu & ~(mask & ~bits), pe);
-    return cleared ? queue.amo_bytes(Amo::kOr, word, 4, bits, pe) : cleared;
+    const std::uint64_t set = bits(value) << (8 * at);
+    Status cleared = queue.amo_bytes(Amo::kAnd, word, 4, 0xffffffffu & ~(mask & ~set), pe);
+    return cleared ? queue.amo_bytes(Amo::kOr, word, 4, set, pe) : cleared;
   }
 }
 
@@ -112,6 +121,12 @@ void put_signal(const char* routine, cudaStream_t stream, T* dest, const T* sour
                 int pe) {
   if (const auto notify = notify_of(routine, sig_addr, signal, sig_op))
     queue(routine, stream, [=](OnStream& q) { return q.put(dest, source, count, pe, *notify); });
+}
+template <class T>
+void put_signal_nbi(const char* routine, cudaStream_t stream, T* dest, const T* source,
+                    std::size_t count, std::uint64_t* sig_addr, std::uint64_t signal, int sig_op,
+                    int pe) {
+  put_signal(routine, stream, dest, source, count, sig_addr, signal, sig_op, pe);
 }
 
 void signal_op(const char* routine, cudaStream_t stream, std::uint64_t* sig_addr,

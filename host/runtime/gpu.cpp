@@ -60,12 +60,12 @@ Status Runtime::Impl::find_gpus(Facts* mine) {
   RETURN_IF_ERROR(wanted_gpu(options, SIZE_MAX).status());
   std::optional<Status> refused;
   for (const gpu::Library& driver : drivers()) {
-    const auto gpus = gpu::gpus(driver);
-    if (gpus && !gpus->empty()) {
-      mine->gpus = static_cast<std::int32_t>(gpus->size());
+    const auto gpus = gpu::count_gpus(driver);
+    if (gpus && *gpus > 0) {
+      mine->gpus = *gpus;
       mine->gpu_kind = static_cast<std::uint32_t>(driver.kind);
       gpu_driver = driver;
-      return wanted_gpu(options, gpus->size()).status();
+      return wanted_gpu(options, static_cast<std::size_t>(*gpus)).status();
     }
     if (!gpus && !refused) refused = gpus.status();
     if (!gpus && !driver.file.empty()) return gpus.status();

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bitcode_gpu_test KERNEL.ptx\n");
     return 2;
   }
-  if (const int skipped = weft::why_skipped(); skipped != 0) return skipped;
+  if (!weft::finds_gpu(weft::gpu::Kind::kCuda)) return weft::kSkipped;
   std::ifstream file(argv[1], std::ios::binary);
   const std::string image{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const weft::Status status = weft::run_pass(image, weft::ContextBy::kPointer);

@@ -24,11 +24,11 @@ Status run(const Nvrtc& nvrtc) {
 
 int main() {
   using namespace weft;
-  if (const int skipped = why_skipped(); skipped != 0) return skipped;
+  if (!finds_gpu(gpu::Kind::kCuda)) return kSkipped;
   const auto nvrtc = Nvrtc::open();
   if (!nvrtc) {
     std::printf("skipped: %s\n", std::string(nvrtc.status().text()).c_str());
-    return 77;
+    return kSkipped;
   }
   const weft::Status status = run(*nvrtc);
   std::printf("%s\n", status.to_string().c_str());

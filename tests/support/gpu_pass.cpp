@@ -10,8 +10,8 @@
 
 #include <weft/weft.hpp>
 
-#include "src/base/dynlib.hpp"
 #include "src/base/status.hpp"
+#include "src/platform/gpu/driver.hpp"
 #include "src/platform/gpu/gpu.hpp"
 
 namespace weft {
@@ -20,40 +20,13 @@ namespace {
 constexpr std::uint64_t kCount = 10'000;
 constexpr unsigned kThreads = 128;
 
-// The driver's functions that load and launch a kernel; as cuda.h declares them.
-struct Driver {
-  int (*load)(void** module, const void* image);
-  int (*function)(void** function, void* module, const char* name);
-  int (*launch)(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                unsigned shared_bytes, void* stream, void** arguments, void** extra);
-  int (*create_stream)(void** stream, unsigned flags);
-  int (*synchronize)(void* stream);
-  int (*destroy_stream)(void* stream);
-
-  static Result<Driver> open() {
-    const std::string names[] = {"libcuda.so.1"};
-    ASSIGN_OR_RETURN(const Dynlib library, Dynlib::open(names));
-    Driver made;
-    RETURN_IF_ERROR(library.find("cuModuleLoadData", made.load));
-    RETURN_IF_ERROR(library.find("cuModuleGetFunction", made.function));
-    RETURN_IF_ERROR(library.find("cuLaunchKernel", made.launch));
-    RETURN_IF_ERROR(library.find("cuStreamCreate", made.create_stream));
-    RETURN_IF_ERROR(library.find("cuStreamSynchronize", made.synchronize));
-    RETURN_IF_ERROR(library.find("cuStreamDestroy_v2", made.destroy_stream));
-    return made;
-  }
-};
-
-Status check(int error, const char* what) {
-  if (error == 0) return Status::ok();
-  return Status::error(Code::kInternal, fmt::format("{}: CUDA error {}", what, error));
-}
-
 std::uint64_t mark(int pe, std::uint64_t i) {
   return (static_cast<std::uint64_t>(pe) + 1) << 32 | i;
 }
 
-Status run_one_pe(Runtime& rt, const Driver& driver, const std::string& image, ContextBy by) {
+Status run_one_pe(Runtime& rt, const std::string& image, ContextBy by) {
+  ASSIGN_OR_RETURN(const gpu::Driver* const driver, gpu::Driver::get({gpu::Kind::kCuda, ""}));
+  const gpu::abi::Table& call = driver->call();
   ASSIGN_OR_RETURN(auto* data, rt.allocate_device<std::uint64_t>(2 * kCount));
   ASSIGN_OR_RETURN(auto* signal, rt.allocate_device<std::uint64_t>(1));
   ASSIGN_OR_RETURN(DeviceContext context, rt.context().device());
@@ -66,10 +39,10 @@ Status run_one_pe(Runtime& rt, const Driver& driver, const std::string& image, C
 
   // The runtime made its GPU current in this thread.
   void *module = nullptr, *function = nullptr, *stream = nullptr;
-  RETURN_IF_ERROR(check(driver.load(&module, image.c_str()), "cuModuleLoadData"));
-  RETURN_IF_ERROR(check(driver.function(&function, module, "pass"), "cuModuleGetFunction"));
-  constexpr unsigned kNonBlocking = 1;
-  RETURN_IF_ERROR(check(driver.create_stream(&stream, kNonBlocking), "cuStreamCreate"));
+  RETURN_IF_ERROR(driver->check(call.module_load(&module, image.c_str()), "load the kernel"));
+  RETURN_IF_ERROR(driver->check(call.module_function(&function, module, "pass"), "find it"));
+  RETURN_IF_ERROR(
+      driver->check(call.stream_create(&stream, gpu::abi::kNonBlocking), "create a stream"));
   RETURN_IF_ERROR(rt.barrier());  // everything is loaded before any kernel waits
 
   std::uint64_t count = kCount;
@@ -77,9 +50,9 @@ Status run_one_pe(Runtime& rt, const Driver& driver, const std::string& image, C
       by == ContextBy::kValue ? static_cast<void*>(&context) : static_cast<void*>(&in_memory);
   void* arguments[] = {first, &data, &signal, &count};
   RETURN_IF_ERROR(
-      check(driver.launch(function, 1, 1, 1, kThreads, 1, 1, 0, stream, arguments, nullptr),
-            "cuLaunchKernel"));
-  RETURN_IF_ERROR(check(driver.synchronize(stream), "cuStreamSynchronize"));
+      driver->check(call.launch(function, 1, 1, 1, kThreads, 1, 1, 0, stream, arguments, nullptr),
+                    "launch the kernel"));
+  RETURN_IF_ERROR(driver->check(call.stream_synchronize(stream), "wait for the kernel"));
   RETURN_IF_ERROR(rt.health());
 
   RETURN_IF_ERROR(rt.context().get(words.data(), data, words.size(), rt.pe()));
@@ -90,30 +63,28 @@ Status run_one_pe(Runtime& rt, const Driver& driver, const std::string& image, C
                                                       i, words[kCount + i], mark(left, i)));
   }
   RETURN_IF_ERROR(rt.barrier());
-  return check(driver.destroy_stream(stream), "cuStreamDestroy");
+  return driver->check(call.stream_destroy(stream), "destroy a stream");
 }
 
 }  // namespace
 
 Status run_pass(const std::string& image, ContextBy by) {
-  ASSIGN_OR_RETURN(const Driver driver, Driver::open());
   return run_local(2, [&](Runtime& rt) -> Status {
     if (rt.gpu() < 0) return Status::error(Code::kInternal, "the runtime took no GPU");
-    return run_one_pe(rt, driver, image, by);
+    return run_one_pe(rt, image, by);
   });
 }
 
-int why_skipped() {
-  // Kernels of PEs that share a GPU wait for each other: not one queue, nothing loaded late. The
-  // driver reads both when it starts.
+bool finds_gpu(gpu::Kind kind) {
+  // Kernels that wait for each other must not wait for one that is loaded at its first launch, nor
+  // for another in the same hardware queue. The driver reads both when it starts.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  constexpr int kSkipped = 77;  // what ctest takes for a skipped test
-  const auto gpus = gpu::gpus({gpu::Kind::kCuda, ""});
-  if (gpus && !gpus->empty()) return 0;
+  const auto gpus = gpu::count_gpus({kind, ""});
+  if (gpus && *gpus > 0) return true;
   std::printf("skipped: %s\n",
               gpus ? "there is no GPU" : std::string(gpus.status().text()).c_str());
-  return kSkipped;
+  return false;
 }
 
 }  // namespace weft

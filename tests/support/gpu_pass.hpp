@@ -6,6 +6,8 @@
 
 #include <weft/status.hpp>
 
+#include "src/platform/gpu/gpu.hpp"
+
 namespace weft {
 
 // How the kernel `pass(context, data, signal, count)` gets its context.
@@ -15,7 +17,8 @@ enum class ContextBy { kValue, kPointer };
 // and sets its signal to 1; then it waits for its own signal. Fails unless all data arrived.
 Status run_pass(const std::string& image, ContextBy by);
 
-// Of a test that needs a GPU and finds none, which it prints; 0: there is one.
-int why_skipped();
+// For tests that need one: if there is none, prints why. Before anything starts the driver.
+bool finds_gpu(gpu::Kind kind);
+inline constexpr int kSkipped = 77;  // what ctest takes for a skipped test
 
 }  // namespace weft

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 #include "src/platform/gpu/memory_blob.hpp"
@@ -14,10 +13,6 @@ namespace weft::gpu {
 namespace {
 
 using Registry = ReservationRegistry<Block>;
-
-void warn(const Status& status) {
-  if (!status.is_ok()) LOG(kWarn, "platform", "{}", status.text());
-}
 
 // A block of another process, mapped once for all its parts.
 class PeerBlock final : public cpu::Owned {
@@ -55,7 +50,7 @@ Result<std::shared_ptr<PeerBlock>> PeerBlock::open(const Device& device, const a
 // Of a thread of this process: its addresses are good here, if the GPU reaches them.
 Result<Memory> open_here(const Device& device, const MemoryBlob& peer) {
   const Range range{abi::address(peer.base + peer.offset), peer.bytes};
-  ASSIGN_OR_RETURN(auto block, Block::containing(range));
+  ASSIGN_OR_RETURN(auto block, containing<Block>(range));
   if (&block->device() != &device) {
     ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
     const abi::Outcome reached = device.driver().reach(block->device().home());
@@ -85,13 +80,6 @@ Result<std::shared_ptr<Block>> Block::create(const Device& device, std::size_t b
   return block;
 }
 
-Result<std::shared_ptr<Block>> Block::containing(Range part) {
-  if (auto block = Registry::get().containing(part)) return block;
-  return Status::error(Code::kInvalidArgument,
-                       fmt::format("{} bytes at {} do not lie in reserved GPU address space",
-                                   part.bytes, fmt::ptr(part.base)));
-}
-
 Block::~Block() {
   Registry::get().remove(*this);
   const auto scope = Scope::enter(device_);
@@ -113,19 +101,7 @@ void Block::give_back(Range part) {
 }
 
 Result<std::shared_ptr<Part>> Part::commit(const Device& device, Range where) {
-  const std::size_t unit = device.granularity();
-  if (where.bytes == 0 || abi::pointer(where.base) % unit != 0 || where.bytes % unit != 0) {
-    return Status::error(Code::kInvalidArgument,
-                         fmt::format("{} bytes at {} are not whole pages of {} bytes", where.bytes,
-                                     fmt::ptr(where.base), unit));
-  }
-  ASSIGN_OR_RETURN(auto block, Block::containing(where));
-  if (&block->device() != &device) {
-    return Status::error(
-        Code::kInvalidArgument,
-        fmt::format("{} bytes at {} were reserved for {}, not for {}", where.bytes,
-                    fmt::ptr(where.base), block->device().describe(), device.describe()));
-  }
+  ASSIGN_OR_RETURN(auto block, place_of<Block>(device, where));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
   RETURN_IF_ERROR(block->take(where));
   auto part = std::make_shared<Part>(std::move(block), where);

@@ -21,7 +21,6 @@ namespace weft::gpu {
 class Block final : public cpu::Owned {
  public:
   static Result<std::shared_ptr<Block>> create(const Device& device, std::size_t bytes);
-  static Result<std::shared_ptr<Block>> containing(Range part);
 
   Block(const Device& device, abi::Pointer memory, Range range)
       : device_(device), memory_(memory), range_(range) {}

@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 
@@ -22,26 +21,10 @@ struct Ticket {
   Uuid ticket;
 };
 
-Result<std::shared_ptr<Reservation>> place_of(const Device& device, Range where) {
-  const std::size_t unit = device.granularity();
-  if (where.bytes == 0 || abi::pointer(where.base) % unit != 0 || where.bytes % unit != 0) {
-    return Status::error(Code::kInvalidArgument,
-                         fmt::format("{} bytes at {} are not whole pages of {} bytes, as {} has "
-                                     "them",
-                                     where.bytes, fmt::ptr(where.base), unit, device.describe()));
-  }
-  ASSIGN_OR_RETURN(auto reservation, Reservation::containing(where));
-  if (&reservation->device() == &device) return reservation;
-  return Status::error(
-      Code::kInvalidArgument,
-      fmt::format("{} bytes at {} were reserved for {}, not for {}", where.bytes,
-                  fmt::ptr(where.base), reservation->device().describe(), device.describe()));
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Chunk>> Chunk::commit(const Device& device, Range where) {
-  ASSIGN_OR_RETURN(auto reservation, place_of(device, where));
+  ASSIGN_OR_RETURN(auto reservation, place_of<Reservation>(device, where));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
   std::shared_ptr<Chunk> chunk(new Chunk(std::move(reservation), where, true));
   RETURN_IF_ERROR(chunk->create());
@@ -52,7 +35,7 @@ Result<std::shared_ptr<Chunk>> Chunk::commit(const Device& device, Range where) 
 
 Result<std::shared_ptr<Chunk>> Chunk::open(const Device& device, const Blob& blob, Range where) {
   ASSIGN_OR_RETURN(const MemoryBlob peer, parse(blob, device, where.bytes));
-  ASSIGN_OR_RETURN(auto reservation, place_of(device, where));
+  ASSIGN_OR_RETURN(auto reservation, place_of<Reservation>(device, where));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
   if (std::string why = device.why_not_reached(peer.gpu); !why.empty()) {
     return Status::error(Code::kUnsupported, "cannot open a peer's memory: " + why);
@@ -102,9 +85,7 @@ Chunk::~Chunk() {
   const auto scope = Scope::enter(device());
   if (!scope) return;  // a child of fork(): it is the parent's
   if (mapped_) reservation_->unmap(range_);
-  if (!memory_) return;
-  const Status released = device().check(device().call().release(*memory_), "release memory");
-  if (!released.is_ok()) LOG(kWarn, "platform", "{}", released.text());
+  if (memory_) warn(device().check(device().call().release(*memory_), "release memory"));
 }
 
 Status Chunk::export_token(abi::Token& token) {

@@ -106,8 +106,7 @@ Status Device::zero(Range where) const {
 
 Result<int> Device::find(const Identity& peer) const {
   if (peer == identity_) return ordinal_;
-  int count = 0;
-  RETURN_IF_ERROR(driver_.check(call().device_count(&count), "count GPUs"));
+  ASSIGN_OR_RETURN(const int count, driver_.count());
   for (int other = 0; other < count; ++other) {
     ASSIGN_OR_RETURN(const Identity found, identify(driver_, other));
     if (found == peer) return other;
@@ -139,6 +138,10 @@ std::string Device::why_not_reached(const Identity& peer) const {
       describe(), show(*other, peer), words.topology);
 }
 
+void warn(const Status& status) {
+  if (!status.is_ok()) LOG(kWarn, "platform", "{}", status.text());
+}
+
 Result<Scope> Scope::enter(const Device& device) {
   RETURN_IF_ERROR(device.driver().check_process());
   Home before = 0;
@@ -149,8 +152,7 @@ Result<Scope> Scope::enter(const Device& device) {
 
 Scope::~Scope() {
   if (device_ == nullptr) return;
-  const Status left = device_->check(device_->driver().leave(before_), "restore the thread's GPU");
-  if (!left.is_ok()) LOG(kWarn, "platform", "{}", left.text());
+  warn(device_->check(device_->driver().leave(before_), "restore the thread's GPU"));
 }
 
 }  // namespace weft::gpu

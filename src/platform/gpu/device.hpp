@@ -83,6 +83,9 @@ class Device {
   abi::AllocationProperties memory_{};
 };
 
+// For the failures of destructors, which nobody can return.
+void warn(const Status& status);
+
 // While it lives the GPU is current in the calling thread, whatever that thread had before.
 class Scope {
  public:

@@ -101,6 +101,12 @@ Status Driver::check_process() const {
   return Status::error(Code::kUnsupported, after_fork());
 }
 
+Result<int> Driver::count() const {
+  int gpus = 0;
+  RETURN_IF_ERROR(check(call().device_count(&gpus), "count GPUs"));
+  return gpus;
+}
+
 Status Driver::failure(abi::Outcome outcome, std::string_view what) const {
   const auto [error, function] = outcome;
   const auto known = [](std::string_view text, std::string_view otherwise) {

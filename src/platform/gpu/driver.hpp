@@ -53,6 +53,8 @@ class Driver {
   }
   // The driver does not survive fork(): an error in a child of the process that loaded it.
   Status check_process() const;
+  // How many GPUs it shows to this process.
+  Result<int> count() const;
 
   // --- what the vendors do in their own ways -----------------------------------------------------
 

@@ -20,12 +20,6 @@
 namespace weft::gpu {
 namespace {
 
-Result<int> count_gpus(const Driver& driver) {
-  int count = 0;
-  RETURN_IF_ERROR(driver.check(driver.call().device_count(&count), "count GPUs"));
-  return count;
-}
-
 Result<Gpu> describe(const Driver& driver, int ordinal) {
   const abi::Table& call = driver.call();
   ASSIGN_OR_RETURN(const Identity identity, identify(driver, ordinal));
@@ -84,7 +78,7 @@ Result<GpuPlatform*> find_or_open(const Library& library, int ordinal) {
   const std::lock_guard lock(mutex);
   auto& platform = (*all)[{library.kind, library.file, ordinal}];
   if (platform == nullptr) {
-    ASSIGN_OR_RETURN(const int count, count_gpus(*driver));
+    ASSIGN_OR_RETURN(const int count, driver->count());
     if (ordinal < 0 || ordinal >= count) {
       return Status::error(Code::kOutOfRange,
                            fmt::format("there is no GPU {}: {} visible to this process, counted "
@@ -104,9 +98,14 @@ const char* to_string(Kind kind) { return kind == Kind::kHip ? "HIP" : "CUDA"; }
 
 bool is_loaded(Kind kind) { return kind == Kind::kHip ? hip::is_loaded() : cuda::is_loaded(); }
 
+Result<int> count_gpus(const Library& library) {
+  ASSIGN_OR_RETURN(const Driver* const driver, Driver::get(library));
+  return driver->count();
+}
+
 Result<std::vector<Gpu>> gpus(const Library& library) {
   ASSIGN_OR_RETURN(const Driver* const driver, Driver::get(library));
-  ASSIGN_OR_RETURN(const int count, count_gpus(*driver));
+  ASSIGN_OR_RETURN(const int count, driver->count());
   std::vector<Gpu> found;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     ASSIGN_OR_RETURN(Gpu gpu, describe(*driver, ordinal));

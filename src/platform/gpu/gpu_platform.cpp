@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/room.hpp"
@@ -36,8 +35,7 @@ class HostBlock final : public Owned {
   ~HostBlock() override {
     const auto scope = Scope::enter(device_);
     if (!scope) return;  // a child of fork(): it is the parent's
-    const Status freed = device_.check(device_.call().host_free(memory_), "free host memory");
-    if (!freed.is_ok()) LOG(kWarn, "platform", "{}", freed.text());
+    warn(device_.check(device_.call().host_free(memory_), "free host memory"));
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 
@@ -33,21 +32,12 @@ Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, s
   return reservation;
 }
 
-Result<std::shared_ptr<Reservation>> Reservation::containing(Range part) {
-  if (auto reservation = Registry::get().containing(part)) return reservation;
-  return Status::error(Code::kInvalidArgument,
-                       fmt::format("{} bytes at {} do not lie in reserved GPU address space",
-                                   part.bytes, fmt::ptr(part.base)));
-}
-
 Reservation::~Reservation() {
   Registry::get().remove(*this);
   const auto scope = Scope::enter(device_);
   if (!scope) return;  // a child of fork(): it is the parent's
-  const Status freed =
-      device_.check(device_.call().free_reserved(abi::pointer(range_.base), range_.bytes),
-                    fmt::format("give back {} bytes of address space", range_.bytes));
-  if (!freed.is_ok()) LOG(kWarn, "platform", "{}", freed.text());
+  warn(device_.check(device_.call().free_reserved(abi::pointer(range_.base), range_.bytes),
+                     fmt::format("give back {} bytes of address space", range_.bytes)));
 }
 
 Status Reservation::map(Range part, abi::Handle memory) {
@@ -63,9 +53,8 @@ Status Reservation::map(Range part, abi::Handle memory) {
 void Reservation::unmap(Range part) {
   const std::lock_guard lock(mutex_);
   mapped_.remove(part);
-  const Status unmapped = device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
-                                        fmt::format("unmap {} bytes", part.bytes));
-  if (!unmapped.is_ok()) LOG(kWarn, "platform", "{}", unmapped.text());
+  warn(device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
+                     fmt::format("unmap {} bytes", part.bytes)));
 }
 
 }  // namespace weft::gpu

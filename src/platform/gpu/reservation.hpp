@@ -18,8 +18,6 @@ class Reservation final : public cpu::Owned {
  public:
   // Alive until its last user has gone, those that hold a part of it included.
   static Result<std::shared_ptr<Reservation>> create(const Device& device, std::size_t bytes);
-  // The live reservation of whichever GPU that `part` lies in; an error when there is none.
-  static Result<std::shared_ptr<Reservation>> containing(Range part);
 
   Reservation(const Device& device, Range range) : device_(device), range_(range) {}
   ~Reservation() override;

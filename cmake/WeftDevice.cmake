@@ -26,14 +26,14 @@ set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
 set(weft_device_includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
     -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
 
-# Sets weft_rocm_bitcode: the folder of ROCm's device libraries, or nothing where these or HIP's headers
-# are missing; and weft_rocm_path: above the headers.
+# Sets weft_rocm_options, with which clang compiles against ROCm's headers and device libraries; nothing
+# where either is missing.
 function(weft_find_rocm)
   find_path(WEFT_HIP_HEADERS hip/hip_runtime.h HINTS /opt/rocm/include)
   find_path(WEFT_HIP_BITCODE oclc_isa_version_90a.bc
             HINTS /opt/rocm/amdgcn/bitcode /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
   mark_as_advanced(WEFT_HIP_HEADERS WEFT_HIP_BITCODE)
-  set(found "")
+  set(options "")
   if(WEFT_HIP_HEADERS AND WEFT_HIP_BITCODE)
     set(found ${WEFT_HIP_BITCODE})
     # Device libraries older than gfx942 lack its file; the one of gfx940 serves.
@@ -47,10 +47,10 @@ function(weft_find_rocm)
       endforeach()
       file(CREATE_LINK oclc_isa_version_940.bc ${found}/oclc_isa_version_942.bc SYMBOLIC)
     endif()
+    get_filename_component(above ${WEFT_HIP_HEADERS} DIRECTORY)
+    set(options --rocm-path=${above} --rocm-device-lib-path=${found} -mcode-object-version=5)
   endif()
-  get_filename_component(above "${WEFT_HIP_HEADERS}" DIRECTORY)
-  set(weft_rocm_path ${above} PARENT_SCOPE)
-  set(weft_rocm_bitcode ${found} PARENT_SCOPE)
+  set(weft_rocm_options ${options} PARENT_SCOPE)
 endfunction()
 
 if(WEFT_CUDA)
@@ -59,6 +59,10 @@ if(WEFT_CUDA)
     message(FATAL_ERROR "WEFT_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or set "
                         "WEFT_NVCC to the compiler")
   endif()
+  set(weft_cuda_code)  # for each architecture
+  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
+    list(APPEND weft_cuda_code -gencode=arch=compute_${arch},code=sm_${arch})
+  endforeach()
   add_custom_target(weft_device_cuda ALL)
 endif()
 
@@ -69,56 +73,57 @@ if(WEFT_HIP)
                         "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_CLANG")
   endif()
   weft_find_rocm()
-  if(NOT weft_rocm_bitcode)
+  if(NOT weft_rocm_options)
     message(FATAL_ERROR "WEFT_HIP=ON, but HIP's headers or ROCm's device bitcode were not found: install "
                         "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_BITCODE to the bitcode's folder")
   endif()
+  list(TRANSFORM WEFT_HIP_ARCHITECTURES PREPEND --offload-arch= OUTPUT_VARIABLE weft_hip_code)
+  set(weft_hip_command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 -O2
+      ${weft_device_warnings} ${weft_rocm_options} ${weft_hip_code})
   add_custom_target(weft_device_hip ALL)
 endif()
 
+# Compiles a source for GPUs, by `command` but for files, into FOLDER/source.EXTENSION of the build; sets
+# `name`, the source's, and `made`, the file's.
+macro(weft_gpu_file source folder extension)
+  get_filename_component(source_file ${source} ABSOLUTE)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source_file})
+  set(made ${PROJECT_BINARY_DIR}/${folder}/${name}.${extension})
+  get_filename_component(made_folder ${made} DIRECTORY)
+  file(MAKE_DIRECTORY ${made_folder})
+  add_custom_command(OUTPUT ${made}
+                     COMMAND ${command} ${weft_device_includes} -MD -MF ${made}.d -MT ${made} ${source_file} -o ${made}
+                     DEPENDS ${source_file}
+                     DEPFILE ${made}.d
+                     COMMENT "Compiling ${name} for GPUs (${extension})"
+                     COMMAND_EXPAND_LISTS VERBATIM)
+endmacro()
+
 # One object of one source for one GPU target, as one C++ standard.
 function(weft_device_object platform source standard)
-  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-  set(object ${PROJECT_BINARY_DIR}/device-objects/${name}.${platform}.${standard}.o)
-  get_filename_component(folder ${object} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
   # Not CMake's own CUDA and HIP languages, so they take the host compiler's.
   set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(platform STREQUAL cuda)
     set(command ${launcher} ${WEFT_NVCC} -x cu -O3 -std=c++${standard} -Werror all-warnings)
     if(standard EQUAL 17)
-      list(APPEND command -c)
-      foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
-        list(APPEND command -gencode=arch=compute_${arch},code=sm_${arch})
-      endforeach()
+      list(APPEND command -c ${weft_cuda_code})
     else()
       list(GET WEFT_CUDA_ARCHITECTURES 0 arch)
       list(APPEND command -ptx -arch=sm_${arch})
     endif()
-    list(APPEND command -MD -MF ${object}.d)
   else()
     set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
-        --rocm-path=${weft_rocm_path} --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
+        ${weft_rocm_options} -c)
     if(standard EQUAL 17)
-      list(APPEND command -c)
-      set(archs ${WEFT_HIP_ARCHITECTURES})
+      list(APPEND command ${weft_hip_code})
     else()
-      list(APPEND command -c --offload-host-only)
-      list(GET WEFT_HIP_ARCHITECTURES 0 archs)
+      list(GET weft_hip_code 0 arch)
+      list(APPEND command --offload-host-only ${arch})
     endif()
-    foreach(arch IN LISTS archs)
-      list(APPEND command --offload-arch=${arch})
-    endforeach()
-    list(APPEND command -MD -MF ${object}.d -MT ${object})
   endif()
-  add_custom_command(OUTPUT ${object}
-                     COMMAND ${command} ${weft_device_includes} ${source} -o ${object}
-                     DEPENDS ${source}
-                     DEPFILE ${object}.d
-                     COMMENT "Compiling ${name} for ${platform}, C++${standard}"
-                     COMMAND_EXPAND_LISTS VERBATIM)
+  weft_gpu_file(${source} device-objects ${platform}.${standard}.o)
   string(MAKE_C_IDENTIFIER "${name}_${platform}_${standard}" check)
-  add_custom_target(${check} DEPENDS ${object})
+  add_custom_target(${check} DEPENDS ${made})
   add_dependencies(weft_device_${platform} ${check})
 endfunction()
 
@@ -138,35 +143,17 @@ function(weft_device_sources target)
   endforeach()
 endfunction()
 
-# One object of one source for GPUs, by `command` but for files; appends it to the list `objects`.
-macro(weft_gpu_object source folder)
-  get_filename_component(source_file ${source} ABSOLUTE)
-  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source_file})
-  set(object ${PROJECT_BINARY_DIR}/${folder}/${name}.o)
-  get_filename_component(object_folder ${object} DIRECTORY)
-  file(MAKE_DIRECTORY ${object_folder})
-  add_custom_command(OUTPUT ${object}
-                     COMMAND ${command} ${weft_device_includes} -MD -MF ${object}.d -MT ${object}
-                             ${source_file} -o ${object}
-                     DEPENDS ${source_file}
-                     DEPFILE ${object}.d
-                     COMMENT "Compiling ${name} for GPUs"
-                     COMMAND_EXPAND_LISTS VERBATIM)
-  list(APPEND objects ${object})
-endmacro()
-
 function(weft_cuda_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
   # Threads that are PEs must not meet in one default stream.
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings
       --default-stream per-thread --extended-lambda -c
-      -DFMT_USE_CONSTEXPR=1)  # fmt 9 checks formats by it, yet takes nvcc for one without
-  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
-    list(APPEND command -gencode=arch=compute_${arch},code=sm_${arch})
-  endforeach()
+      -DFMT_USE_CONSTEXPR=1  # fmt 9 checks formats by it, yet takes nvcc for one without
+      ${weft_cuda_code})
   set(objects)
   foreach(source IN LISTS arg_SOURCES)
-    weft_gpu_object(${source} cuda-objects/${target})
+    weft_gpu_file(${source} cuda-objects/${target} o)
+    list(APPEND objects ${made})
   endforeach()
   get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
   find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
@@ -176,44 +163,21 @@ function(weft_cuda_executable target)
 endfunction()
 
 function(weft_cuda_image source variable)
-  get_filename_component(source ${source} ABSOLUTE)
-  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-  set(image ${PROJECT_BINARY_DIR}/device-objects/${name}.fatbin)
-  get_filename_component(folder ${image} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  set(archs)
-  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
-    list(APPEND archs -gencode=arch=compute_${arch},code=sm_${arch})
-  endforeach()
-  add_custom_command(OUTPUT ${image}
-                     COMMAND ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings -fatbin ${archs}
-                             -gencode=arch=compute_80,code=compute_80 ${weft_device_includes}
-                             -MD -MF ${image}.d ${source} -o ${image}
-                     DEPENDS ${source}
-                     DEPFILE ${image}.d
-                     COMMENT "Compiling ${name} for GPUs"
-                     COMMAND_EXPAND_LISTS VERBATIM)
-  set(${variable} ${image} PARENT_SCOPE)
-endfunction()
-
-function(weft_hip_command variable)
-  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 -O2 ${weft_device_warnings}
-      --rocm-path=${weft_rocm_path} --rocm-device-lib-path=${weft_rocm_bitcode} -mcode-object-version=5)
-  foreach(arch IN LISTS WEFT_HIP_ARCHITECTURES)
-    list(APPEND command --offload-arch=${arch})
-  endforeach()
-  set(${variable} ${command} PARENT_SCOPE)
+  set(command ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings -fatbin ${weft_cuda_code}
+      -gencode=arch=compute_80,code=compute_80)
+  weft_gpu_file(${source} device-objects fatbin)
+  set(${variable} ${made} PARENT_SCOPE)
 endfunction()
 
 function(weft_hip_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
-  weft_hip_command(command)
   # Threads that are PEs must not meet in one default stream. Each object links by itself (no -fgpu-rdc), so the
   # host's linker does.
-  list(APPEND command -fgpu-default-stream=per-thread -fPIE -c)
+  set(command ${weft_hip_command} -fgpu-default-stream=per-thread -fPIE -c)
   set(objects)
   foreach(source IN LISTS arg_SOURCES)
-    weft_gpu_object(${source} hip-objects/${target})
+    weft_gpu_file(${source} hip-objects/${target} o)
+    list(APPEND objects ${made})
   endforeach()
   find_library(WEFT_AMDHIP amdhip64 HINTS /opt/rocm/lib REQUIRED)
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
@@ -222,18 +186,7 @@ function(weft_hip_executable target)
 endfunction()
 
 function(weft_hip_image source variable)
-  get_filename_component(source ${source} ABSOLUTE)
-  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-  set(image ${PROJECT_BINARY_DIR}/device-objects/${name}.hipfb)
-  get_filename_component(folder ${image} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  weft_hip_command(command)
-  add_custom_command(OUTPUT ${image}
-                     COMMAND ${command} --offload-device-only --gpu-bundle-output -c -MD -MF ${image}.d -MT ${image}
-                             ${weft_device_includes} ${source} -o ${image}
-                     DEPENDS ${source}
-                     DEPFILE ${image}.d
-                     COMMENT "Compiling ${name} for AMD's GPUs"
-                     COMMAND_EXPAND_LISTS VERBATIM)
-  set(${variable} ${image} PARENT_SCOPE)
+  set(command ${weft_hip_command} --offload-device-only --gpu-bundle-output -c)
+  weft_gpu_file(${source} device-objects hipfb)
+  set(${variable} ${made} PARENT_SCOPE)
 endfunction()

@@ -35,6 +35,20 @@ WEFT_DEVICE Part my_part(std::size_t vectors) {
   return {first, vectors - first < each ? vectors - first : each};
 }
 
+// The scope's threads copy, several vectors of each in flight.
+template <class Scope>
+WEFT_DEVICE void bare_copy(Scope scope, Vector* to, const Vector* from, std::size_t count) {
+  constexpr std::size_t kAtOnce = 8;
+  const std::size_t step = static_cast<std::size_t>(scope.size());
+  std::size_t at = static_cast<std::size_t>(scope.rank());
+  for (; at + (kAtOnce - 1) * step < count; at += kAtOnce * step) {
+    Vector held[kAtOnce];
+    for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = from[at + k * step];
+    for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
+  }
+  for (; at < count; at += step) to[at] = from[at];
+}
+
 // All blocks move one range, each its part.
 struct Move {
   DeviceContext handle;
@@ -63,17 +77,7 @@ struct BareMove {
     const Part part = my_part(move.vectors);
     Vector* to = (move.gets ? move.dst : ctx.ptr(move.dst, move.peer)) + part.first;
     const Vector* from = (move.gets ? ctx.ptr(move.src, move.peer) : move.src) + part.first;
-    constexpr std::size_t kAtOnce = 8;
-    const std::size_t step = static_cast<std::size_t>(block.size());
-    for (int i = 0; i < move.iters; ++i) {
-      std::size_t at = static_cast<std::size_t>(block.rank());
-      for (; at + (kAtOnce - 1) * step < part.count; at += kAtOnce * step) {
-        Vector held[kAtOnce];
-        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = from[at + k * step];
-        for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
-      }
-      for (; at < part.count; at += step) to[at] = from[at];
-    }
+    for (int i = 0; i < move.iters; ++i) bare_copy(block, to, from, part.count);
     ctx.quiet(block);
   }
 };
@@ -164,16 +168,8 @@ struct BarePutLatency {
     const Part part = my_part(put.vectors);
     Vector* const to = ctx.ptr(put.dst, put.peer) + part.first;
     const Vector* const from = put.src + part.first;
-    const std::size_t step = static_cast<std::size_t>(scope.size());
     for (int i = 0; i < put.iters; ++i) {
-      constexpr std::size_t kAtOnce = 8;
-      std::size_t at = static_cast<std::size_t>(scope.rank());
-      for (; at + (kAtOnce - 1) * step < part.count; at += kAtOnce * step) {
-        Vector held[kAtOnce];
-        for (std::size_t k = 0; k < kAtOnce; ++k) held[k] = from[at + k * step];
-        for (std::size_t k = 0; k < kAtOnce; ++k) to[at + k * step] = held[k];
-      }
-      for (; at < part.count; at += step) to[at] = from[at];
+      bare_copy(scope, to, from, part.count);
       __threadfence_system();
       scope.sync();
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <string>
 #include <vector>
@@ -111,6 +112,12 @@ inline void print_line(const char* who, const Row& row, double seconds) {
   std::printf("%s\t%s\t%s\t%zu\t%.6g\t%s\n", who, name_of(row.what), shape_of(row).c_str(),
               row.bytes, value_of(row, seconds), unit_of(row));
   std::fflush(stdout);
+}
+
+// What weft-run tells each process in its environment: WEFT_PE, WEFT_NPES.
+inline int told(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
 }
 
 // `since`: nanoseconds of the system's clock, as `date +%s%N` prints them before the start.

@@ -8,14 +8,11 @@
 
 #include "perftest/gpu/rows.hpp"
 
+using namespace weft::perf::gpu;
+
 namespace {
 
 __global__ void nothing() {}
-
-int number(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 cudaError_t start(int pe) {
   int gpus = 0;
@@ -36,11 +33,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: weft-run -n N weft-gpu-start-floor NS\n");
     return 2;
   }
-  const cudaError_t error = start(number("WEFT_PE", 0));
+  const cudaError_t error = start(told("WEFT_PE", 0));
   if (error != cudaSuccess) {
     std::fprintf(stderr, "weft-gpu-start-floor: %s\n", cudaGetErrorString(error));
     return 1;
   }
-  weft::perf::gpu::print_start_up("floor", number("WEFT_NPES", 1), "processes", started);
+  print_start_up("floor", told("WEFT_NPES", 1), "processes", started);
   return 0;
 }

@@ -28,7 +28,7 @@ inline void check(cudaError_t error, const char* what) {
 template <class Id>
 class Peer {
  public:
-  explicit Peer(const char* path) : pe(number("WEFT_PE", 0)), npes(number("WEFT_NPES", 1)) {
+  explicit Peer(const char* path) : pe(told("WEFT_PE", 0)), npes(told("WEFT_NPES", 1)) {
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, sizeof(Shared)) != 0) fail(std::string("cannot open ") + path);
     void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -66,11 +66,6 @@ class Peer {
     std::atomic<int> ready, arrived, round;
     Id id;
   };
-
-  static int number(const char* name, int otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::atoi(text);
-  }
 
   Shared* shared_;
 };

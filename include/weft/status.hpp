@@ -5,9 +5,8 @@
 // Weft that knew. No call of Weft throws, exits or aborts.
 #pragma once
 
+#include <iosfwd>  // std::string, declared: kernels, which return no text, compile in half the time
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <weft/target.hpp>
@@ -66,8 +65,8 @@ class WEFT_NODISCARD WEFT_API Status {
   explicit operator bool() const noexcept { return is_ok(); }
   bool is(Code code) const noexcept { return this->code() == code; }
   Code code() const noexcept;
-  std::string_view text() const noexcept;  // "" when ok
-  std::string to_string() const;           // "timeout: PE 3 ... (heap.cpp:120)", "ok"
+  const char* text() const noexcept;  // "" when ok
+  std::string to_string() const;      // "timeout: PE 3 ... (heap.cpp:120)", "ok"
 
   // Says that a failure is of no interest here, and why that is right, in a comment beside it.
   void ignore() const noexcept {}

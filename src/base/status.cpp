@@ -68,9 +68,7 @@ void Status::release() noexcept {
 
 Code Status::code() const noexcept { return rep_ == nullptr ? Code::kOk : rep_->code; }
 
-std::string_view Status::text() const noexcept {
-  return rep_ == nullptr ? std::string_view() : std::string_view(rep_->text);
-}
+const char* Status::text() const noexcept { return rep_ == nullptr ? "" : rep_->text.c_str(); }
 
 std::string Status::to_string() const {
   if (rep_ == nullptr) return "ok";

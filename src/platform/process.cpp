@@ -6,14 +6,10 @@
 #include <memory>
 #include <random>
 
-#include <weft/device/launch.hpp>
-
 #include "src/platform/platform.hpp"
 
 namespace weft {
 namespace {
-
-std::atomic<unsigned> gpu_kernels{0};  // a bit for each kind
 
 std::atomic<const Uuid*> current{nullptr};
 const Uuid* inherited = nullptr;  // a parent's; kept, so that nobody calls it leaked
@@ -49,14 +45,6 @@ Uuid process_uuid() {
     }
   }
   return *uuid;
-}
-
-bool detail::note_gpu_kernels(GpuKind kind) {
-  gpu_kernels.fetch_or(static_cast<unsigned>(kind), std::memory_order_relaxed);
-  return true;
-}
-bool has_gpu_kernels(detail::GpuKind kind) {
-  return (gpu_kernels.load(std::memory_order_relaxed) & static_cast<unsigned>(kind)) != 0;
 }
 
 }  // namespace weft

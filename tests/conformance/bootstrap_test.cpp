@@ -1,5 +1,6 @@
 // What every Bootstrap promises, whatever carries it: PEs as threads over the local bootstrap, over
 // tcp through one server, and a job of one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,6 +17,8 @@
 
 namespace weft {
 namespace {
+
+using testing::HasSubstr;
 
 using namespace std::chrono_literals;
 
@@ -146,8 +149,8 @@ TEST_P(BootstrapConformance, AbortEndsEverybodysWaitAndStays) {
     for (const Status& status :
          {bootstrap->health(), bootstrap->barrier(), bootstrap->allgather({}).status()}) {
       EXPECT_TRUE(status.is(Code::kAborted)) << status.to_string();
-      EXPECT_NE(status.text().find("PE " + std::to_string(last)), std::string_view::npos);
-      EXPECT_NE(status.text().find("code 42: the answer was wrong"), std::string_view::npos);
+      EXPECT_THAT(status.text(), HasSubstr("PE " + std::to_string(last)));
+      EXPECT_THAT(status.text(), HasSubstr("code 42: the answer was wrong"));
     }
     EXPECT_TRUE(bootstrap->leave().is(Code::kAborted));
   });
@@ -170,7 +173,7 @@ TEST_P(BootstrapConformance, APeThatVanishesIsNamedToAll) {
     while (!waits && bootstrap->health()) std::this_thread::yield();
     const Status status = waits ? bootstrap->allgather({}).status() : bootstrap->health();
     EXPECT_TRUE(status.is(Code::kPeerLost)) << status.to_string();
-    EXPECT_NE(status.text().find("PE 1"), std::string_view::npos) << status.to_string();
+    EXPECT_THAT(status.text(), HasSubstr("PE 1")) << status.to_string();
     EXPECT_TRUE(bootstrap->leave().is(Code::kPeerLost));
   });
 }
@@ -180,8 +183,7 @@ TEST_P(BootstrapConformance, APeThatLeftEarlyIsNamedToThoseWhoNeedIt) {
   job().run([&](std::unique_ptr<Bootstrap> bootstrap) {
     const Status status = bootstrap->pe() == 1 ? bootstrap->leave() : bootstrap->barrier();
     EXPECT_TRUE(status.is(Code::kPeerLost)) << status.to_string();
-    EXPECT_NE(status.text().find("PE 1 has left the job"), std::string_view::npos)
-        << status.to_string();
+    EXPECT_THAT(status.text(), HasSubstr("PE 1 has left the job")) << status.to_string();
   });
 }
 
@@ -195,8 +197,8 @@ TEST_P(BootstrapConformance, WhoIsLateForACallIsNamedToAll) {
       status = bootstrap->barrier();
     }
     EXPECT_TRUE(status.is(Code::kTimeout)) << status.to_string();
-    EXPECT_NE(status.text().find("PEs 2 and 3 of 4 have not come to barrier (call 1) within 0.2 s"),
-              std::string_view::npos)
+    EXPECT_THAT(status.text(),
+                HasSubstr("PEs 2 and 3 of 4 have not come to barrier (call 1) within 0.2 s"))
         << status.to_string();
   });
 }
@@ -209,7 +211,7 @@ TEST_P(BootstrapConformance, ADifferentOrderOfCallsIsAnErrorOnAll) {
         bootstrap->pe() == 3 ? bootstrap->allgather({}).status() : bootstrap->barrier();
     EXPECT_TRUE(status.is(Code::kInvalidArgument)) << status.to_string();
     for (const char* part : {"different order", "allgather", "barrier", "call 2"}) {
-      EXPECT_NE(status.text().find(part), std::string_view::npos) << status.to_string();
+      EXPECT_THAT(status.text(), HasSubstr(part)) << status.to_string();
     }
   });
 }

@@ -69,7 +69,7 @@ void check_messages(const Bytes& payload) {
 void check_id(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto id = weft::parse_id_text(text);
-  if (!id) return require(!id.status().text().empty(), "a refusal without a word");
+  if (!id) return require(id.status().text()[0] != '\0', "a refusal without a word");
   const auto again = weft::parse_id_text(to_string(*id));
   require(static_cast<bool>(again), "an id that does not read back");
   require(to_string(*again) == to_string(*id), "an id reads back differently");

@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   weft::Options options;
   const weft::Status set = options.set(std::string(row.env), text);
   if (!set.is_ok()) {
-    require(set.text().find(row.env) != std::string_view::npos, "the error does not name it", row,
-            text);
+    require(std::string_view(set.text()).find(row.env) != std::string_view::npos,
+            "the error does not name it", row, text);
     require(row.get(options) == row.initial, "refused, yet changed", row, text);
   } else {
     require(options.verify().is_ok(), "accepted, yet out of range", row, text);

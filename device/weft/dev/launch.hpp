@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <weft/device/launch.hpp>
 
 #include <weft/dev/platform.hpp>
+
+#if WEFT_TARGET_CPU
+#include <memory>
+#endif
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -85,14 +87,10 @@ Error allow_shared(Entry*, std::size_t) {
 inline constexpr Error kDone = hipSuccess;
 #endif
 
-inline Status status_of(Error error, const std::string& what) {
-  if (error == kDone) return Status::ok();
-  return Status::error(Code::kInternal, what + ": " + text(error));
-}
-
-inline std::string describe(const Grid& grid) {
-  return "launching " + std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) +
-         " threads with " + std::to_string(grid.shared_bytes) + " bytes of shared memory";
+// Texts are made in libweft: what kernels include declares no std::string, which takes longer to
+// compile than all of the device API.
+inline Status status_of(Error error, const char* what) {
+  return error == kDone ? Status::ok() : weft::detail::stream_failed(what, text(error));
 }
 
 template <class Kernel, class = void>
@@ -115,12 +113,8 @@ __global__ __launch_bounds__(MostThreads<Kernel>::value) void enter(const Kernel
 template <class Kernel>
 Status launch(Grid grid, Kernel kernel, Stream stream) {
   static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is copied to the GPU byte by byte");
-  if (grid.blocks == 0 || grid.threads == 0)
-    return Status::error(Code::kInvalidArgument, launching::describe(grid) + ": nothing to run");
-  constexpr unsigned kMost = launching::MostThreads<Kernel>::value;
-  if (grid.threads > kMost)
-    return Status::error(Code::kOutOfRange, launching::describe(grid) + ": this kernel takes " +
-                                                std::to_string(kMost) + " threads a block");
+  Status fits = weft::detail::check_grid(grid, launching::MostThreads<Kernel>::value);
+  if (!fits) return fits;
   const auto entry = &launching::enter<Kernel>;
   launching::Error error = launching::allow_shared(entry, grid.shared_bytes);
   if (error == launching::kDone) {
@@ -129,7 +123,8 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
                              dim3(grid.threads), arguments, grid.shared_bytes,
                              static_cast<launching::NativeStream>(stream));
   }
-  return launching::status_of(error, launching::describe(grid));
+  if (error == launching::kDone) return Status::ok();
+  return weft::detail::launch_failed(grid, launching::text(error));
 }
 
 inline Status synchronize(Stream stream) {

@@ -16,7 +16,8 @@ namespace {
 
 // Failures of collectives are reported and name the routine; those of making a set's team do not.
 [[gnu::cold]] void report_of(const char* routine, const Status& status) {
-  if (status.text().find(routine) != std::string_view::npos) return report(status).ignore();
+  if (std::string_view(status.text()).find(routine) != std::string_view::npos)
+    return report(status).ignore();
   report(Status::error(status.code(), fmt::format("{}: {}", routine, status.text()))).ignore();
 }
 

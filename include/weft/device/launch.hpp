@@ -21,12 +21,6 @@
 #include <weft/stream.hpp>
 #include <weft/target.hpp>
 
-namespace weft::detail {
-enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
-// This program has kernels for such a GPU, so that a runtime looks for one. Always true.
-WEFT_API bool note_gpu_kernels(GpuKind kind);
-}  // namespace weft::detail
-
 namespace weft::dev {
 
 struct Grid {
@@ -34,6 +28,21 @@ struct Grid {
   unsigned threads = 1;          // per block
   std::size_t shared_bytes = 0;  // dynamic shared memory per block: dev::shared<T>()
 };
+
+}  // namespace weft::dev
+
+namespace weft::detail {
+enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
+// This program has kernels for such a GPU, so that a runtime looks for one. Always true.
+WEFT_API bool note_gpu_kernels(GpuKind kind);
+// An error unless the grid has blocks, and threads, of which no block has more than `most_threads`.
+WEFT_API Status check_grid(const dev::Grid& grid, unsigned most_threads);
+// `why`: what the GPU's runtime says of it.
+WEFT_API Status launch_failed(const dev::Grid& grid, const char* why);
+WEFT_API Status stream_failed(const char* what, const char* why);
+}  // namespace weft::detail
+
+namespace weft::dev {
 
 inline namespace WEFT_TARGET {
 

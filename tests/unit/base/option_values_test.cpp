@@ -57,7 +57,7 @@ TEST(Values, Seconds) {
 
 TEST(Values, ErrorsShowTheValueAndWhatIsAccepted) {
   const Status status = parse_bytes("12q").status();
-  EXPECT_EQ(status.text(), "'12q' has no known unit 'q'; accepted: k, m, g, t");
+  EXPECT_STREQ(status.text(), "'12q' has no known unit 'q'; accepted: k, m, g, t");
 }
 
 TEST(Values, FormattedValuesReadBack) {

@@ -9,7 +9,7 @@ TEST(Status, OkIsOneNullPointer) {
   Status ok;
   EXPECT_TRUE(ok.is_ok());
   EXPECT_EQ(ok.code(), Code::kOk);
-  EXPECT_EQ(ok.text(), "");
+  EXPECT_STREQ(ok.text(), "");
   EXPECT_EQ(ok.to_string(), "ok");
   EXPECT_EQ(sizeof(Status), sizeof(void*));
 }
@@ -19,7 +19,7 @@ TEST(Status, ErrorCarriesCodeTextAndPlace) {
   Status copy = status;
   status = Status::ok();
   EXPECT_TRUE(copy.is(Code::kTimeout));
-  EXPECT_EQ(copy.text(), "PE 3 is missing");
+  EXPECT_STREQ(copy.text(), "PE 3 is missing");
   EXPECT_NE(copy.to_string().find("timeout: PE 3 is missing (status_test.cpp:"), std::string::npos);
 }
 

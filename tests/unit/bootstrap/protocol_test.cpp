@@ -56,7 +56,7 @@ TEST(Protocol, MessagesComeBackAsTheyWere) {
 
   const Status status = decode_status(encode(Status::error(Code::kPeerLost, "PE 2")));
   EXPECT_CODE(status, Code::kPeerLost);
-  EXPECT_EQ(status.text(), "PE 2");
+  EXPECT_STREQ(status.text(), "PE 2");
   EXPECT_OK(decode_status(encode(Status::ok())));
 }
 

@@ -3,10 +3,14 @@
 #include <cstdio>
 #include <cstring>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace weft {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 FaultRecord record_of(FaultCode code) {
   FaultRecord record;
@@ -44,25 +48,25 @@ TEST(FaultReport, TheLastWriterIsNamedWhenKnown) {
     return offset == 0x1240 ? std::string("PE 6") : std::string();
   };
   FaultRecord record = record_of(FaultCode::kWaitTimeout);
-  EXPECT_NE(describe(record, writer).text().find("; last written by PE 6."), std::string::npos);
+  EXPECT_THAT(describe(record, writer).text(), HasSubstr("; last written by PE 6."));
   record.offset = 8;
-  EXPECT_EQ(describe(record, writer).text().find("last written"), std::string::npos);
+  EXPECT_THAT(describe(record, writer).text(), Not(HasSubstr("last written")));
   record.offset = kNoHeapOffset;  // and is not asked for what cannot be known
   const Status outside = describe(record, [](std::uint64_t) { return std::string("PE 0"); });
-  EXPECT_EQ(outside.text().find("last written"), std::string::npos);
-  EXPECT_NE(outside.text().find("outside the symmetric heap"), std::string::npos);
+  EXPECT_THAT(outside.text(), Not(HasSubstr("last written")));
+  EXPECT_THAT(outside.text(), HasSubstr("outside the symmetric heap"));
 }
 
 TEST(FaultReport, NumbersReadAsTheKernelMeantThem) {
   FaultRecord record = record_of(FaultCode::kWaitTimeout);
   record.type = WordType::kSigned;
   record.seen = static_cast<std::uint64_t>(-7);
-  EXPECT_NE(describe(record).text().find("saw -7, wanted >= 5"), std::string::npos);
+  EXPECT_THAT(describe(record).text(), HasSubstr("saw -7, wanted >= 5"));
   record.type = WordType::kDouble;
   const double seen = 0.5, wanted = -2.25;
   std::memcpy(&record.seen, &seen, 8);
   std::memcpy(&record.wanted, &wanted, 8);
-  EXPECT_NE(describe(record).text().find("saw 0.5, wanted >= -2.25"), std::string::npos);
+  EXPECT_THAT(describe(record).text(), HasSubstr("saw 0.5, wanted >= -2.25"));
 }
 
 TEST(FaultReport, EveryComparisonHasItsSign) {
@@ -70,44 +74,44 @@ TEST(FaultReport, EveryComparisonHasItsSign) {
   for (std::uint32_t cmp = 0; cmp < 6; ++cmp) {
     FaultRecord record = record_of(FaultCode::kWaitTimeout);
     record.cmp = cmp;
-    EXPECT_NE(describe(record).text().find(std::string("wanted ") + signs[cmp]), std::string::npos);
+    EXPECT_THAT(describe(record).text(), HasSubstr(std::string("wanted ") + signs[cmp]));
   }
 }
 
 TEST(FaultReport, AnUnknownPeIsLeftOut) {
   FaultRecord record = record_of(FaultCode::kWaitTimeout);
   record.pe = -1;
-  EXPECT_NE(describe(record).text().find("waited 1.5 s at heap"), std::string::npos);
+  EXPECT_THAT(describe(record).text(), HasSubstr("waited 1.5 s at heap"));
 }
 
 TEST(FaultReport, EveryOtherCodeHasItsText) {
   const Status ring = describe(record_of(FaultCode::kRingTimeout));
   EXPECT_EQ(ring.code(), Code::kTimeout);
-  EXPECT_NE(ring.text().find("4 of 5 are done"), std::string::npos);
+  EXPECT_THAT(ring.text(), HasSubstr("4 of 5 are done"));
   const Status pe = describe(record_of(FaultCode::kBadPe));
   EXPECT_EQ(pe.code(), Code::kOutOfRange);
-  EXPECT_NE(pe.text().find("PE 3 does not exist; this job has PEs 0 to 7"), std::string::npos);
+  EXPECT_THAT(pe.text(), HasSubstr("PE 3 does not exist; this job has PEs 0 to 7"));
   const Status range = describe(record_of(FaultCode::kBadRange));
   EXPECT_EQ(range.code(), Code::kOutOfRange);
-  EXPECT_NE(range.text().find("5 bytes at heap offset 0x1240"), std::string::npos);
-  EXPECT_NE(range.text().find("4096 bytes"), std::string::npos);
+  EXPECT_THAT(range.text(), HasSubstr("5 bytes at heap offset 0x1240"));
+  EXPECT_THAT(range.text(), HasSubstr("4096 bytes"));
   FaultRecord outside = record_of(FaultCode::kBadRange);
   outside.offset = kNoHeapOffset;
-  EXPECT_NE(describe(outside).text().find("outside the symmetric heap"), std::string::npos);
+  EXPECT_THAT(describe(outside).text(), HasSubstr("outside the symmetric heap"));
   const Status misaligned = describe(record_of(FaultCode::kMisaligned));
   EXPECT_EQ(misaligned.code(), Code::kInvalidArgument);
-  EXPECT_NE(misaligned.text().find("not aligned"), std::string::npos);
+  EXPECT_THAT(misaligned.text(), HasSubstr("not aligned"));
   const Status unknown = describe(record_of(static_cast<FaultCode>(77)));
   EXPECT_EQ(unknown.code(), Code::kInternal);
-  EXPECT_NE(unknown.text().find("77"), std::string::npos);
+  EXPECT_THAT(unknown.text(), HasSubstr("77"));
 }
 
 TEST(FaultReport, ANameThatIsNotTerminatedIsCut) {
   FaultRecord record = record_of(FaultCode::kBadPe);
   std::memset(record.where, 'x', sizeof(record.where));
-  EXPECT_NE(describe(record).text().find(std::string(64, 'x') + ":"), std::string::npos);
+  EXPECT_THAT(describe(record).text(), HasSubstr(std::string(64, 'x') + ":"));
   record.where[0] = '\0';
-  EXPECT_NE(describe(record).text().find("operation not known"), std::string::npos);
+  EXPECT_THAT(describe(record).text(), HasSubstr("operation not known"));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST_F(ProxyTest, DrivesLanesWhileSomethingIsOutstandingAndKeepsTheirFailures) {
   proxy->step(2);
   EXPECT_EQ(transport.progress_calls, 1);
   EXPECT_TRUE(proxy->health().is_ok());  // it is the lane's owner who is told
-  EXPECT_EQ(queue.take_error().text(), "cut");
+  EXPECT_STREQ(queue.take_error().text(), "cut");
   proxy->release(&queue);
   proxy->step(3);
   EXPECT_EQ(transport.progress_calls, 1);

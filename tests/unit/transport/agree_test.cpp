@@ -46,8 +46,8 @@ TEST(Agree, OneFailureIsEverybodys) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const Status& result : results) EXPECT_EQ(result.code(), Code::kOutOfMemory);
-  EXPECT_EQ(results[1].text(), "no pages");
-  EXPECT_EQ(results[2].text(), "taking memory failed on PE 1: no pages");
+  EXPECT_STREQ(results[1].text(), "no pages");
+  EXPECT_STREQ(results[2].text(), "taking memory failed on PE 1: no pages");
 }
 
 TEST(Agree, ADamagedFailureIsStillAFailure) {

@@ -313,7 +313,7 @@ TEST(FaultLane, AFailureOfTheInnerTransportComesOnceAndTheOpIsOver) {
     return op.value == 2 ? Status::error(Code::kIo, "inner") : Status::ok();
   };
   for (std::uint64_t i = 1; i <= 3; ++i) job.post(put(i));
-  EXPECT_EQ(job.lane.progress().text(), "inner");
+  EXPECT_STREQ(job.lane.progress().text(), "inner");
   EXPECT_TRUE(job.lane.progress().is_ok());
   EXPECT_EQ(job.lane.completed(), 3u);
 }

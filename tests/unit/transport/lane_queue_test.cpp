@@ -214,7 +214,7 @@ TEST_F(LaneQueueTest, KeepsTheFirstFailureUntilItIsTaken) {
   queue.progress();
   transport[1]->progress_error = Status::error(Code::kIo, "second");
   queue.progress();
-  EXPECT_EQ(queue.take_error().text(), "first");
+  EXPECT_STREQ(queue.take_error().text(), "first");
   EXPECT_TRUE(queue.take_error().is_ok());
 }
 

@@ -149,6 +149,11 @@ Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {
   return platform_.synchronize(stream_);
 }
 
+Status GpuSpace::zero(Range mine) const {
+  RETURN_IF_ERROR(platform_.zero(mine, stream_));
+  return platform_.synchronize(stream_);
+}
+
 Result<std::uint64_t> GpuSpace::amo(const kernel::AmoKernel& amo) const {
   const std::lock_guard lock(answer_mutex_);
   kernel::AmoKernel answering = amo;

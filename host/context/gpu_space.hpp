@@ -56,6 +56,7 @@ class GpuSpace {
 
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const;
+  Status zero(Range mine) const;
   // For what host threads wait for.
   Stream stream() const { return stream_; }
   // A kernel's atomic, whose old value it gives; complete on return.

@@ -99,15 +99,21 @@ Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align, Memo
   return memory;
 }
 
-Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size) {
+Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size, MemoryKind kind) {
   const std::lock_guard lock(impl_->mutex);
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = kTooManyBytes;
-  auto memory = impl_->allocate("callocate", bytes, 0);
+  const auto zeroed = [&]() -> Result<void*> {
+    ASSIGN_OR_RETURN(void* const memory, impl_->allocate("callocate", bytes, 0, kind));
+    if (bytes != 0 && impl_->job->is_on_gpu(memory))
+      RETURN_IF_ERROR(impl_->job->gpu->zero({static_cast<std::byte*>(memory), bytes}));
+    else if (bytes != 0)
+      std::memset(memory, 0, bytes);
+    RETURN_IF_ERROR(impl_->rendezvous());
+    return memory;
+  };
+  auto memory = zeroed();
   if (!memory) return report(memory.status());
-  if (bytes != 0) std::memset(*memory, 0, bytes);
-  Status status = impl_->rendezvous();
-  if (!status.is_ok()) return report(std::move(status));
   return memory;
 }
 

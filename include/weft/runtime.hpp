@@ -92,12 +92,17 @@ class WEFT_API Runtime {
     return allocate<T>(count, align, MemoryKind::kDevice);
   }
   // Zeroed on every PE when it returns on any (it ends with a barrier).
-  Result<void*> callocate_bytes(std::size_t count, std::size_t size);
+  Result<void*> callocate_bytes(std::size_t count, std::size_t size,
+                                MemoryKind kind = MemoryKind::kHost);
   template <class T>
-  Result<T*> callocate(std::size_t count) {
-    auto memory = callocate_bytes(count, sizeof(T));
+  Result<T*> callocate(std::size_t count, MemoryKind kind = MemoryKind::kHost) {
+    auto memory = callocate_bytes(count, sizeof(T), kind);
     if (!memory) return memory.status();
     return static_cast<T*>(*memory);
+  }
+  template <class T>
+  Result<T*> callocate_device(std::size_t count) {
+    return callocate<T>(count, MemoryKind::kDevice);
   }
   // Keeps min(old, new) bytes; a failure leaves the old block as it was. Ends with a barrier.
   Result<void*> reallocate_bytes(void* memory, std::size_t bytes);

@@ -80,6 +80,25 @@ TEST_P(GpuTest, HostPutsAndGetsReachGpuMemory) {
   }));
 }
 
+TEST_P(GpuTest, CallocatedMemoryIsZeroOnAllPes) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kCount = 5001;
+    const auto mine = marks(rt.pe(), kCount);
+    ASSIGN_OR_RETURN(auto* const used, rt.allocate_device<std::uint64_t>(kCount));
+    RETURN_IF_ERROR(rt.context().put(used, mine.data(), kCount, rt.pe()));
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.free(used));
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(kCount));
+    EXPECT_EQ(words, used) << "not the memory that was used";
+    auto got = mine;
+    RETURN_IF_ERROR(rt.context().get(got.data(), words, kCount, next_of(rt)));
+    EXPECT_EQ(got, std::vector<std::uint64_t>(kCount));
+    ASSIGN_OR_RETURN(auto* const nothing, rt.callocate_device<std::uint64_t>(0));
+    EXPECT_EQ(nothing, nullptr);
+    return rt.barrier();
+  }));
+}
+
 TEST_P(GpuTest, ASignalMayLieInEitherMemory) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(auto* const on_gpu, rt.allocate_device<std::uint64_t>(2));

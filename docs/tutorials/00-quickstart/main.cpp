@@ -62,58 +62,72 @@ weft::Status wrong(const char* what, std::size_t i, std::uint64_t seen, std::uin
                                  std::to_string(seen) + ", not " + std::to_string(wanted));
 }
 
+// The memory of kernels may be a GPU's, which the host reaches by copies: put and get.
+weft::Result<std::uint64_t*> symmetric(weft::Runtime& rt,
+                                       const std::vector<std::uint64_t>& values) {
+  auto memory = rt.allocate_device<std::uint64_t>(values.size());
+  if (!memory) return memory;
+  weft::Status status = rt.context().put(*memory, values.data(), values.size(), rt.pe());
+  if (status) status = rt.barrier();
+  if (!status) return status;
+  return memory;
+}
+
+weft::Status run(weft::Runtime& rt) {
+  weft::Status status = weft::dev::synchronize();
+  return status ? rt.health() : status;  // health: of a wait that timed out inside the kernel
+}
+
 weft::Status ring(weft::Runtime& rt) {
-  auto vector = rt.allocate<std::uint64_t>(kCount);
+  std::vector<std::uint64_t> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) values[i] = i;
+  auto vector = symmetric(rt, values);
   if (!vector) return vector.status();
-  auto signal = rt.callocate<std::uint64_t>(1);
+  auto signal = rt.callocate_device<std::uint64_t>(1);
   if (!signal) return signal.status();
   auto handle = rt.context().device();
   if (!handle) return handle.status();
-  for (std::size_t i = 0; i < kCount; ++i) (*vector)[i] = i;
-  weft::Status status = rt.barrier();
-  if (!status) return status;
 
-  status = weft::dev::launch({1, 8, 0}, Ring{*handle, *vector, *signal});
-  if (!status) return status;
-  status = weft::dev::synchronize();
-  if (!status) return status;
-  status = rt.health();  // a wait that timed out inside the kernel
+  weft::Status status = weft::dev::launch({1, 8, 0}, Ring{*handle, *vector, *signal});
+  if (status) status = run(rt);
+  if (status) status = rt.context().get(values.data(), *vector, kCount, rt.pe());
   if (!status) return status;
 
   const std::uint64_t sum =
       static_cast<std::uint64_t>(rt.npes()) * static_cast<std::uint64_t>(rt.npes() - 1) / 2;
   if (rt.pe() == 0)
     for (std::size_t i = 0; i < kCount; ++i)
-      if ((*vector)[i] != i + sum) return wrong("ring", i, (*vector)[i], i + sum);
+      if (values[i] != i + sum) return wrong("ring", i, values[i], i + sum);
   return rt.barrier();
 }
 
 weft::Status all_to_all(weft::Runtime& rt) {
   const auto pieces = static_cast<std::size_t>(rt.npes());
-  std::vector<std::uint64_t> send(kCount * pieces);  // a source may lie anywhere
+  std::vector<std::uint64_t> values(kCount * pieces);
   for (int to = 0; to < rt.npes(); ++to)
     for (std::size_t i = 0; i < kCount; ++i)
-      send[kCount * static_cast<std::size_t>(to) + i] = value(rt.pe(), to, i);
-  auto receive = rt.callocate<std::uint64_t>(kCount * pieces);
+      values[kCount * static_cast<std::size_t>(to) + i] = value(rt.pe(), to, i);
+  auto send = symmetric(rt, values);
+  if (!send) return send.status();
+  auto receive = rt.callocate_device<std::uint64_t>(kCount * pieces);
   if (!receive) return receive.status();
-  auto arrived = rt.callocate<std::uint64_t>(1);
+  auto arrived = rt.callocate_device<std::uint64_t>(1);
   if (!arrived) return arrived.status();
   auto handle = rt.context().device();
   if (!handle) return handle.status();
 
   for (int to = 0; to < rt.npes(); ++to) {
     weft::Status status =
-        weft::dev::launch({1, 4, 0}, AllToAll{*handle, send.data(), *receive, *arrived, to});
+        weft::dev::launch({1, 4, 0}, AllToAll{*handle, *send, *receive, *arrived, to});
     if (!status) return status;
   }
-  weft::Status status = weft::dev::synchronize();
-  if (!status) return status;
-  status = rt.health();
+  weft::Status status = run(rt);
+  if (status) status = rt.context().get(values.data(), *receive, values.size(), rt.pe());
   if (!status) return status;
 
   for (int from = 0; from < rt.npes(); ++from)
     for (std::size_t i = 0; i < kCount; ++i) {
-      const std::uint64_t seen = (*receive)[kCount * static_cast<std::size_t>(from) + i];
+      const std::uint64_t seen = values[kCount * static_cast<std::size_t>(from) + i];
       if (seen != value(from, rt.pe(), i))
         return wrong("all-to-all", i, seen, value(from, rt.pe(), i));
     }
@@ -129,8 +143,9 @@ weft::Status job() {
   if (!status) return status;
   if (rt->pe() == 0)
     std::printf(
-        "%d PEs: ring of %zu values and all-to-all of %zu values a pair, by kernels: all correct\n",
-        rt->npes(), kCount, kCount);
+        "%d PEs: ring of %zu values and all-to-all of %zu values a pair, by kernels on %s: all "
+        "correct\n",
+        rt->npes(), kCount, kCount, rt->gpu() < 0 ? "host threads" : "GPUs");
   return status;
 }
 

@@ -4,7 +4,7 @@
 #include <weft/device.hpp>
 #include <weft/weft.hpp>
 
-struct Hello {  // a kernel: one source for CUDA, HIP and, here, host threads
+struct Hello {  // a kernel: one source for CUDA, HIP and host threads
   weft::DeviceContext handle;
   int* inbox;
   std::uint64_t* signal;
@@ -19,13 +19,15 @@ struct Hello {  // a kernel: one source for CUDA, HIP and, here, host threads
 weft::Status hello() {
   auto rt = weft::Runtime::create();  // finds its launcher by itself
   if (!rt) return rt.status();
-  auto inbox = rt->callocate<int>(1);
-  auto signal = rt->callocate<std::uint64_t>(1);
+  auto inbox = rt->callocate_device<int>(1);  // on my GPU; without one, on the host
+  auto signal = rt->callocate_device<std::uint64_t>(1);
   auto handle = rt->context().device();
   if (!inbox || !signal || !handle) return weft::Status::error(weft::Code::kOutOfMemory, "heap");
   weft::Status status = weft::dev::launch({1, 1, 0}, Hello{*handle, *inbox, *signal});
   if (status) status = weft::dev::synchronize();
-  if (status) std::printf("PE %d of %d heard from PE %d\n", rt->pe(), rt->npes(), **inbox);
+  int from = -1;
+  if (status) status = rt->context().get(&from, *inbox, 1, rt->pe());
+  if (status) std::printf("PE %d of %d heard from PE %d\n", rt->pe(), rt->npes(), from);
   return status;
 }
 

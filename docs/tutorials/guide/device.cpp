@@ -1,6 +1,7 @@
 // The code that docs/guide/device-api.md shows; each PE is a thread of this process.
 #include <cstdint>
 #include <cstdio>
+#include <vector>
 
 #include <weft/device.hpp>
 #include <weft/weft.hpp>
@@ -44,18 +45,20 @@ struct Sum {
 // [reduce]
 
 Status run(weft::Runtime& rt) {
-  auto from = rt.allocate<float>(kCount);
+  auto from = rt.allocate_device<float>(kCount);
   if (!from) return from.status();
-  auto to = rt.allocate<float>(kCount);
+  auto to = rt.allocate_device<float>(kCount);
   if (!to) return to.status();
-  auto signal = rt.callocate<std::uint64_t>(1);
+  auto signal = rt.callocate_device<std::uint64_t>(1);
   if (!signal) return signal.status();
-  for (std::size_t i = 0; i < kCount; ++i) (*from)[i] = static_cast<float>(rt.pe());
+  std::vector<float> values(kCount, static_cast<float>(rt.pe()));
+  Status status = rt.context().put(*from, values.data(), kCount, rt.pe());
+  if (!status) return status;
 
   // [launch]
   auto handle = rt.context().device();  // plain data, passed by value
   if (!handle) return handle.status();
-  Status status = weft::dev::launch({1, 64, 0}, Shift{*handle, *from, *to, *signal});
+  status = weft::dev::launch({1, 64, 0}, Shift{*handle, *from, *to, *signal});
   if (!status) return status;         // it could not be queued
   status = weft::dev::synchronize();  // waits until it has run
   if (!status) return status;
@@ -63,7 +66,9 @@ Status run(weft::Runtime& rt) {
   if (!status) return status;
   // [launch]
   const int before = (rt.pe() + rt.npes() - 1) % rt.npes();
-  if ((*to)[kCount - 1] != static_cast<float>(2 * before)) {
+  status = rt.context().get(values.data(), *to, kCount, rt.pe());
+  if (!status) return status;
+  if (values[kCount - 1] != static_cast<float>(2 * before)) {
     return Status::error(weft::Code::kInternal, "shift");
   }
 
@@ -71,8 +76,9 @@ Status run(weft::Runtime& rt) {
   status = weft::dev::launch({1, 8, 0}, Sum{*handle, rt.world(), *to, *from});
   if (status) status = weft::dev::synchronize();
   if (status) status = rt.health();
+  if (status) status = rt.context().get(values.data(), *to, kCount, rt.pe());
   if (!status) return status;
-  if ((*to)[0] != static_cast<float>(rt.npes() * (rt.npes() - 1) / 2)) {
+  if (values[0] != static_cast<float>(rt.npes() * (rt.npes() - 1) / 2)) {
     return Status::error(weft::Code::kInternal, "reduce");
   }
   return rt.barrier();

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "host/api/blocks.hpp"
 #include "host/api/nvshmem/state.hpp"
 
 namespace weft::nvshmem {
@@ -35,25 +34,10 @@ void* align(const char* routine, std::size_t alignment, std::size_t size) {
   return nullptr;
 }
 
-// A GPU's memory is reached by copies.
-Status clear(Context& context, void* memory, std::size_t bytes) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  const std::vector<std::byte> zeros(std::min(bytes, kPiece));
-  for (std::size_t done = 0; done < bytes; done += kPiece) {
-    Status put = context.put_bytes(static_cast<std::byte*>(memory) + done, zeros.data(),
-                                   std::min(kPiece, bytes - done), context.pe());
-    if (!put) return put;
-  }
-  return Status::ok();
-}
-
 void* calloc(const char* routine, std::size_t count, std::size_t size) {
   const Call call(routine);
   if (!call || count == 0 || size == 0) return nullptr;
-  const std::size_t bytes = bytes_of_blocks(size, count);
-  auto memory = call.runtime_of().allocate_bytes(bytes, 0, MemoryKind::kDevice);
-  if (!memory || !clear(call.context(), *memory, bytes) || !barrier_of_world()) return nullptr;
-  return *memory;
+  return call.runtime_of().callocate_bytes(count, size, MemoryKind::kDevice).value_or(nullptr);
 }
 
 // Nobody's operations still go to the old block when it goes away.

@@ -1,27 +1,51 @@
 #!/bin/sh
 # From a fresh clone to a running job: installs what is missing, builds, runs four PEs whose kernels
 # pass a token round a ring and do an all-to-all, then measures a little. Takes a few minutes the first time.
+# The kernels run on NVIDIA's GPUs where there are some and nvcc can compile for them, else on host threads.
 set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build
-echo "== building (build/cpu-release); the first time takes some minutes"
+
+preset=cpu-release
+program=tutorial-00-quickstart
+pes=4
+where="host threads"
+gpus=$(nvidia-smi -L 2> /dev/null | grep -c '^GPU' || true)
+if [ "$gpus" -gt 0 ] && { command -v nvcc || ls /usr/local/cuda/bin/nvcc; } > /dev/null 2>&1; then
+  preset=cuda-sm90
+  program=tutorial-00-quickstart-gpu
+  [ "$gpus" -lt 2 ] && pes=2 || pes=$gpus
+  where="$gpus GPUs"
+  # "9.0" is 90a: with the instructions that only this one has.
+  set -- "-DWEFT_CUDA_ARCHITECTURES=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sort -u |
+    sed 's/\.//; s/^90$/90a/' | paste -sd ';' -)"
+elif [ "$gpus" -gt 0 ]; then
+  echo "There are GPUs here, but no nvcc on PATH or in /usr/local/cuda: the kernels run on host threads." >&2
+  echo "To run them on the GPUs, install the CUDA toolkit and call this again." >&2
+fi
+
+bin=build/$preset/bin
+echo "== building (build/$preset); the first time takes some minutes"
 mkdir -p build
 log=build/quickstart.log
-cmake --preset cpu-release -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON > "$log" 2>&1 || { cat "$log"; exit 1; }
-cmake --build --preset cpu-release >> "$log" 2>&1 || { tail -40 "$log"; exit 1; }
-bin=build/cpu-release/bin
+cmake --preset "$preset" -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON "$@" > "$log" 2>&1 || { cat "$log"; exit 1; }
+case $preset in
+  cuda-*) set -- --target weft-run weft-info weft-perf "$program" ;;  # not every source for every GPU
+  *) set -- ;;
+esac
+cmake --build --preset "$preset" "$@" >> "$log" 2>&1 || { tail -40 "$log"; exit 1; }
 
-echo "== four PEs: weft-run -n 4 tutorial-00-quickstart"
-"$bin/weft-run" -n 4 "$bin/tutorial-00-quickstart"
+echo "== $pes PEs, their kernels on $where: weft-run -n $pes $program"
+"$bin/weft-run" -n "$pes" "$bin/$program"
 
 echo "== two PEs: weft-run -n 2 weft-perf claims"
 "$bin/weft-run" -n 2 "$bin/weft-perf" claims
 
-cat <<'DONE'
+cat <<DONE
 
-What you saw: four processes built a symmetric heap without MPI, their kernels (here: host threads) sent data with a
+What you saw: $pes processes built a symmetric heap without MPI, their kernels (here: on $where) sent data with a
 signal straight into each other's memory and waited for it, every byte was checked, and the table shows
-what such a put, signal and barrier cost on this machine. Next: docs/quickstart.md, or run your own program:
-  build/cpu-release/bin/weft-run -n 4 ./your-program
+what such a put, signal and barrier cost between the hosts' threads of this machine. Next: docs/quickstart.md, or run your own program:
+  $bin/weft-run -n $pes ./your-program
 DONE

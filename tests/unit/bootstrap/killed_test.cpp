@@ -20,7 +20,7 @@
 
 #include "bootstrap/tcp/server.hpp"
 #include "tests/support/status.hpp"
-#include "tests/unit/platform/sanitizer.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft::tcp {
 namespace {

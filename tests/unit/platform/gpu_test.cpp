@@ -12,7 +12,7 @@
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 #include "tests/unit/platform/child.hpp"
-#include "tests/unit/platform/sanitizer.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft {
 namespace {

@@ -20,7 +20,7 @@
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
 #include "tests/unit/platform/child.hpp"
-#include "tests/unit/platform/sanitizer.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft::cpu {
 namespace {
@@ -360,7 +360,7 @@ TEST(CpuGrid, DestroyWaitsForWhatIsQueued) {
 }
 
 TEST(CpuGrid, ARefusedThreadIsAnErrorAndNothingRuns) {
-  if (test::kAsan || test::kTsan) GTEST_SKIP() << "sanitizers need all the address space";
+  if (kAsan || kTsan) GTEST_SKIP() << "sanitizers need all the address space";
   test::Child child([](const test::Line&) -> bool {
     const rlimit small{std::size_t{256} << 20, std::size_t{1} << 40};
     ::setrlimit(RLIMIT_AS, &small);  // room for some stacks, not for 4000
@@ -378,7 +378,7 @@ TEST(CpuGrid, ARefusedThreadIsAnErrorAndNothingRuns) {
 }
 
 TEST(CpuGrid, AForkedChildLaunchesOnThreadsOfItsOwn) {
-  if (test::kTsan) GTEST_SKIP() << "ThreadSanitizer cannot start threads after such a fork";
+  if (kTsan) GTEST_SKIP() << "ThreadSanitizer cannot start threads after such a fork";
   const OwnStream stream;
   ASSERT_TRUE(run(2, 2, [](ThreadState&) {}));
   ASSERT_TRUE(run(
@@ -469,7 +469,7 @@ TEST(CpuGridRace, DISABLED_BetweenStreams) {
 class CpuGridOrder : public testing::TestWithParam<const char*> {};
 
 TEST_P(CpuGridOrder, RacesAreSeen) {
-  if (!test::kTsan) GTEST_SKIP() << "needs ThreadSanitizer";
+  if (!kTsan) GTEST_SKIP() << "needs ThreadSanitizer";
   const std::string command = "TSAN_OPTIONS=exitcode=66:symbolize=0 /proc/" +
                               std::to_string(::getpid()) +
                               "/exe --gtest_also_run_disabled_tests --gtest_filter=CpuGridRace." +

@@ -17,7 +17,7 @@
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
 #include "tests/unit/platform/child.hpp"
-#include "tests/unit/platform/sanitizer.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft {
 namespace {
@@ -61,7 +61,7 @@ std::string text(const Status& status) { return std::string(status.text()); }
 
 TEST(CpuMemory, ReservesAddressesOnly) {
   // ThreadSanitizer keeps most addresses for itself.
-  const std::size_t large = std::size_t{1} << (test::kTsan ? 36 : 40);
+  const std::size_t large = std::size_t{1} << (kTsan ? 36 : 40);
   for (const std::size_t bytes : {std::size_t{1}, page(), 3 * kMiB + 5, large}) {
     const Memory reserved = reserve(bytes);
     EXPECT_GE(reserved.bytes(), bytes);
@@ -220,7 +220,7 @@ TEST(CpuMemory, LeavesNothingBehind) {
   const std::size_t maps = test::mappings();
   for (int i = 0; i < 50; ++i) round();
   EXPECT_EQ(test::open_descriptors(), descriptors);
-  if (!test::kTsan) {  // which maps something for each new thread
+  if (!kTsan) {  // which maps something for each new thread
     EXPECT_LT(test::mappings(), maps + 25) << "less than one for two rounds";
   }
 }
@@ -264,7 +264,7 @@ TEST(CpuMemory, OutOfDescriptorsIsAnError) {
 }
 
 TEST(CpuMemory, OutOfAddressSpaceIsAnError) {
-  if (test::kAsan || test::kTsan) GTEST_SKIP() << "sanitizers need all the address space";
+  if (kAsan || kTsan) GTEST_SKIP() << "sanitizers need all the address space";
   test::Child child([&](const test::Line&) -> bool {
     const rlimit small{std::size_t{1} << 30, std::size_t{1} << 30};
     ::setrlimit(RLIMIT_AS, &small);

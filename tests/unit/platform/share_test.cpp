@@ -17,7 +17,7 @@
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
 #include "tests/unit/platform/child.hpp"
-#include "tests/unit/platform/sanitizer.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft {
 namespace {
@@ -387,7 +387,7 @@ TEST(CpuShare, AChildHasAnIdentityAndAServerOfItsOwn) {
   const Uuid parents = (*server)->name();
   Child child([&](const Line& line) -> bool {
     if (!expect(process_uuid() != here, "the parent's identity")) return false;
-    if (test::kTsan) {  // which cannot start threads here
+    if (kTsan) {  // which cannot start threads here
       line.signal();
       return true;
     }
@@ -396,7 +396,7 @@ TEST(CpuShare, AChildHasAnIdentityAndAServerOfItsOwn) {
     return own(line, 1, 5);
   });
   const Blob blob = child.line().receive();
-  if (!test::kTsan) {
+  if (!kTsan) {
     const auto place = opened(blob, 1);
     ASSERT_TRUE(place) << place.status().to_string();
     EXPECT_EQ(place->chunk.base()[0], std::byte{5});
@@ -423,7 +423,7 @@ TEST(CpuShare, NothingStaysOpen) {
   const std::size_t maps = test::mappings();
   for (int i = 0; i < 60; ++i) round();
   EXPECT_EQ(test::open_descriptors(), descriptors);
-  if (!test::kTsan) {  // which maps something for each new thread
+  if (!kTsan) {  // which maps something for each new thread
     EXPECT_LT(test::mappings(), maps + 30) << "less than one for two rounds";
   }
 }

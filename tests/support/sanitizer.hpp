@@ -16,7 +16,7 @@
 #endif
 #endif
 
-namespace weft::test {
+namespace weft {
 
 #ifdef WEFT_TEST_ASAN
 inline constexpr bool kAsan = true;
@@ -29,4 +29,4 @@ inline constexpr bool kTsan = true;
 inline constexpr bool kTsan = false;
 #endif
 
-}  // namespace weft::test
+}  // namespace weft

@@ -88,6 +88,8 @@ Loops loops_of(Element element, ReduceOp op) {
     case Element::kUint16: return loops_of<std::uint16_t>(op);
     case Element::kUint32: return loops_of<std::uint32_t>(op);
     case Element::kUint64: return loops_of<std::uint64_t>(op);
+    case Element::kHalf: return loops_of<Half>(op);
+    case Element::kBfloat16: return loops_of<Bfloat16>(op);
     case Element::kFloat: return loops_of<float>(op);
     case Element::kDouble: return loops_of<double>(op);
     case Element::kLongDouble: return loops_of<long double>(op);
@@ -104,7 +106,9 @@ std::size_t size_of(Element element) {
     case Element::kInt8:
     case Element::kUint8: return 1;
     case Element::kInt16:
-    case Element::kUint16: return 2;
+    case Element::kUint16:
+    case Element::kHalf:
+    case Element::kBfloat16: return 2;
     case Element::kInt32:
     case Element::kUint32:
     case Element::kFloat: return 4;
@@ -134,6 +138,8 @@ const char* to_string(Element element) {
     case Element::kUint16: return "uint16";
     case Element::kUint32: return "uint32";
     case Element::kUint64: return "uint64";
+    case Element::kHalf: return "half";
+    case Element::kBfloat16: return "bfloat16";
     case Element::kFloat: return "float";
     case Element::kDouble: return "double";
     case Element::kLongDouble: return "long double";

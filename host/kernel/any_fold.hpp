@@ -40,6 +40,8 @@ struct AnyFold {
         if (compares) return with_order<std::int64_t>(body);
         [[fallthrough]];
       case Element::kUint64: return with_integer<std::uint64_t>(body);
+      case Element::kHalf: return with_any<Half>(body);
+      case Element::kBfloat16: return with_any<Bfloat16>(body);
       case Element::kFloat: return with_any<float>(body);
       case Element::kDouble: return with_any<double>(body);
       default: return;

@@ -92,9 +92,10 @@ Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void*
                   const void* src, std::size_t count, Element element, ReduceOp op) {
   ASSIGN_OR_RETURN(const HostFold known, HostFold::make(element, op));
   if (!kernel::is_on_gpus(element))
-    return Status::error(Code::kUnsupported,
-                         fmt::format("{} on a stream takes integers, float and double, not {}",
-                                     caller_or(call.routine()), to_string(element)));
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("{} on a stream takes integers and floats of up to 8 bytes, not {}",
+                    caller_or(call.routine()), to_string(element)));
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, known.element, &bytes)) bytes = kTooManyBytes;
   RETURN_IF_ERROR(call.check_there("dst", dst, bytes, known.align));

@@ -8,7 +8,9 @@
 // dst == src is allowed for reductions and scans, and on the root of a broadcast; any other overlap
 // is an error (WEFT_CHECK=1 reports it). Sums and products are formed in rank order, so the result
 // is the same on every PE and in every run; integers wrap around. Complex numbers have sum and
-// prod.
+// prod. Floats of two bytes (weft/small_float.hpp) are rounded after each step. A NaN stays in sums
+// and products; minimum and maximum keep what they have so far unless the next is smaller or
+// larger, so that of NaNs only that of the first rank stays.
 //
 // A count of zero moves nothing, but is a call like any other: all members make it (null pointers
 // are fine then). Arguments that are wrong in the same way on all members are refused on all, and
@@ -41,6 +43,8 @@ enum class Element : std::uint8_t {
   kUint16,
   kUint32,
   kUint64,
+  kHalf,
+  kBfloat16,
   kFloat,
   kDouble,
   kLongDouble,
@@ -56,7 +60,10 @@ template <class T>
 constexpr Element element_of() {
   static_assert(is_reduce_type<T> || is_complex_type<T>,
                 "reductions take integers, floats and complex numbers");
-  if constexpr (std::is_same_v<T, std::complex<float>>)
+  if constexpr (SmallFloat<T>::value)
+    return std::is_same_v<typename SmallFloat<T>::Format, Half> ? Element::kHalf
+                                                                : Element::kBfloat16;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
     return Element::kComplexFloat;
   else if constexpr (std::is_same_v<T, std::complex<double>>)
     return Element::kComplexDouble;

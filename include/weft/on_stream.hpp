@@ -93,7 +93,7 @@ class WEFT_API OnStream {
   Status broadcast_bytes(const Team& team, void* dst, const void* src, std::size_t bytes, int root);
   Status fcollect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
   Status alltoall_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
-  // Integers, float and double.
+  // Integers and floats of up to 8 bytes.
   Status reduce_elements(const Team& team, void* dst, const void* src, std::size_t count,
                          Element element, ReduceOp op);
   Status reducescatter_elements(const Team& team, void* dst, const void* src, std::size_t count,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <weft/small_float.hpp>
 #include <weft/target.hpp>
 
 namespace weft {
@@ -30,13 +31,6 @@ inline constexpr bool is_bitwise_amo_type = is_amo_type<T>;
 // and, or, xor as reductions.
 template <class T>
 inline constexpr bool is_bitwise_type = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-
-// Floats of two bytes compute as float and are rounded after each step. Weft knows none: who does
-// specialises this as std::true_type with
-//   static WEFT_HOST_DEVICE float widen(T value);
-//   static WEFT_HOST_DEVICE T narrow(float value);   // to nearest
-template <class T>
-struct SmallFloat : std::false_type {};
 
 // min, max, sum, prod as reductions and scans.
 template <class T>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -257,11 +258,32 @@ std::vector<T> given(int pe, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(pe));
   std::vector<T> values(count);
   for (T& value : values) {
-    const int drawn = static_cast<int>(random() % 5) - (std::is_signed_v<T> ? 2 : 0);
-    value = static_cast<T>(drawn);
-    if constexpr (std::is_floating_point_v<T>) value += static_cast<T>(drawn) / T{7};
+    const int drawn = static_cast<int>(random() % 5) - (std::is_unsigned_v<T> ? 0 : 2);
+    if constexpr (SmallFloat<T>::value)
+      value = T(static_cast<float>(drawn) / 7.0f);
+    else if constexpr (std::is_floating_point_v<T>)
+      value = static_cast<T>(drawn) + static_cast<T>(drawn) / T{7};
+    else
+      value = static_cast<T>(drawn);
   }
   return values;
+}
+
+// As EXPECT_EQ compares and prints them.
+template <class T>
+std::vector<T> comparable(const std::vector<T>& values) {
+  return values;
+}
+std::vector<std::uint16_t> bits_of(const void* values, std::size_t count) {
+  std::vector<std::uint16_t> bits(count);
+  std::memcpy(bits.data(), values, count * sizeof(bits[0]));
+  return bits;
+}
+std::vector<std::uint16_t> comparable(const std::vector<Half>& values) {
+  return bits_of(values.data(), values.size());
+}
+std::vector<std::uint16_t> comparable(const std::vector<Bfloat16>& values) {
+  return bits_of(values.data(), values.size());
 }
 
 template <class T>
@@ -270,6 +292,7 @@ Status reduce_in_all_ways(Runtime& rt, Bench& bench, std::size_t count) {
   const auto me = static_cast<std::size_t>(rt.pe());
   const Element element = element_of<T>();
   std::vector<ReduceOp> ops{ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax};
+  const std::vector<T> poison(count + 1, static_cast<T>(99));
   if (std::is_integral_v<T>) ops.insert(ops.end(), {ReduceOp::kAnd, ReduceOp::kOr, ReduceOp::kXor});
   ASSIGN_OR_RETURN(T* const src, bench.make(std::vector<T>(n * count + 1)));
   ASSIGN_OR_RETURN(T* const dst, bench.make(std::vector<T>(count + 1)));
@@ -280,14 +303,14 @@ Status reduce_in_all_ways(Runtime& rt, Bench& bench, std::size_t count) {
     for (std::size_t pe = 0; pe < n; ++pe)
       all.push_back(given<T>(static_cast<int>(pe), n * count + 1, 17 * static_cast<Word>(op)));
     RETURN_IF_ERROR(bench.set(src, all[me]));
-    RETURN_IF_ERROR(bench.set(dst, std::vector<T>(count + 1, T{99})));
-    RETURN_IF_ERROR(bench.set(part, std::vector<T>(count + 1, T{99})));
+    RETURN_IF_ERROR(bench.set(dst, poison));
+    RETURN_IF_ERROR(bench.set(part, poison));
     RETURN_IF_ERROR(rt.barrier());
     RETURN_IF_ERROR(q.reduce_elements(rt.world(), dst, src, count, element, op));
     RETURN_IF_ERROR(q.reducescatter_elements(rt.world(), part, src, count, element, op));
     RETURN_IF_ERROR(q.reduce_elements(rt.world(), src, src, count, element, op));  // in place
     RETURN_IF_ERROR(bench.finish());
-    std::vector<T> want(count + 1, T{99}), want_part = want;
+    std::vector<T> want = poison, want_part = poison;
     for (std::size_t i = 0; i < count; ++i) {
       want[i] = all[0][i];
       want_part[i] = all[0][me * count + i];
@@ -296,10 +319,13 @@ Status reduce_in_all_ways(Runtime& rt, Bench& bench, std::size_t count) {
         want_part[i] = script::apply(op, want_part[i], all[pe][me * count + i]);
       }
     }
-    EXPECT_EQ(bench.read(dst, count + 1), want) << static_cast<int>(op) << ", " << count;
-    EXPECT_EQ(bench.read(part, count + 1), want_part) << static_cast<int>(op) << ", " << count;
+    EXPECT_EQ(comparable(bench.read(dst, count + 1)), comparable(want))
+        << static_cast<int>(op) << ", " << count;
+    EXPECT_EQ(comparable(bench.read(part, count + 1)), comparable(want_part))
+        << static_cast<int>(op) << ", " << count;
     want.back() = all[me][count];
-    EXPECT_EQ(bench.read(src, count + 1), want) << "in place " << static_cast<int>(op);
+    EXPECT_EQ(comparable(bench.read(src, count + 1)), comparable(want))
+        << "in place " << static_cast<int>(op);
     RETURN_IF_ERROR(rt.barrier());
   }
   for (T* const memory : {src, dst, part}) RETURN_IF_ERROR(rt.free(memory));
@@ -313,6 +339,10 @@ TEST_P(OnStreamTest, ReductionsFoldInRankOrder) {
          {std::size_t{0}, std::size_t{1}, std::size_t{101}, std::size_t{40007}}) {
       RETURN_IF_ERROR(reduce_in_all_ways<float>(rt, *bench, count));
       RETURN_IF_ERROR(reduce_in_all_ways<std::int32_t>(rt, *bench, count));
+    }
+    for (const std::size_t count : {std::size_t{5}, std::size_t{40007}}) {
+      RETURN_IF_ERROR(reduce_in_all_ways<Half>(rt, *bench, count));
+      RETURN_IF_ERROR(reduce_in_all_ways<Bfloat16>(rt, *bench, count));
     }
     RETURN_IF_ERROR(reduce_in_all_ways<std::int8_t>(rt, *bench, 70001));
     RETURN_IF_ERROR(reduce_in_all_ways<std::uint16_t>(rt, *bench, 40003));

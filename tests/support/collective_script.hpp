@@ -20,6 +20,8 @@
 #include <weft/reduce_op.hpp>
 #include <weft/team.hpp>
 
+#include "tests/support/small_float.hpp"
+
 namespace weft::script {
 
 enum class Kind {
@@ -75,6 +77,8 @@ void with_any_type(Element element, F f) {
     case Element::kUint8: return f(std::uint8_t{});
     case Element::kUint32: return f(std::uint32_t{});
     case Element::kUint64: return f(std::uint64_t{});
+    case Element::kHalf: return f(Half{});
+    case Element::kBfloat16: return f(Bfloat16{});
     case Element::kFloat: return f(float{});
     case Element::kLongDouble: return f(static_cast<long double>(0));
     default: return with_type(element, f);
@@ -83,11 +87,11 @@ void with_any_type(Element element, F f) {
 inline const std::vector<Element> kFewTypes = {Element::kInt8, Element::kUint16, Element::kInt32,
                                                Element::kDouble};
 inline const std::vector<Element> kAllTypes = {
-    Element::kInt8,  Element::kInt16,  Element::kInt32,     Element::kInt64,
-    Element::kUint8, Element::kUint16, Element::kUint32,    Element::kUint64,
-    Element::kFloat, Element::kDouble, Element::kLongDouble};
+    Element::kInt8,   Element::kInt16,  Element::kInt32,     Element::kInt64, Element::kUint8,
+    Element::kUint16, Element::kUint32, Element::kUint64,    Element::kHalf,  Element::kBfloat16,
+    Element::kFloat,  Element::kDouble, Element::kLongDouble};
 
-inline bool is_float(Element type) { return type >= Element::kFloat; }
+inline bool is_float(Element type) { return type >= Element::kHalf; }
 
 // Sizes around every switch of the algorithms: nothing, one, odd, a message per thread, a slot,
 // several shares, large.
@@ -174,14 +178,16 @@ T element(std::uint64_t seed, int rank, std::size_t index) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   x ^= x >> 31;
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (SmallFloat<T>::value)
+    return numbers::nearest<T>(static_cast<double>(static_cast<std::int64_t>(x)) * 1e-18);
+  else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(static_cast<double>(static_cast<std::int64_t>(x)) * 1e-15);
   else
     return static_cast<T>(x);
 }
 
 template <class T>
-T apply(ReduceOp op, T a, T b) {
+T apply_plain(ReduceOp op, T a, T b) {
   using U = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
   switch (op) {
     case ReduceOp::kSum: return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
@@ -199,24 +205,49 @@ T apply(ReduceOp op, T a, T b) {
 }
 
 template <class T>
-T neutral(ReduceOp op) {
-  using Limits = std::numeric_limits<T>;
-  switch (op) {
-    case ReduceOp::kProd: return 1;
-    case ReduceOp::kMin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    case ReduceOp::kMax: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case ReduceOp::kAnd: return static_cast<T>(-1);
-    default: return 0;
+T apply(ReduceOp op, T a, T b) {
+  if constexpr (SmallFloat<T>::value) {
+    const auto wide = [](T value) { return static_cast<float>(numbers::value_of(value)); };
+    return numbers::nearest<T>(apply_plain(op, wide(a), wide(b)));
+  } else {
+    return apply_plain(op, a, b);
   }
 }
 
-// Bit for bit; long double has bits that mean nothing.
+template <class T>
+T neutral(ReduceOp op) {
+  if constexpr (SmallFloat<T>::value) {
+    return numbers::nearest<T>(neutral<double>(op));
+  } else {
+    using Limits = std::numeric_limits<T>;
+    switch (op) {
+      case ReduceOp::kProd: return 1;
+      case ReduceOp::kMin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
+      case ReduceOp::kMax: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+      case ReduceOp::kAnd: return static_cast<T>(-1);
+      default: return 0;
+    }
+  }
+}
+
+// Bit for bit; long double has bits that mean nothing, and so has a NaN.
 template <class T>
 bool is_same(T a, T b) {
   if constexpr (std::is_same_v<T, long double>)
     return a == b;
+  else if constexpr (SmallFloat<T>::value)
+    return numbers::is_same_float(a, b);
   else
     return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+// As fmt takes it.
+template <class T>
+auto shown(T value) {
+  if constexpr (SmallFloat<T>::value)
+    return numbers::value_of(value);
+  else
+    return value;
 }
 
 // --- one step on one PE -------------------------------------------------------------------------
@@ -266,7 +297,7 @@ class StepData {
     std::size_t filled = count;
     auto expect = [&](std::size_t index, T wanted) {
       if (wrong.empty() && !is_same(dst_[index], wanted))
-        wrong = fmt::format("dst[{}] is {}, not {}", index, dst_[index], wanted);
+        wrong = fmt::format("dst[{}] is {}, not {}", index, shown(dst_[index]), shown(wanted));
     };
     switch (step_.kind) {
       case Kind::kSync:

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include <weft/compat/nvshmem/device.hpp>
@@ -13,30 +12,8 @@
 
 namespace weft::test {
 
-// What the 16-bit floats compute with, where no CUDA is installed.
-#if !__has_include(<cuda_bf16.h>)
-inline float as_float(__nv_bfloat16 value) {
-  const std::uint32_t word = std::uint32_t{value.bits} << 16;
-  float wide;
-  std::memcpy(&wide, &word, sizeof(wide));
-  return wide;
-}
-inline __nv_bfloat16 as_bfloat16(float value) {  // to nearest, ties to even
-  std::uint32_t word;
-  std::memcpy(&word, &value, sizeof(word));
-  return {static_cast<std::uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16)};
-}
-}  // namespace weft::test
-template <>
-struct weft::SmallFloat<__nv_bfloat16> : std::true_type {
-  static float widen(__nv_bfloat16 value) { return weft::test::as_float(value); }
-  static __nv_bfloat16 narrow(float value) { return weft::test::as_bfloat16(value); }
-};
-namespace weft::test {
-#else
 inline float as_float(__nv_bfloat16 value) { return SmallFloat<__nv_bfloat16>::widen(value); }
 inline __nv_bfloat16 as_bfloat16(float value) { return SmallFloat<__nv_bfloat16>::narrow(value); }
-#endif
 
 // A routine at one of its scopes, 0: thread, 1: warp, 2: block.
 #define WEFT_AT_SCOPE(scope, stem, ...)                                         \

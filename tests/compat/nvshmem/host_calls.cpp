@@ -327,9 +327,11 @@ void reduce(Reduce<T> all, Reduce<T> scatter, Fold fold) {
   const auto n = static_cast<std::size_t>(npes());
   T* const source = symmetric<T>(n * kCount);
   T* const dest = symmetric<T>(n * kCount);
-  T wanted{1};
-  for (int pe = 1; pe < npes(); ++pe) wanted = static_cast<T>(fold(wanted, static_cast<T>(pe + 1)));
-  write(source, std::vector<T>(n * kCount, static_cast<T>(me() + 1)));
+  using Wide = std::conditional_t<weft::SmallFloat<T>::value, float, T>;
+  Wide sum{1};
+  for (int pe = 1; pe < npes(); ++pe) sum = static_cast<Wide>(fold(sum, static_cast<Wide>(pe + 1)));
+  const T wanted = number<T>(sum);
+  write(source, std::vector<T>(n * kCount, number<T>(me() + 1)));
   CHECK(all(NVSHMEM_TEAM_WORLD, dest, source, kCount) == 0);
   CHECK(same(read(dest, kCount), std::vector<T>(kCount, wanted)));
   nvshmem_barrier_all();
@@ -390,12 +392,12 @@ void reduce(Reduce<T> all, Reduce<T> scatter, Fold fold) {
   TYPE(long, long)          \
   TYPE(longlong, long long) \
   TYPE(float, float)        \
-  TYPE(double, double)
-#define EVERY_TYPE(TYPE)   \
-  EVERY_NUMBER(TYPE)       \
-  TYPE(ptrdiff, ptrdiff_t) \
-  TYPE(half, half)         \
+  TYPE(double, double)      \
+  TYPE(half, half)          \
   TYPE(bfloat16, __nv_bfloat16)
+#define EVERY_TYPE(TYPE) \
+  EVERY_NUMBER(TYPE)     \
+  TYPE(ptrdiff, ptrdiff_t)
 // clang-format on
 
 void move_all() {
@@ -461,22 +463,22 @@ void gather_all() {
 void reduce_all() {
 #define TEST(N, T)                                                       \
   reduce<T>(nvshmem_##N##_sum_reduce, nvshmem_##N##_sum_reducescatter,   \
-            [](T a, T b) { return a + b; });                             \
+            [](auto a, auto b) { return a + b; });                       \
   reduce<T>(nvshmem_##N##_prod_reduce, nvshmem_##N##_prod_reducescatter, \
-            [](T a, T b) { return a * b; });                             \
+            [](auto a, auto b) { return a * b; });                       \
   reduce<T>(nvshmem_##N##_min_reduce, nvshmem_##N##_min_reducescatter,   \
-            [](T a, T b) { return std::min(a, b); });                    \
+            [](auto a, auto b) { return std::min(a, b); });              \
   reduce<T>(nvshmem_##N##_max_reduce, nvshmem_##N##_max_reducescatter,   \
-            [](T a, T b) { return std::max(a, b); });
+            [](auto a, auto b) { return std::max(a, b); });
   EVERY_NUMBER(TEST)
 #undef TEST
 #define TEST(N, T)                                                     \
   reduce<T>(nvshmem_##N##_and_reduce, nvshmem_##N##_and_reducescatter, \
-            [](T a, T b) { return a & b; });                           \
+            [](auto a, auto b) { return a & b; });                     \
   reduce<T>(nvshmem_##N##_or_reduce, nvshmem_##N##_or_reducescatter,   \
-            [](T a, T b) { return a | b; });                           \
+            [](auto a, auto b) { return a | b; });                     \
   reduce<T>(nvshmem_##N##_xor_reduce, nvshmem_##N##_xor_reducescatter, \
-            [](T a, T b) { return a ^ b; });
+            [](auto a, auto b) { return a ^ b; });
   EVERY_BITWISE(TEST)
 #undef TEST
 }

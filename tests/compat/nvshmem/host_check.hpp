@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <vector>
 
+#include <weft/small_float.hpp>
+
 inline std::atomic<int> failed_checks{0};
 
 inline void check(bool holds, const char* what, const char* file, int line) {
@@ -24,6 +26,15 @@ inline int exit_status() { return failed_checks == 0 ? 0 : 1; }
 
 inline int left() { return (nvshmem_my_pe() + nvshmem_n_pes() - 1) % nvshmem_n_pes(); }
 inline int right() { return (nvshmem_my_pe() + 1) % nvshmem_n_pes(); }
+
+// `value` as a T, which may be a float of two bytes.
+template <class T, class Value>
+T number(Value value) {
+  if constexpr (weft::SmallFloat<T>::value)
+    return weft::SmallFloat<T>::narrow(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
 
 template <class T>
 T* symmetric(std::size_t count) {

@@ -24,8 +24,6 @@ SIZES = ["8", "16", "32", "64", "128"]
 
 # Names of NVSHMEM that Weft does not have, and why; a * stands for any of what is in its place.
 OMITTED = {
-    "nvshmem*_half_*_reduce*": "reductions of 16-bit floats: kernels have them",
-    "nvshmem*_bfloat16_*_reduce*": "reductions of 16-bit floats: kernels have them",
     "nvshmemx_*_atomic_add": "newer than NVSHMEM 3.2, whose names these are",
     "nvshmemx_*_atomic_fetch_add": "newer than NVSHMEM 3.2, whose names these are",
     "nvshmemx_buffer_register_symmetric*": "memory of the user's own cannot become symmetric on GPUs yet",

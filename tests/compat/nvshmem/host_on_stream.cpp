@@ -124,13 +124,14 @@ void reduce(Reduce<T> sum, Reduce<T> max_scatter, T (*g)(const T*, int, cudaStre
   const auto n = static_cast<std::size_t>(npes());
   T* const source = symmetric<T>(n);
   T* const dest = symmetric<T>(2);
-  write(source, std::vector<T>(n, static_cast<T>(me() + 1)));
+  write(source, std::vector<T>(n, number<T>(me() + 1)));
   nvshmem_barrier_all();
   CHECK(sum(NVSHMEM_TEAM_WORLD, dest, source, 1, kStream) == 0);
   CHECK(max_scatter(NVSHMEM_TEAM_WORLD, dest + 1, source, 1, kStream) == 0);
   CHECK(nvshmemx_team_sync_on_stream(NVSHMEM_TEAM_WORLD, kStream) == 0);
-  CHECK(g(dest, me(), kStream) == static_cast<T>(npes() * (npes() + 1) / 2));
-  CHECK(g(dest + 1, me(), kStream) == static_cast<T>(npes()));
+  const T got[] = {g(dest, me(), kStream), g(dest + 1, me(), kStream)};
+  const T wanted[] = {number<T>(npes() * (npes() + 1) / 2), number<T>(npes())};
+  CHECK(std::memcmp(got, wanted, sizeof(got)) == 0);
   nvshmem_barrier_all();
   nvshmem_free(dest);
   nvshmem_free(source);
@@ -165,6 +166,8 @@ int main() {
   TEST_WAIT(int, int);
   TEST_WAIT(uint64, std::uint64_t);
   TEST_REDUCE(uint8, std::uint8_t);
+  TEST_REDUCE(half, half);
+  TEST_REDUCE(bfloat16, __nv_bfloat16);
   TEST_REDUCE(int, int);
   TEST_REDUCE(float, float);
   TEST_REDUCE(double, double);

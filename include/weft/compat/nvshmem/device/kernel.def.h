@@ -5,24 +5,6 @@
  *   WEFT_NVSHMEM_KERNEL(result, name, Scope, (parameters), body, (arguments))
  */
 
-/* The 16-bit floats compute in kernels. */
-#define WEFT_NVSHMEM_REDUCE(N, T, op, Kind)                                             \
-  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reduce,                                           \
-                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
-                      reduce<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))   \
-  WEFT_NVSHMEM_SCOPED(int, N##_##op##_reducescatter,                                    \
-                      (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
-                      reducescatter<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))
-#define WEFT_NVSHMEM_REDUCES(N, T)    \
-  WEFT_NVSHMEM_REDUCE(N, T, min, Min) \
-  WEFT_NVSHMEM_REDUCE(N, T, max, Max) \
-  WEFT_NVSHMEM_REDUCE(N, T, sum, Sum) \
-  WEFT_NVSHMEM_REDUCE(N, T, prod, Prod)
-WEFT_NVSHMEM_REDUCES(half, half)
-WEFT_NVSHMEM_REDUCES(bfloat16, __nv_bfloat16)
-#undef WEFT_NVSHMEM_REDUCE
-#undef WEFT_NVSHMEM_REDUCES
-
 /* Floats that add. */
 #define WEFT_NVSHMEM_ADD(N, T)                                                                 \
   WEFT_NVSHMEM_KERNEL(void, nvshmemx_##N##_atomic_add, Thread, (T * dest, T value, int pe),    \

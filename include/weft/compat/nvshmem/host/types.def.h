@@ -1,5 +1,5 @@
 /* The element types of NVSHMEM: those of tables/types.def.h but long double, and in C++ the 16-bit
- * floats, which have no atomics, waits and reductions on hosts. Define WEFT_NVSHMEM_TYPE and
+ * floats, which have no atomics, waits and bitwise reductions. Define WEFT_NVSHMEM_TYPE and
  * include; the columns are those of tables/types.def.h. */
 #define WEFT_NVSHMEM_LEFT_OUT_longdouble 0, 0
 #define WEFT_NVSHMEM_SECOND(first, second, ...) second
@@ -12,8 +12,8 @@
                     WEFT_NVSHMEM_TYPE(N, __VA_ARGS__))
 #include "../../../tables/types.def.h"
 #ifdef __cplusplus
-WEFT_NVSHMEM_TYPE(half, half, 1, 0, 0, 0, 0, 0, 0, 0)
-WEFT_NVSHMEM_TYPE(bfloat16, __nv_bfloat16, 1, 0, 0, 0, 0, 0, 0, 0)
+WEFT_NVSHMEM_TYPE(half, half, 1, 0, 0, 0, 1, 1, 0, 0)
+WEFT_NVSHMEM_TYPE(bfloat16, __nv_bfloat16, 1, 0, 0, 0, 1, 1, 0, 0)
 #endif
 
 #undef WEFT_NVSHMEM_LEFT_OUT_longdouble

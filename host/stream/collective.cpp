@@ -108,10 +108,17 @@ Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void*
   if (call.gpu() == nullptr || fits)
     return call.launch(kBlockThreads, kernel::FoldKernel{call.handle(), team, scatters, fold,
                                                          bytes_at(dst), bytes_at(src), count});
-  return between_syncs(call, team, [&] {
+  const auto share = [&] {
     return call.launch_grid(kShareBlocks, kBlockThreads,
                             kernel::ShareKernel{call.handle(), team, scatters, fold, bytes_at(dst),
                                                 bytes_at(src), count});
+  };
+  return between_syncs(call, team, [&]() -> Status {
+    if (!scatters || dst != src) return share();
+    // In place: where the results of the others go lies what rank 0 reads, so it goes first.
+    Status first = team.rank == 0 ? share() : Status::ok();
+    RETURN_IF_ERROR(queue_sync(call, team, true));
+    return team.rank == 0 ? std::move(first) : share();
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -326,6 +327,14 @@ Status reduce_in_all_ways(Runtime& rt, Bench& bench, std::size_t count) {
     want.back() = all[me][count];
     EXPECT_EQ(comparable(bench.read(src, count + 1)), comparable(want))
         << "in place " << static_cast<int>(op);
+    RETURN_IF_ERROR(bench.set(src, all[me]));
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(q.reducescatter_elements(rt.world(), src, src, count, element, op));
+    RETURN_IF_ERROR(bench.finish());
+    want = all[me];  // behind the result lies what was there
+    std::copy_n(want_part.begin(), count, want.begin());
+    EXPECT_EQ(comparable(bench.read(src, want.size())), comparable(want))
+        << "scattered in place " << static_cast<int>(op);
     RETURN_IF_ERROR(rt.barrier());
   }
   for (T* const memory : {src, dst, part}) RETURN_IF_ERROR(rt.free(memory));

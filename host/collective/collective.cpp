@@ -214,6 +214,8 @@ Status fcollect_bytes(Context& ctx, const Team& team, void* dst, const void* src
 
 Status collect_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                      std::size_t bytes) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) { return q.collect_bytes(team, dst, src, bytes); });
   return report(collect_call(ctx.impl(), team, dst, src, bytes));
 }
 
@@ -227,6 +229,10 @@ Status alltoall_bytes(Context& ctx, const Team& team, void* dst, const void* src
 Status alltoalls_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                        std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t element,
                        std::size_t count) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) {
+      return q.alltoalls_bytes(team, dst, src, dst_stride, src_stride, element, count);
+    });
   return report(alltoalls_call(ctx.impl(), team, dst, src, dst_stride, src_stride, element, count));
 }
 
@@ -257,6 +263,10 @@ Status reducescatter_elements(Context& ctx, const Team& team, void* dst, const v
 
 Status scan_elements(Context& ctx, const Team& team, void* dst, const void* src, std::size_t count,
                      Element element, ReduceOp op, bool inclusive) {
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(ctx, [&](OnStream& q) {
+      return q.scan_elements(team, dst, src, count, element, op, inclusive);
+    });
   const Routine routine = inclusive ? Routine::kScanInclusive : Routine::kScanExclusive;
   return report(
       fold_call(ctx.impl(), team, routine, dst, src, count, element, op, false,

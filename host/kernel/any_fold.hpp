@@ -13,6 +13,9 @@ inline constexpr bool is_on_gpus(Element type) {
   return type <= Element::kDouble;  // no long double, no complex numbers
 }
 
+enum class Folding : std::uint8_t { kReduce, kReduceScatter, kScanInclusive, kScanExclusive };
+WEFT_HOST_DEVICE constexpr bool is_scan(Folding what) { return what >= Folding::kScanInclusive; }
+
 struct AnyFold {
   Element type;
   ReduceOp op;
@@ -52,6 +55,10 @@ struct AnyFold {
   WEFT_DEVICE void fold(const Scope& scope, std::byte* dst, const Source& source, int n,
                         std::size_t count) const {
     visit([&](auto typed) { typed.fold(scope, dst, source, n, count); });
+  }
+  template <class Scope>
+  WEFT_DEVICE void fill(const Scope& scope, std::byte* dst, std::size_t count) const {
+    visit([&](auto typed) { typed.fill(scope, dst, count); });
   }
 
  private:

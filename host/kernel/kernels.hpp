@@ -2,7 +2,7 @@
 // Compiled by the host compiler (kernel_list.cpp) and, where there is one, by a GPU's
 // (gpu_code.cpp).
 //
-// All but ShareKernel run as one block.
+// Those that say so are grids; all others run as one block.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,10 @@
 #include <weft/wait.hpp>
 
 #include "host/kernel/any_fold.hpp"
+#include "host/kernel/scan.hpp"
 #include "host/kernel/share.hpp"
+#include "host/kernel/spread.hpp"
+#include "host/kernel/strided.hpp"
 
 namespace weft::kernel {
 
@@ -135,7 +138,8 @@ struct SyncKernel {
   }
 };
 
-enum class Moving : std::uint8_t { kBroadcast, kFcollect, kAlltoall };
+// A collect takes this way on the CPU target only: see spread.hpp.
+enum class Moving : std::uint8_t { kBroadcast, kFcollect, kAlltoall, kCollect };
 
 struct MoveKernel {
   DeviceContext handle;
@@ -152,43 +156,64 @@ struct MoveKernel {
       case Moving::kBroadcast: dev::broadcast(ctx, block, team, dst, src, bytes, root); break;
       case Moving::kFcollect: dev::fcollect(ctx, block, team, dst, src, bytes); break;
       case Moving::kAlltoall: dev::alltoall(ctx, block, team, dst, src, bytes); break;
+#if WEFT_TARGET_CPU
+      case Moving::kCollect: dev::collect(ctx, block, team, dst, src, bytes); break;
+#else
+      default: break;
+#endif
     }
   }
 };
 
-// reduce or reducescatter. On GPUs only small reduces: others take ShareKernel.
+// Reductions and scans. On GPUs only small ones, and no reducescatter: others take ShareKernel and
+// ScanShareKernel.
 struct FoldKernel {
   DeviceContext handle;
   Team team;
-  bool scatters;
+  Folding what;
   AnyFold fold;
   std::byte* dst;
   const std::byte* src;
   std::size_t count;  // elements of dst
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    const char* const where = scatters ? "reducescatter" : "reduce";
-    dev::coll::run(ctx, dev::Block{}, team, where, [&](auto& m) {
+    dev::coll::run(ctx, dev::Block{}, team, name(), [&](auto& m) {
+      const bool inclusive = what == Folding::kScanInclusive;
 #if WEFT_TARGET_CPU
-      return scatters ? dev::coll::reducescatter(m, dst, src, count, fold)
-                      : dev::coll::reduce(m, dst, src, count, fold);
+      if (is_scan(what)) return dev::coll::scan(m, dst, src, count, fold, inclusive);
+      return what == Folding::kReduceScatter ? dev::coll::reducescatter(m, dst, src, count, fold)
+                                             : dev::coll::reduce(m, dst, src, count, fold);
 #else
+      if (is_scan(what)) return dev::coll::scan_small(m, dst, src, count, fold, inclusive);
       return dev::coll::reduce_small(m, dst, src, count, fold);
 #endif
     });
   }
+  WEFT_DEVICE const char* name() const {
+    switch (what) {
+      case Folding::kReduceScatter: return "reducescatter";
+      case Folding::kScanInclusive: return "scan_inclusive";
+      case Folding::kScanExclusive: return "scan_exclusive";
+      default: return "reduce";
+    }
+  }
 };
 
 // ROW(name in a GPU's module, kernel)
-#define WEFT_KERNELS(ROW)      \
-  ROW(weft_put, PutKernel)     \
-  ROW(weft_get, GetKernel)     \
-  ROW(weft_quiet, QuietKernel) \
-  ROW(weft_amo, AmoKernel)     \
-  ROW(weft_wait, WaitKernel)   \
-  ROW(weft_sync, SyncKernel)   \
-  ROW(weft_move, MoveKernel)   \
-  ROW(weft_fold, FoldKernel)   \
-  ROW(weft_share, ShareKernel)
+#define WEFT_KERNELS(ROW)                     \
+  ROW(weft_put, PutKernel)                    \
+  ROW(weft_get, GetKernel)                    \
+  ROW(weft_quiet, QuietKernel)                \
+  ROW(weft_amo, AmoKernel)                    \
+  ROW(weft_wait, WaitKernel)                  \
+  ROW(weft_sync, SyncKernel)                  \
+  ROW(weft_move, MoveKernel)                  \
+  ROW(weft_strided, StridedKernel)            \
+  ROW(weft_strided_share, StridedShareKernel) \
+  ROW(weft_tell, TellKernel)                  \
+  ROW(weft_spread, SpreadKernel)              \
+  ROW(weft_fold, FoldKernel)                  \
+  ROW(weft_share, ShareKernel)                \
+  ROW(weft_scan_share, ScanShareKernel)
 
 }  // namespace weft::kernel

@@ -3,16 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <weft/device.hpp>
 
 #include "host/kernel/any_fold.hpp"
+#include "host/kernel/units.hpp"
 
 namespace weft::kernel {
 
 // The work of a large reduction, between two syncs, by a grid: reads what all members have of my
-// share and stores the result on all (reduce) or on me (reducescatter). Every peer is mapped. A
-// reduce in place: a share is read and written by its owner only, who has read all when it writes.
+// share and stores the result on all (reduce) or on me (reducescatter). A reduce in
+// place: a share is read and written by its owner only, who has read all when it writes.
 struct ShareKernel {
   static constexpr unsigned kMostThreads = 512;
   DeviceContext handle;
@@ -24,27 +26,6 @@ struct ShareKernel {
   std::size_t count;  // elements of dst
   WEFT_DEVICE void operator()() const;
 };
-
-// There are many kinds of folds, each with this loop in it.
-#if WEFT_TARGET_CPU
-#define WEFT_AS_A_LOOP
-#else
-#define WEFT_AS_A_LOOP _Pragma("unroll 1")
-#endif
-
-// What a thread loads and stores at once.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr std::size_t kMany = 16 / sizeof(T);
-  T element[kMany];
-};
-
-// Where what is `mine` lies on the member `rank`.
-template <class T>
-WEFT_DEVICE T* on_member(const ShareKernel& k, T* mine, int rank) {
-  return reinterpret_cast<T*>(dev::heap_of(k.handle, k.team.pe_of(rank)) +
-                              dev::offset_of(k.handle, mine));
-}
 
 // Units at, at + step, ...: kMany of each member are under way to a thread before it folds the
 // first.
@@ -75,8 +56,8 @@ WEFT_DEVICE void fold_some(const ShareKernel& k, Unit* to, const Unit* from, std
 template <std::size_t kMany, class Unit, class Combine>
 WEFT_DEVICE void fold_units(const ShareKernel& k, Unit* to, const Unit* from, std::size_t units,
                             Combine combine) {
-  const std::size_t step = std::size_t{dev::grid_size()} * dev::block_size();
-  std::size_t at = std::size_t{dev::block_rank()} * dev::block_size() + dev::thread_rank();
+  const std::size_t step = grid_threads();
+  std::size_t at = my_thread();
   for (; at + (kMany - 1) * step < units; at += kMany * step)
     fold_some<kMany>(k, to, from, at, step, combine);
   for (; at < units; at += step) fold_some<1>(k, to, from, at, step, combine);
@@ -89,30 +70,17 @@ WEFT_DEVICE void fold_share(const ShareKernel& k, dev::coll::ElementFold<T, kOp>
   const dev::Share share = k.scatters ? dev::Share{0, bytes} : dev::share_of(bytes, n, k.team.rank);
   const std::size_t mine =
       k.scatters ? bytes * static_cast<std::size_t>(k.team.rank) : share.offset;
-  std::byte* const to = k.dst + share.offset;
-  const std::byte* const from = k.src + mine;
-  const auto misaligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; };
-  std::size_t packed = 0;
-  if (misaligned(to) == 0 && misaligned(from) == 0) {
-    using Unit = Pack<T>;
-    packed = share.bytes / sizeof(Unit) * sizeof(Unit);
-    constexpr std::size_t kAtOnce = sizeof(T) < 4 ? 1 : 4;  // narrow ones take their time
-    fold_units<kAtOnce>(k, reinterpret_cast<Unit*>(to), reinterpret_cast<const Unit*>(from),
-                        packed / sizeof(Unit), [](Unit a, const Unit& b) {
-                          for (std::size_t i = 0; i < Unit::kMany; ++i)
-                            a.element[i] = dev::coll::combine<kOp>(a.element[i], b.element[i]);
-                          return a;
-                        });
-  }
-  fold_units<1>(k, reinterpret_cast<T*>(to + packed), reinterpret_cast<const T*>(from + packed),
-                (share.bytes - packed) / sizeof(T),
-                [](T a, T b) { return dev::coll::combine<kOp>(a, b); });
+  in_units<T>(k.dst + share.offset, k.src + mine, share.bytes,
+              [&](auto* to, const auto* from, std::size_t units) {
+                using Unit = std::remove_pointer_t<decltype(to)>;
+                // Narrow elements take their time.
+                constexpr std::size_t kAtOnce = sizeof(T) < 4 || sizeof(Unit) == sizeof(T) ? 1 : 4;
+                fold_units<kAtOnce>(k, to, from, units, CombineUnits<kOp>{});
+              });
 }
 
 WEFT_DEVICE void ShareKernel::operator()() const {
   fold.visit([&](auto typed) { fold_share(*this, typed); });
 }
-
-#undef WEFT_AS_A_LOOP
 
 }  // namespace weft::kernel

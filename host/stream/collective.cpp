@@ -7,6 +7,7 @@
 
 #include "host/collective/checks.hpp"
 #include "host/collective/host_fold.hpp"
+#include "host/context/check.hpp"
 #include "host/stream/call.hpp"
 #include "src/base/status.hpp"
 
@@ -16,16 +17,17 @@ namespace {
 using dev::coll::bytes_at;
 using dev::coll::bytes_times;
 using kernel::AnyFold;
+using kernel::Folding;
 using kernel::Moving;
 
+constexpr unsigned kWarpThreads = 32;  // as many as a sync makes use of
 constexpr unsigned kBlockThreads = 512;
 constexpr unsigned kShareBlocks = 32;
 // A block moves some 40 GB/s; copy engines begin later, and are ten times as fast.
 constexpr std::size_t kOneBlockBytes = std::size_t{64} << 10;
 
-// A warp is as many as a sync makes use of.
 Status queue_sync(const StreamCall& call, const Team& team, bool completes) {
-  return call.launch(32, kernel::SyncKernel{call.handle(), team, completes});
+  return call.launch(kWarpThreads, kernel::SyncKernel{call.handle(), team, completes});
 }
 
 // `body` between two syncs of the team.
@@ -88,7 +90,73 @@ Status queue_move(const StreamCall& call, Moving what, const Team& team, void* d
   });
 }
 
-Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void* dst,
+// How much the others bring is known when it runs.
+Status queue_collect(const StreamCall& call, const Team& team, void* dst, const void* src,
+                     std::size_t bytes) {
+  RETURN_IF_ERROR(call.check_there("dst", dst, bytes));
+  RETURN_IF_ERROR(call.check_there("src", src, bytes));
+  std::byte* const to = bytes_at(dst);
+  const std::byte* const from = bytes_at(src);
+  if (call.gpu() == nullptr)
+    return call.launch(
+        1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, 0, to, from, bytes});
+  RETURN_IF_ERROR(call.launch(kWarpThreads, kernel::TellKernel{call.handle(), team, to, bytes}));
+  Status spread = call.launch_grid(kShareBlocks, kBlockThreads,
+                                   kernel::SpreadKernel{call.handle(), team, to, from, bytes});
+  Status synced = queue_sync(call, team, true);
+  return spread.is_ok() ? std::move(synced) : std::move(spread);
+}
+
+Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, const void* src,
+                       std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t element,
+                       std::size_t count) {
+  const std::size_t elements = bytes_times(count, team.size);
+  ASSIGN_OR_RETURN(const std::size_t dst_bytes,
+                   check_extent(call.routine(), "dst_stride", dst_stride, element, elements));
+  ASSIGN_OR_RETURN(const std::size_t src_bytes,
+                   check_extent(call.routine(), "src_stride", src_stride, element, elements));
+  if (dst_stride == 1 && src_stride == 1)
+    return queue_move(call, Moving::kAlltoall, team, dst, src, element * count, 0);
+  RETURN_IF_ERROR(call.check_there("dst", dst, dst_bytes));
+  RETURN_IF_ERROR(call.check_there("src", src, src_bytes));
+  const kernel::StridedKernel strided{.handle = call.handle(),
+                                      .team = team,
+                                      .dst = bytes_at(dst),
+                                      .src = bytes_at(src),
+                                      .dst_stride = static_cast<std::size_t>(dst_stride) * element,
+                                      .src_stride = static_cast<std::size_t>(src_stride) * element,
+                                      .element = element,
+                                      .count = count};
+  if (is_small(call, elements * element)) return call.launch(kBlockThreads, strided);
+  return between_syncs(call, team, [&] {
+    return call.launch_grid(kShareBlocks, kBlockThreads, kernel::StridedShareKernel{strided});
+  });
+}
+
+// What does not go by one block.
+Status queue_shares(const StreamCall& call, Folding what, const Team& team, const AnyFold& fold,
+                    std::byte* dst, const std::byte* src, std::size_t count) {
+  const bool scatters = what == Folding::kReduceScatter;
+  const auto share = [&] {
+    if (kernel::is_scan(what))
+      return call.launch_grid(
+          kShareBlocks, kBlockThreads,
+          kernel::ScanShareKernel{call.handle(), team, what == Folding::kScanInclusive, fold, dst,
+                                  src, count});
+    return call.launch_grid(
+        kShareBlocks, kBlockThreads,
+        kernel::ShareKernel{call.handle(), team, scatters, fold, dst, src, count});
+  };
+  return between_syncs(call, team, [&]() -> Status {
+    if (!scatters || dst != src) return share();
+    // In place: where the results of the others go lies what rank 0 reads, so it goes first.
+    Status first = team.rank == 0 ? share() : Status::ok();
+    RETURN_IF_ERROR(queue_sync(call, team, true));
+    return team.rank == 0 ? std::move(first) : share();
+  });
+}
+
+Status queue_fold(const StreamCall& call, Folding what, const Team& team, void* dst,
                   const void* src, std::size_t count, Element element, ReduceOp op) {
   ASSIGN_OR_RETURN(const HostFold known, HostFold::make(element, op));
   if (!kernel::is_on_gpus(element))
@@ -98,28 +166,17 @@ Status queue_fold(const StreamCall& call, bool scatters, const Team& team, void*
                     caller_or(call.routine()), to_string(element)));
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, known.element, &bytes)) bytes = kTooManyBytes;
+  const bool scatters = what == Folding::kReduceScatter;
+  const std::size_t all = bytes_times(bytes, team.size);
   RETURN_IF_ERROR(call.check_there("dst", dst, bytes, known.align));
-  RETURN_IF_ERROR(
-      call.check_there("src", src, scatters ? bytes_times(bytes, team.size) : bytes, known.align));
+  RETURN_IF_ERROR(call.check_there("src", src, scatters ? all : bytes, known.align));
   const AnyFold fold{element, op, static_cast<std::uint8_t>(known.element)};
   const TeamLayout layout = team_layout(call.handle().teams, call.handle().npes);
-  const bool fits =
-      !scatters && bytes <= layout.payload_bytes() && is_small(call, bytes_times(bytes, team.size));
+  const bool fits = !scatters && bytes <= layout.payload_bytes() && is_small(call, all);
   if (call.gpu() == nullptr || fits)
-    return call.launch(kBlockThreads, kernel::FoldKernel{call.handle(), team, scatters, fold,
+    return call.launch(kBlockThreads, kernel::FoldKernel{call.handle(), team, what, fold,
                                                          bytes_at(dst), bytes_at(src), count});
-  const auto share = [&] {
-    return call.launch_grid(kShareBlocks, kBlockThreads,
-                            kernel::ShareKernel{call.handle(), team, scatters, fold, bytes_at(dst),
-                                                bytes_at(src), count});
-  };
-  return between_syncs(call, team, [&]() -> Status {
-    if (!scatters || dst != src) return share();
-    // In place: where the results of the others go lies what rank 0 reads, so it goes first.
-    Status first = team.rank == 0 ? share() : Status::ok();
-    RETURN_IF_ERROR(queue_sync(call, team, true));
-    return team.rank == 0 ? std::move(first) : share();
-  });
+  return queue_shares(call, what, team, fold, bytes_at(dst), bytes_at(src), count);
 }
 
 // `queue(call)` for a member of the team.
@@ -157,23 +214,46 @@ Status OnStream::fcollect_bytes(const Team& team, void* dst, const void* src, st
   });
 }
 
+Status OnStream::collect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes) {
+  return collective(*context_, stream_, "collect", team, [&](const StreamCall& call) {
+    return queue_collect(call, team, dst, src, bytes);
+  });
+}
+
 Status OnStream::alltoall_bytes(const Team& team, void* dst, const void* src, std::size_t bytes) {
   return collective(*context_, stream_, "alltoall", team, [&](const StreamCall& call) {
     return queue_move(call, Moving::kAlltoall, team, dst, src, bytes, 0);
   });
 }
 
+Status OnStream::alltoalls_bytes(const Team& team, void* dst, const void* src,
+                                 std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                                 std::size_t element, std::size_t count) {
+  return collective(*context_, stream_, "alltoalls", team, [&](const StreamCall& call) {
+    return queue_alltoalls(call, team, dst, src, dst_stride, src_stride, element, count);
+  });
+}
+
 Status OnStream::reduce_elements(const Team& team, void* dst, const void* src, std::size_t count,
                                  Element element, ReduceOp op) {
   return collective(*context_, stream_, "reduce", team, [&](const StreamCall& call) {
-    return queue_fold(call, false, team, dst, src, count, element, op);
+    return queue_fold(call, Folding::kReduce, team, dst, src, count, element, op);
   });
 }
 
 Status OnStream::reducescatter_elements(const Team& team, void* dst, const void* src,
                                         std::size_t count, Element element, ReduceOp op) {
   return collective(*context_, stream_, "reducescatter", team, [&](const StreamCall& call) {
-    return queue_fold(call, true, team, dst, src, count, element, op);
+    return queue_fold(call, Folding::kReduceScatter, team, dst, src, count, element, op);
+  });
+}
+
+Status OnStream::scan_elements(const Team& team, void* dst, const void* src, std::size_t count,
+                               Element element, ReduceOp op, bool inclusive) {
+  const char* const routine = inclusive ? "scan_inclusive" : "scan_exclusive";
+  const Folding what = inclusive ? Folding::kScanInclusive : Folding::kScanExclusive;
+  return collective(*context_, stream_, routine, team, [&](const StreamCall& call) {
+    return queue_fold(call, what, team, dst, src, count, element, op);
   });
 }
 

@@ -92,12 +92,17 @@ class WEFT_API OnStream {
   Status barrier(const Team& team);
   Status broadcast_bytes(const Team& team, void* dst, const void* src, std::size_t bytes, int root);
   Status fcollect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
+  Status collect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
   Status alltoall_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
+  Status alltoalls_bytes(const Team& team, void* dst, const void* src, std::ptrdiff_t dst_stride,
+                         std::ptrdiff_t src_stride, std::size_t element, std::size_t count);
   // Integers and floats of up to 8 bytes.
   Status reduce_elements(const Team& team, void* dst, const void* src, std::size_t count,
                          Element element, ReduceOp op);
   Status reducescatter_elements(const Team& team, void* dst, const void* src, std::size_t count,
                                 Element element, ReduceOp op);
+  Status scan_elements(const Team& team, void* dst, const void* src, std::size_t count,
+                       Element element, ReduceOp op, bool inclusive);
   template <class T>
   Status broadcast(const Team& team, T* dst, const T* src, std::size_t count, int root) {
     static_assert(is_rma_type<T>, "broadcast moves trivially copyable types");
@@ -109,9 +114,20 @@ class WEFT_API OnStream {
     return fcollect_bytes(team, dst, src, bytes_of<T>(count));
   }
   template <class T>
+  Status collect(const Team& team, T* dst, const T* src, std::size_t count) {
+    static_assert(is_rma_type<T>, "collect moves trivially copyable types");
+    return collect_bytes(team, dst, src, bytes_of<T>(count));
+  }
+  template <class T>
   Status alltoall(const Team& team, T* dst, const T* src, std::size_t count) {
     static_assert(is_rma_type<T>, "alltoall moves trivially copyable types");
     return alltoall_bytes(team, dst, src, bytes_of<T>(count));
+  }
+  template <class T>
+  Status alltoalls(const Team& team, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                   std::ptrdiff_t src_stride, std::size_t count) {
+    static_assert(is_rma_type<T>, "alltoalls moves trivially copyable types");
+    return alltoalls_bytes(team, dst, src, dst_stride, src_stride, sizeof(T), count);
   }
   template <class T>
   Status reduce(const Team& team, T* dst, const T* src, std::size_t count, ReduceOp op) {
@@ -120,6 +136,16 @@ class WEFT_API OnStream {
   template <class T>
   Status reducescatter(const Team& team, T* dst, const T* src, std::size_t count, ReduceOp op) {
     return reducescatter_elements(team, dst, src, count, element_of<T>(), op);
+  }
+  template <class T>
+  Status scan_inclusive(const Team& team, T* dst, const T* src, std::size_t count,
+                        ReduceOp op = ReduceOp::kSum) {
+    return scan_elements(team, dst, src, count, element_of<T>(), op, true);
+  }
+  template <class T>
+  Status scan_exclusive(const Team& team, T* dst, const T* src, std::size_t count,
+                        ReduceOp op = ReduceOp::kSum) {
+    return scan_elements(team, dst, src, count, element_of<T>(), op, false);
   }
 
  private:

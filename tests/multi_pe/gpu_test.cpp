@@ -276,8 +276,9 @@ TEST_P(GpuTest, WhatHostThreadsCannotDoThereIsNamed) {
       EXPECT_THAT(said(status),
                   AllOf(HasSubstr("heap of GPU memory"), HasSubstr("or do it in a kernel")));
     };
-    expect_named(scan_inclusive(rt.context(), rt.world(), words, words + 4, 1));
-    expect_named(collect(rt.context(), rt.world(), words, words + 4, 1));
+    ASSIGN_OR_RETURN(auto* const on_host, rt.allocate<std::uint64_t>(8));
+    expect_named(reduce(rt.context(), rt.world(), on_host, words, 1, ReduceOp::kSum));
+    expect_named(fcollect(rt.context(), rt.world(), on_host, words, 1));
     EXPECT_THAT(said(rt.context().put(words, words + 1, 100'000'000, rt.pe())),
                 HasSubstr("run past the end of the symmetric heap of GPU memory"));
     EXPECT_THAT(said(rt.context().put(words, words + 1, 1, rt.npes())),

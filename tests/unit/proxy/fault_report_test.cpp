@@ -36,7 +36,7 @@ Status describe(const FaultRecord& record, const LastWriter& writer = {}) {
 TEST(FaultReport, AWaitSaysWhereWhatAndHowLong) {
   const Status status = describe(record_of(FaultCode::kWaitTimeout));
   EXPECT_EQ(status.code(), Code::kTimeout);
-  EXPECT_EQ(
+  EXPECT_STREQ(
       status.text(),
       "kernel on PE 1 (context 2, block 7, thread 31), wait_until: waited 1.5 s for PE 3 at "
       "heap offset 0x1240: saw 4, wanted >= 5. Has the PE that should write it stopped, or is "

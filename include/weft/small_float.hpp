@@ -61,7 +61,11 @@ WEFT_HOST_DEVICE To bits_as(const From& from) {
   static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To>,
                 "a float of two bytes has the bits of weft::Half or weft::Bfloat16");
   To to;
+#if WEFT_TARGET_HIP  // where std::memcpy is the host's
+  __builtin_memcpy(static_cast<void*>(&to), static_cast<const void*>(&from), sizeof(to));
+#else
   std::memcpy(static_cast<void*>(&to), static_cast<const void*>(&from), sizeof(to));
+#endif
   return to;
 }
 

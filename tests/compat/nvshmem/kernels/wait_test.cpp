@@ -60,7 +60,7 @@ void check(Way way, Set set, Look look, const std::vector<std::uint64_t>& wanted
           T values[kWords] = {1, 2, 3, 9};                                                         \
           std::size_t found[kWords];                                                               \
           nvshmem_##N##_wait_until(words, NVSHMEM_CMP_EQ, 1);                                      \
-          say(static_cast<std::uint64_t>(words[0]));                                               \
+          say(nvshmem_##N##_test(words, NVSHMEM_CMP_EQ, 1) == 1);                                  \
           say(nvshmem_##N##_wait_until_any(words, kWords, nullptr, NVSHMEM_CMP_EQ, 2));            \
           say(nvshmem_##N##_wait_until_any_vector(words, kWords, kThird, NVSHMEM_CMP_EQ, values)); \
           nvshmem_##N##_wait_until_all(words, kWords, kNotLast, NVSHMEM_CMP_NE, 0);                \

@@ -21,7 +21,6 @@
 namespace weft {
 namespace {
 
-using script::Kind;
 using script::Script;
 using script::ScriptShape;
 using script::Step;
@@ -100,17 +99,10 @@ TEST_P(Collectives, LargeBlocksArrive) {
   shape.most_bytes = 1 << 20;
   shape.most_bytes /= static_cast<std::size_t>(shape.npes);
   std::mt19937_64 random(test_seed() + 2);
-  Script script;
-  script.teams.push_back({});
-  for (int pe = 0; pe < shape.npes; ++pe) script.teams[0].push_back(pe);
-  for (int kind = 0; kind < static_cast<int>(Kind::kKinds); ++kind) {
-    Step step = script::random_step(shape, script.teams[0], random);
-    step.kind = static_cast<Kind>(kind);
+  Script script = script::make_large_script(shape, random);
+  for (Step& step : script.steps) {
     step.type = random() % 2 == 0 ? Element::kDouble : Element::kInt32;
     step.op = ReduceOp::kSum;
-    step.count = shape.most_bytes / 8 - random() % 100;
-    for (std::size_t& count : step.counts) count = random() % (shape.most_bytes / 8);
-    script.steps.push_back(step);
   }
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) { return play(rt, script, shape); }));
 }

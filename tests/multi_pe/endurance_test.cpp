@@ -24,7 +24,7 @@ constexpr unsigned kThreads = WEFT_TARGET_CPU ? 3 : 96;
 constexpr std::size_t kWords = 37;
 
 // Well mixed bits of three numbers (splitmix64).
-WEFT_HOST_DEVICE std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
+WEFT_DEVICE std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t x = seed + a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -112,7 +112,20 @@ class Desk {
   Stream stream_ = nullptr;
 };
 
-class GpuCollectives : public ::testing::TestWithParam<PeGroup> {};
+class GpuCollectives : public ::testing::TestWithParam<PeGroup> {
+ protected:
+  // body(rt, desk) on every PE.
+  template <class Body>
+  void at_desks(std::size_t bytes, Body body) {
+    EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) -> Status {
+      ASSIGN_OR_RETURN(const auto desk, Desk::create(rt, bytes));
+      RETURN_IF_ERROR(body(rt, *desk));
+      RETURN_IF_ERROR(desk->finish());
+      RETURN_IF_ERROR(rt.health());
+      return rt.barrier();
+    }));
+  }
+};
 
 // The arrays of a step start at an element of their own, not where memory does.
 Status play_step(Runtime& rt, const Step& step, const Team& team, Desk& desk, bool on_stream) {
@@ -183,16 +196,7 @@ TEST_P(GpuCollectives, LargeBlocksArrive) {
   shape.types = &types;
   shape.most_bytes = std::size_t{3} << 20;
   std::mt19937_64 random(test_seed() + 1);
-  Script script;
-  script.teams.push_back({});
-  for (int pe = 0; pe < shape.npes; ++pe) script.teams[0].push_back(pe);
-  for (int kind = 0; kind < static_cast<int>(Kind::kKinds); ++kind) {
-    Step step = script::random_step(shape, script.teams[0], random);
-    step.kind = static_cast<Kind>(kind);
-    step.count = shape.most_bytes / 8 - random() % 100;
-    for (std::size_t& count : step.counts) count = random() % (shape.most_bytes / 8);
-    script.steps.push_back(step);
-  }
+  const Script script = script::make_large_script(shape, random);
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) { return play(rt, script, shape); }));
 }
 
@@ -229,42 +233,36 @@ Status exchange_strided(Runtime& rt, Desk& desk, std::size_t width, std::size_t 
 }
 
 TEST_P(GpuCollectives, StridedElementsHaveAnyWidth) {
-  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(const auto desk, Desk::create(rt, std::size_t{1} << 20));
+  at_desks(std::size_t{1} << 20, [](Runtime& rt, Desk& desk) -> Status {
     for (const std::size_t width : {1, 2, 3, 4, 8, 12, 16, 40, 48})
       for (const std::size_t shift : {0, 1, 4})
         for (const std::size_t bytes : {std::size_t{100}, std::size_t{70000}})
           RETURN_IF_ERROR(exchange_strided(
-              rt, *desk, width, bytes / width / static_cast<std::size_t>(rt.npes()), shift));
-    RETURN_IF_ERROR(rt.health());
-    return rt.barrier();
-  }));
+              rt, desk, width, bytes / width / static_cast<std::size_t>(rt.npes()), shift));
+    return Status::ok();
+  });
 }
 
 // --- nothing, and too much -----------------------------------------------------------------------
 
 TEST_P(GpuCollectives, NothingNeedsNoMemory) {
-  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(const auto desk, Desk::create(rt, 64));
-    OnStream q = desk->queue();
+  at_desks(64, [](Runtime& rt, Desk& desk) -> Status {
+    OnStream q = desk.queue();
     double* const none = nullptr;
     for (int round = 0; round < 3; ++round) {
       RETURN_IF_ERROR(q.alltoalls<double>(rt.world(), none, none, 2, 3, 0));
       RETURN_IF_ERROR(q.scan_inclusive<double>(rt.world(), none, none, 0));
       RETURN_IF_ERROR(q.scan_exclusive<double>(rt.world(), none, none, 0));
     }
-    RETURN_IF_ERROR(desk->finish());
-    RETURN_IF_ERROR(rt.health());
-    return rt.barrier();
-  }));
+    return Status::ok();
+  });
 }
 
 TEST_P(GpuCollectives, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
-  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(const auto desk, Desk::create(rt, 4096));
-    OnStream q = desk->queue();
-    auto* const dst = reinterpret_cast<double*>(desk->there(desk->dst_copy()));
-    auto* const src = reinterpret_cast<double*>(desk->there(desk->src_copy()));
+  at_desks(4096, [](Runtime& rt, Desk& desk) -> Status {
+    OnStream q = desk.queue();
+    auto* const dst = reinterpret_cast<double*>(desk.there(desk.dst_copy()));
+    auto* const src = reinterpret_cast<double*>(desk.there(desk.src_copy()));
     double own = 0;
     EXPECT_CODE(q.collect<double>(rt.world(), dst, &own, 1), Code::kNotSymmetric);
     EXPECT_CODE(q.alltoalls<double>(rt.world(), dst, src, 0, 1, 1), Code::kInvalidArgument);
@@ -279,10 +277,8 @@ TEST_P(GpuCollectives, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
     auto* const odd = reinterpret_cast<double*>(reinterpret_cast<std::byte*>(dst) + 4);
     EXPECT_CODE(q.scan_exclusive<double>(rt.world(), odd, src, 1), Code::kInvalidArgument);
     EXPECT_CODE(q.collect<double>(Team{}, dst, src, 1), Code::kInvalidArgument);
-    RETURN_IF_ERROR(desk->finish());
-    RETURN_IF_ERROR(rt.health());
-    return rt.barrier();
-  }));
+    return Status::ok();
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, GpuCollectives, ::testing::ValuesIn(groups({1, 2, 3, 5})),

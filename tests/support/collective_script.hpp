@@ -134,10 +134,29 @@ inline Step random_step(const ScriptShape& shape, const Members& members, std::m
   return step;
 }
 
+inline Members all_members(int npes) {
+  Members all;
+  for (int pe = 0; pe < npes; ++pe) all.push_back(pe);
+  return all;
+}
+
+// Every kind once, of nearly shape.most_bytes: elements have at most 8.
+inline Script make_large_script(const ScriptShape& shape, std::mt19937_64& random) {
+  Script script;
+  script.teams.push_back(all_members(shape.npes));
+  for (unsigned kind = 0; kind < static_cast<unsigned>(Kind::kKinds); ++kind) {
+    Step step = random_step(shape, script.teams[0], random);
+    step.kind = static_cast<Kind>(kind);
+    step.count = shape.most_bytes / 8 - random() % 100;
+    for (std::size_t& count : step.counts) count = random() % (shape.most_bytes / 8);
+    script.steps.push_back(step);
+  }
+  return script;
+}
+
 inline Script make_script(const ScriptShape& shape, std::mt19937_64& random) {
   Script script;
-  Members all;
-  for (int pe = 0; pe < shape.npes; ++pe) all.push_back(pe);
+  const Members all = all_members(shape.npes);
   script.teams.push_back(all);
   for (int i = 1; i < shape.teams; ++i) {
     Members some = all;

@@ -13,8 +13,8 @@
 namespace weft::kernel {
 
 // The work of a large reduction, between two syncs, by a grid: reads what all members have of my
-// share and stores the result on all (reduce) or on me (reducescatter). A reduce in
-// place: a share is read and written by its owner only, who has read all when it writes.
+// share and stores the result on all (reduce) or on me (reducescatter). A reduce in place: a share
+// is read and written by its owner only, who has read all when it writes.
 struct ShareKernel {
   static constexpr unsigned kMostThreads = 512;
   DeviceContext handle;

@@ -73,7 +73,7 @@ class Desk {
     ASSIGN_OR_RETURN(desk->src_, rt.allocate_device<std::byte>(bytes));
     ASSIGN_OR_RETURN(desk->dst_, rt.allocate_device<std::byte>(bytes));
     ASSIGN_OR_RETURN(desk->stream_, desk->platform().create_stream());
-    return desk;
+    return Result<std::unique_ptr<Desk>>(std::move(desk));  // nvcc copies what has a name
   }
   ~Desk() { EXPECT_OK(platform().destroy_stream(stream_)); }
 

@@ -77,6 +77,8 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual std::string_view name() const = 0;  // "cpu", "cuda", "hip"
+  // Which of its kind: "GPU 0 (0000:1b:00.0)".
+  virtual std::string describe() const { return std::string(name()); }
   // Whether host threads may load and store what commit() and open() give. Else copy() reaches it.
   virtual bool is_host_accessible() const = 0;
 
@@ -86,6 +88,11 @@ class Platform {
   // Why open() cannot map memory of the platform with that identity, which is on this host; "" if
   // it can.
   virtual std::string why_not_mapped(const Blob& peer) const = 0;
+  // Memory that open() cannot map may still be in reach of its own platform's copies and kernels,
+  // which this process then has beside mine: that of a GPU that mine has no link to. Why it is not,
+  // for a platform with that identity, which is on this host; "" if owner() may give that one.
+  virtual std::string why_not_owned(const Blob& peer) const;
+  virtual Result<Platform*> owner(const Blob& peer);
   // Whether open() maps a peer's chunk where it is told. If not, a reservation has its memory from
   // the beginning (all of it, so reserve little), and open() returns where the chunk lies: the
   // chunks of one of the peer's reservations as they lie there.
@@ -120,6 +127,8 @@ class Platform {
   virtual Status synchronize(Stream stream) = 0;
   // Loads kernels before anything runs or is captured, which their first launch could disturb.
   virtual Status prepare(std::span<const Kernel* const> kernels) = 0;
+  // Whether there is code for launch(): an error says how it comes to be there.
+  virtual Status check_launch() const { return Status::ok(); }
   // Queues `blocks` blocks of `threads` threads; `argument` is copied.
   virtual Status launch(const Kernel& kernel, unsigned blocks, unsigned threads,
                         const void* argument, Stream stream) = 0;

@@ -111,22 +111,20 @@ Result<int> Device::find(const Identity& peer) const {
     ASSIGN_OR_RETURN(const Identity found, identify(driver_, other));
     if (found == peer) return other;
   }
-  return -1;
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format(
+          "the GPU {} of the peer is not visible to this process, which is on {}: let {} name the "
+          "GPUs of all PEs of this host for each of them, and let each PE choose its own ({}); in "
+          "containers, pass all of them in",
+          std::string_view(peer.bus, ::strnlen(peer.bus, sizeof peer.bus)), describe(),
+          driver_.words().visible, driver_.words().choose));
 }
 
 std::string Device::why_not_reached(const Identity& peer) const {
   const auto other = find(peer);
   if (!other) return std::string(other.status().text());
   if (*other == ordinal_) return "";
-  const Words& words = driver_.words();
-  if (*other < 0) {
-    return fmt::format(
-        "the GPU {} of the peer is not visible to this process, which is on {}: let {} name the "
-        "GPUs of all PEs of this host for each of them, and let each PE choose its own ({}); in "
-        "containers, pass all of them in",
-        std::string_view(peer.bus, ::strnlen(peer.bus, sizeof peer.bus)), describe(), words.visible,
-        words.choose);
-  }
   int can = 0;
   const Status asked =
       check(call().device_can_access(&can, ordinal_, *other), "ask which GPUs it reaches");
@@ -135,7 +133,7 @@ std::string Device::why_not_reached(const Identity& peer) const {
   return fmt::format(
       "{} cannot reach {} directly: no link between them, and no path over PCIe that the driver "
       "allows ({}; an IOMMU or PCIe ACS may be why)",
-      describe(), show(*other, peer), words.topology);
+      describe(), show(*other, peer), driver_.words().topology);
 }
 
 void warn(const Status& status) {

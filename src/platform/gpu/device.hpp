@@ -64,7 +64,7 @@ class Device {
   Status zero(Range where) const;
   // Why this GPU cannot reach the memory of that one; "" if it can.
   std::string why_not_reached(const Identity& peer) const;
-  // The ordinal of that one in this process; -1: it is not visible.
+  // The ordinal of that one in this process; an error if it is not visible.
   Result<int> find(const Identity& peer) const;
 
  private:

@@ -87,7 +87,7 @@ Result<GpuPlatform*> find_or_open(const Library& library, int ordinal) {
     }
     ASSIGN_OR_RETURN(auto device, Device::open(*driver, ordinal));
     RETURN_IF_ERROR(choose_way(*device));
-    platform = std::make_unique<GpuPlatform>(std::move(device));
+    platform = std::make_unique<GpuPlatform>(std::move(device), library);
   }
   return platform.get();
 }

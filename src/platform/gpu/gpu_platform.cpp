@@ -43,6 +43,30 @@ class HostBlock final : public Owned {
   void* memory_;
 };
 
+// Which GPU a peer has; an error if its memory does not reach this process as that of `mine` does.
+Result<Identity> shared_alike(const Device& mine, const Blob& peer) {
+  Introduction theirs;
+  if (peer.size() == sizeof theirs) std::memcpy(&theirs, peer.data(), sizeof theirs);
+  if (peer.size() != sizeof theirs || theirs.kind != mine.driver().kind()) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("the peer's memory is not that of a GPU of {}; do all PEs run the same build "
+                    "of Weft, on the same platform?",
+                    mine.driver().words().vendor));
+  }
+  if (theirs.way != mine.way()) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format(
+            "the peer shares its GPU's memory by {} and this PE by {}, since the system refuses "
+            "one of them the other way; give all PEs of a host the same sandbox, container and "
+            "driver",
+            to_string(theirs.way), to_string(mine.way())));
+  }
+  RETURN_IF_ERROR(mine.driver().check_process());
+  return theirs.gpu;
+}
+
 }  // namespace
 
 Blob GpuPlatform::identity() const {
@@ -53,25 +77,20 @@ Blob GpuPlatform::identity() const {
 }
 
 std::string GpuPlatform::why_not_mapped(const Blob& peer) const {
-  Introduction theirs;
-  if (peer.size() == sizeof theirs) std::memcpy(&theirs, peer.data(), sizeof theirs);
-  const Words& words = device_->driver().words();
-  if (peer.size() != sizeof theirs || theirs.kind != device_->driver().kind()) {
-    return fmt::format(
-        "the peer's memory is not that of a GPU of {}; do all PEs run the same build of Weft, on "
-        "the same platform?",
-        words.vendor);
-  }
-  if (theirs.way != device_->way()) {
-    return fmt::format(
-        "the peer shares its GPU's memory by {} and this PE by {}, since the system refuses one of "
-        "them the other way; give all PEs of a host the same sandbox, container and driver",
-        to_string(theirs.way), to_string(device_->way()));
-  }
-  if (const Status alive = device_->driver().check_process(); !alive.is_ok()) {
-    return std::string(alive.text());
-  }
-  return device_->why_not_reached(theirs.gpu);
+  const auto gpu = shared_alike(*device_, peer);
+  return gpu ? device_->why_not_reached(*gpu) : std::string(gpu.status().text());
+}
+
+std::string GpuPlatform::why_not_owned(const Blob& peer) const {
+  const auto gpu = shared_alike(*device_, peer);
+  if (!gpu) return std::string(gpu.status().text());
+  return std::string(device_->find(*gpu).status().text());
+}
+
+Result<Platform*> GpuPlatform::owner(const Blob& peer) {
+  ASSIGN_OR_RETURN(const Identity gpu, shared_alike(*device_, peer));
+  ASSIGN_OR_RETURN(const int ordinal, device_->find(gpu));
+  return platform(library_, ordinal);
 }
 
 Result<Memory> GpuPlatform::reserve(std::size_t bytes) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "src/platform/gpu/device.hpp"
+#include "src/platform/gpu/gpu.hpp"
 #include "src/platform/gpu/kernels.hpp"
 #include "src/platform/platform.hpp"
 
@@ -11,15 +12,19 @@ namespace weft::gpu {
 
 class GpuPlatform final : public Platform {
  public:
-  explicit GpuPlatform(std::unique_ptr<const Device> device)
-      : device_(std::move(device)), kernels_(*device_) {}
+  // `library` is where platform() finds the other GPUs.
+  GpuPlatform(std::unique_ptr<const Device> device, Library library)
+      : device_(std::move(device)), library_(std::move(library)), kernels_(*device_) {}
   const Device& device() const { return *device_; }
 
   std::string_view name() const override { return device_->driver().words().platform; }
+  std::string describe() const override { return device_->describe(); }
   bool is_host_accessible() const override { return false; }
   bool maps_where_told() const override { return device_->way() != Way::kIpc; }
   Blob identity() const override;
   std::string why_not_mapped(const Blob& peer) const override;
+  std::string why_not_owned(const Blob& peer) const override;
+  Result<Platform*> owner(const Blob& peer) override;
   std::size_t granularity() const override { return device_->granularity(); }
 
   Result<Memory> reserve(std::size_t bytes) override;
@@ -36,6 +41,7 @@ class GpuPlatform final : public Platform {
   Status zero(Range where, Stream stream) override;
   Status synchronize(Stream stream) override;
   Status prepare(std::span<const Kernel* const> kernels) override;
+  Status check_launch() const override { return kernels_.check(); }
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream) override;
   bool has_word_steps() const override { return device_->has_word_steps(); }
@@ -44,6 +50,7 @@ class GpuPlatform final : public Platform {
 
  private:
   const std::unique_ptr<const Device> device_;
+  const Library library_;
   Kernels kernels_;
 };
 

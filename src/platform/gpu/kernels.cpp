@@ -37,6 +37,16 @@ void run_host_grid(void* work) {
 
 }  // namespace
 
+Status Kernels::check() const {
+  const Driver& driver = device_.driver();
+  if (driver.on_host() != nullptr || !kernel_image(driver.kind()).empty()) return Status::ok();
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format("this libweft has no code for GPUs of {0}, since it was built without {1}'s "
+                  "compiler; build it with -DWEFT_{1}=ON",
+                  driver.words().vendor, driver.words().runtime));
+}
+
 Status Kernels::load(std::span<const Kernel* const> kernels) {
   if (device_.driver().on_host() != nullptr || kernel_image(device_.driver().kind()).empty())
     return Status::ok();
@@ -47,13 +57,9 @@ Status Kernels::load(std::span<const Kernel* const> kernels) {
 Result<abi::Function> Kernels::find(const Kernel& kernel) {
   const std::lock_guard lock(mutex_);
   if (const auto known = functions_.find(&kernel); known != functions_.end()) return known->second;
-  if (kernel_image(device_.driver().kind()).empty())
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format(
-            "{0}: this libweft has no code for GPUs of {1}, since it was built without {2}'s "
-            "compiler; build it with -DWEFT_{2}=ON, or do the same in a kernel of yours",
-            kernel.name, device_.driver().words().vendor, device_.driver().words().runtime));
+  if (const Status there = check(); !there.is_ok())
+    return Status::error(there.code(), fmt::format("{}: {}, or do the same in a kernel of yours",
+                                                   kernel.name, there.text()));
   if (module_ == nullptr)
     RETURN_IF_ERROR(device_.check(
         device_.call().module_load(&module_, kernel_image(device_.driver().kind()).data()),

@@ -16,6 +16,8 @@ class Kernels {
  public:
   explicit Kernels(const Device& device) : device_(device) {}
 
+  // Whether there are any for this GPU.
+  Status check() const;
   // Loads them all, in a Scope: what is loaded later could wait for kernels that run, or break the
   // capture of a stream.
   Status load(std::span<const Kernel* const> kernels);

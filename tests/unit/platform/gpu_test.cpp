@@ -348,6 +348,31 @@ TEST_F(GpuTest, GpusThatDoNotReachEachOtherSaySo) {
   EXPECT_OK(opened(blob, 1, 0)) << "its own GPU";
 }
 
+TEST_F(GpuTest, TheOwnerOfMemoryOutOfReachOpensIt) {
+  const Place place = committed(1);
+  EXPECT_OK(write(gpu(0), place.chunk.base(), {std::byte{9}}));
+  const Blob blob = *gpu(0).share(place.chunk);
+  const FakeGpuSettings settings("NO_PEER=0-1");
+  EXPECT_EQ(gpu(1).why_not_owned(gpu(0).identity()), "");
+  EXPECT_EQ(*gpu(1).owner(gpu(0).identity()), &gpu(0));
+  EXPECT_EQ(*gpu(1).owner(gpu(1).identity()), &gpu(1));
+  const auto other = opened(blob, 1, 0);
+  ASSERT_OK(other);
+  EXPECT_EQ((*read(gpu(0), other->chunk.base(), 1))[0], std::byte{9});
+  EXPECT_FALSE(read(gpu(1), other->chunk.base(), 1)) << "copies of the other GPU do not reach it";
+  EXPECT_OK(gpu(0).check_launch());
+  EXPECT_EQ(gpu(1).describe(), "GPU 1 (0000:1c:00.0)");
+}
+
+TEST_F(GpuTest, WhatIsHiddenOrOfAnotherKindHasNoOwnerHere) {
+  Blob hidden = gpu(1).identity();
+  hidden[0] = std::byte{1};
+  EXPECT_THAT(gpu(0).why_not_owned(hidden), HasSubstr("is not visible to this process"));
+  EXPECT_CODE(gpu(0).owner(hidden), Code::kUnsupported);
+  EXPECT_THAT(gpu(0).why_not_owned(Blob()), HasSubstr("same platform"));
+  EXPECT_CODE(gpu(0).owner(Blob()), Code::kUnsupported);
+}
+
 TEST_F(GpuTest, IdentityTellsGpusApart) {
   EXPECT_EQ(gpu(0).identity().size(), gpu(1).identity().size());
   EXPECT_NE(gpu(0).identity(), gpu(1).identity());

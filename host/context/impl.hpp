@@ -12,6 +12,7 @@
 #include <weft/dev/op.hpp>
 
 #include "host/context/job.hpp"
+#include "host/transport/apply.hpp"
 #include "host/transport/lane_queue.hpp"
 
 namespace weft {
@@ -95,16 +96,6 @@ struct Context::Impl {
 };
 
 inline bool is_fetching(Amo amo) { return amo >= Amo::kFetch; }
-inline Amo amo_of(OpKind kind) {
-  return static_cast<Amo>(static_cast<int>(kind) - static_cast<int>(OpKind::kAmoSet));
-}
-inline OpKind op_kind(Amo amo) {
-  return static_cast<OpKind>(static_cast<int>(OpKind::kAmoSet) + static_cast<int>(amo));
-}
-static_assert(static_cast<int>(OpKind::kAmoFetch) - static_cast<int>(OpKind::kAmoSet) ==
-              static_cast<int>(Amo::kFetch));
-static_assert(static_cast<int>(OpKind::kAmoFetchXor) - static_cast<int>(OpKind::kAmoSet) ==
-              static_cast<int>(Amo::kFetchXor));
 
 // The old value of an atomic for the caller: `old` holds its bits in the low bytes.
 inline void store_result(void* result, std::uint64_t old, std::size_t width) {

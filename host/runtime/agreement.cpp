@@ -63,6 +63,7 @@ std::string agreement_of(const Options& options) {
   add("WEFT_MAX_TEAMS", options.max_teams);
   add("WEFT_CHECK", options.check ? 1 : 0);
   add("WEFT_TRANSPORTS", options.transports);
+  add("WEFT_GPU_TRANSPORTS", options.gpu_transports);
   return text;
 }
 

@@ -13,11 +13,7 @@ namespace {
 std::byte* address(std::uint64_t a) { return reinterpret_cast<std::byte*>(a); }
 
 void apply_amo(const Op& op, std::byte* heap) {
-  const std::uint64_t old = amo_at(op.kind, heap + op.remote, op.width, op.value, op.compare);
-  if (!is_fetching(op.kind)) return;
-  if (op.width == 8) return put_to(address(op.result), &old, 8);
-  const auto narrow = static_cast<std::uint32_t>(old);
-  put_to(address(op.result), &narrow, 4);
+  bring_result(op, amo_at(op.kind, heap + op.remote, op.width, op.value, op.compare));
 }
 
 Status bad(const Op& op, Code code, std::string_view why, const char* file = __builtin_FILE(),
@@ -83,6 +79,13 @@ void apply_op(const Op& op, std::byte* heap) {
   } else if (is_amo(op.kind)) {
     apply_amo(op, heap);
   }
+}
+
+void bring_result(const Op& op, std::uint64_t old) {
+  if (!is_fetching(op.kind)) return;
+  if (op.width == 8) return put_to(address(op.result), &old, 8);
+  const auto narrow = static_cast<std::uint32_t>(old);
+  put_to(address(op.result), &narrow, 4);
 }
 
 Status check_op(const Op& op, int npes, const Extent& extent) {

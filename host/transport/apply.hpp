@@ -12,10 +12,23 @@
 #include <cstring>
 #include <string>
 
+#include <weft/amo.hpp>
 #include <weft/dev/op.hpp>
 #include <weft/status.hpp>
 
 namespace weft {
+
+// The public name of an atomic, and back.
+inline Amo amo_of(OpKind kind) {
+  return static_cast<Amo>(static_cast<int>(kind) - static_cast<int>(OpKind::kAmoSet));
+}
+inline OpKind op_kind(Amo amo) {
+  return static_cast<OpKind>(static_cast<int>(OpKind::kAmoSet) + static_cast<int>(amo));
+}
+static_assert(static_cast<int>(OpKind::kAmoFetch) - static_cast<int>(OpKind::kAmoSet) ==
+              static_cast<int>(Amo::kFetch));
+static_assert(static_cast<int>(OpKind::kAmoFetchXor) - static_cast<int>(OpKind::kAmoSet) ==
+              static_cast<int>(Amo::kFetchXor));
 
 namespace detail {
 
@@ -96,6 +109,10 @@ inline std::uint64_t amo_at(OpKind kind, void* word, std::size_t width, std::uin
 // Executes `op` on the target whose heap offset 0 is mapped at `heap`. The op has passed
 // check_op(); a kFence does nothing, since this function is in order by itself.
 void apply_op(const Op& op, std::byte* heap);
+
+// Stores an atomic's old value where the op wants it, in memory of the host; nowhere unless it
+// fetches.
+void bring_result(const Op& op, std::uint64_t old);
 
 // What of a target's offsets exists: its heap, and what it has adopted.
 struct Extent {

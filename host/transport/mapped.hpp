@@ -1,5 +1,5 @@
-// MappedTransport: what loopback and p2p have in common. A peer's heap lies in my address space, so
-// an op is executed when it is posted.
+// MappedTransport: what loopback, p2p and staged have in common. A peer's heap lies in my address
+// space, so an op is executed when it is posted.
 #pragma once
 
 #include <array>
@@ -28,6 +28,10 @@ class MappedTransport : public Transport {
   // to their last bytes from now on. 0 bytes take the chunk away.
   void map(int pe, std::byte* heap, std::uint64_t offset, std::uint64_t bytes);
   std::byte* base_of(int pe) const;
+  // Whether carry_out() works with this platform's memory; by default it loads and stores.
+  virtual bool carries() const;
+  // Executes an op, no fence, that check() has passed, on the target whose offset 0 is at `heap`.
+  virtual Status carry_out(const Op& op, std::byte* heap);
   const TransportEnv& env() const { return env_; }
 
  private:

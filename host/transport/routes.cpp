@@ -29,8 +29,8 @@ Result<std::vector<std::vector<Blob>>> exchange(const Transports& transports, Bo
     if (parts.size() != transports.size() + 1)
       return Status::error(
           Code::kInvalidArgument,
-          fmt::format("PE {} brought {} transports, PE {} {}; set WEFT_TRANSPORTS to the same on "
-                      "every PE",
+          fmt::format("PE {} brought {} transports, PE {} {}; set WEFT_TRANSPORTS, and "
+                      "WEFT_GPU_TRANSPORTS, to the same on every PE",
                       pe, parts.size() - 1, bootstrap.pe(), transports.size()));
     for (std::size_t t = 0; t < transports.size(); ++t)
       sorted[t].push_back(std::move(parts[t + 1]));

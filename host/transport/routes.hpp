@@ -2,6 +2,7 @@
 // operation: load and store through `peer[pe]` if it is not null, else an Op to `transport(pe)`.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,8 @@ struct Routes {
 
   int npes() const { return static_cast<int>(via.size()); }
   Transport& transport(int pe) const { return *transports[via[static_cast<std::size_t>(pe)]]; }
+  // Whether every PE is mapped, once something is attached.
+  bool map_all() const { return std::find(peer.begin(), peer.end(), nullptr) == peer.end(); }
 };
 
 // Collective: one exchange of addresses for all transports, then one transport is picked for every

@@ -8,6 +8,7 @@
 #include "host/transport/fault/fault.hpp"
 #include "host/transport/loopback/loopback.hpp"
 #include "host/transport/p2p/p2p.hpp"
+#include "host/transport/staged/staged.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -17,6 +18,8 @@ namespace {
 constexpr std::array kRows = {
     TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p},
     TransportRow{"loopback", "this PE itself", make_loopback},
+    TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
+                 make_staged},
 };
 
 const TransportRow* find_row(std::string_view name) {
@@ -36,13 +39,18 @@ std::vector<std::string> split_names(std::string_view list) {
   return names;
 }
 
-Status bad_list(const Options& options, std::string_view why) {
+const std::string& list_of(const TransportEnv& env) {
+  return env.is_gpu ? env.options->gpu_transports : env.options->transports;
+}
+
+Status bad_list(const TransportEnv& env, std::string_view why) {
   std::string known;
   for (const TransportRow& row : kRows) known += fmt::format("\n  {:<9} {}", row.name, row.help);
   return Status::error(Code::kInvalidArgument,
-                       fmt::format("WEFT_TRANSPORTS={}: {}; name some of these, separated by "
-                                   "commas, the preferred first:{}",
-                                   options.transports, why, known));
+                       fmt::format("{}={}: {}; name some of these, separated by commas, the "
+                                   "preferred first:{}",
+                                   env.is_gpu ? "WEFT_GPU_TRANSPORTS" : "WEFT_TRANSPORTS",
+                                   list_of(env), why, known));
 }
 
 }  // namespace
@@ -52,14 +60,13 @@ std::span<const TransportRow> transport_registry() { return kRows; }
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
   const Options& options = *env.options;
   ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));
-  const std::vector<std::string> names = split_names(options.transports);
+  const std::vector<std::string> names = split_names(list_of(env));
   std::vector<std::unique_ptr<Transport>> transports;
   for (const std::string& name : names) {
     const TransportRow* row = find_row(name);
-    if (row == nullptr)
-      return bad_list(options, fmt::format("transport '{}' does not exist", name));
+    if (row == nullptr) return bad_list(env, fmt::format("transport '{}' does not exist", name));
     if (std::count(names.begin(), names.end(), name) > 1)
-      return bad_list(options, fmt::format("'{}' is there twice", name));
+      return bad_list(env, fmt::format("'{}' is there twice", name));
     std::unique_ptr<Transport> transport = row->make(env);
     if (!options.fault.empty()) transport = make_fault(std::move(transport), spec, env);
     transports.push_back(std::move(transport));

@@ -88,6 +88,7 @@ struct TransportEnv {
   const Options* options = nullptr;
   std::uint64_t adopted_at = ~std::uint64_t{0};  // offsets from here on are of adopted memory
   const char* size_option = "WEFT_HEAP_SIZE";    // that says how large the heap may grow
+  bool is_gpu = false;                           // GPU memory, whose transports are others
   // A reservation in which each PE's heap has a place, heap.bytes apart, mine too; or nothing, then
   // each gets a reservation of its own.
   Memory places;
@@ -101,8 +102,8 @@ struct TransportRow {
 };
 std::span<const TransportRow> transport_registry();
 
-// Those of options.transports, in that order, each inside a fault injector if options.fault is
-// set. An unknown name is an error that lists the known ones.
+// Those of options.transports (of GPU memory options.gpu_transports), in that order, each inside a
+// fault injector if options.fault is set. An unknown name is an error that lists the known ones.
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env);
 
 }  // namespace weft

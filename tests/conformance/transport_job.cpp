@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "tests/multi_pe/gpu_driver.hpp"
 
 namespace weft {
 
@@ -67,35 +69,43 @@ class ForkBootstrap final : public Bootstrap {
 
 Options options_of(const TransportJob& job) {
   Options options;
-  options.transports = job.transports;
+  options.transports = options.gpu_transports = job.transports;
   if (!job.fault.empty())
     options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
   return options;
 }
 
-void run_pe(Bootstrap& bootstrap, const Options& options,
+// PEs take the GPUs in turn.
+Result<Platform*> platform_of(const TransportJob& job, int pe) {
+  if (!job.on_gpus) return &cpu_platform();
+  return gpu::platform(driver(), pe % 2);
+}
+
+void run_pe(Bootstrap& bootstrap, const TransportJob& job,
             const std::function<void(TransportPe&)>& body) {
   set_log_pe(bootstrap.pe());
-  TransportPe pe(bootstrap, options);
+  const auto platform = platform_of(job, bootstrap.pe());
+  ASSERT_OK(platform);
+  TransportPe pe(bootstrap, options_of(job), **platform);
   ASSERT_NO_FATAL_FAILURE(pe.wire());
   body(pe);
   pe.barrier();  // nobody's heap goes away under a peer's put
 }
 
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
-  const Options options = options_of(job);
-  auto bootstraps = make_local_bootstraps(job.npes, options);
+  auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
-  for (auto& bootstrap : bootstraps)
-    threads.emplace_back([&] { run_pe(*bootstrap, options, body); });
+  for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });
   for (std::thread& thread : threads) thread.join();
 }
 
-[[noreturn]] void be_child(ForkBootstrap::Board* board, int pe, const TransportJob& job,
-                           const std::function<void(TransportPe&)>& body) {
+// A child of fork(), which starts the driver of its GPUs itself: it could not use one of mine.
+pid_t start_child(const std::function<void()>& run) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ForkBootstrap bootstrap(board, pe, job.npes);
-  run_pe(bootstrap, options_of(job), body);
+  setenv("FAKE_GPU_NO_PEER", "0-1", 1);
+  run();
   std::fflush(nullptr);
   _exit(::testing::Test::HasFailure() ? 1 : 0);
 }
@@ -133,9 +143,10 @@ void run_processes(const TransportJob& job, const std::function<void(TransportPe
   std::fflush(nullptr);
   std::vector<pid_t> children;
   for (int pe = 0; pe < job.npes; ++pe) {
-    const pid_t pid = fork();
-    if (pid == 0) be_child(board, pe, job, body);
-    children.push_back(pid);
+    children.push_back(start_child([&] {
+      ForkBootstrap bootstrap(board, pe, job.npes);
+      run_pe(bootstrap, job, body);
+    }));
   }
   wait_for_children(children);
   munmap(memory, sizeof(ForkBootstrap::Board));
@@ -143,17 +154,18 @@ void run_processes(const TransportJob& job, const std::function<void(TransportPe
 
 }  // namespace
 
-TransportPe::TransportPe(Bootstrap& bootstrap, const Options& options)
-    : bootstrap_(bootstrap), options_(options) {}
+TransportPe::TransportPe(Bootstrap& bootstrap, const Options& options, Platform& platform)
+    : bootstrap_(bootstrap), platform_(platform), options_(options) {}
 
 void TransportPe::wire() {
-  auto reserved = cpu_platform().reserve(kReservation);
+  auto reserved = platform_.reserve(kReservation);
   ASSERT_OK(reserved);
   reservation_ = std::move(*reserved);
   TransportEnv env;
   env.pe = pe();
   env.npes = npes();
-  env.platform = &cpu_platform();
+  env.platform = &platform_;
+  env.is_gpu = !platform_.is_host_accessible();
   env.heap = reservation_.range();
   env.options = &options_;
   auto transports = make_transports(env);
@@ -169,7 +181,7 @@ TransportPe::~TransportPe() = default;
 
 Status TransportPe::grow() {
   const std::uint64_t offset = committed();
-  ASSIGN_OR_RETURN(Memory chunk, cpu_platform().commit({heap() + offset, kChunk}, {}));
+  ASSIGN_OR_RETURN(Memory chunk, platform_.commit({heap() + offset, kChunk}, {}));
   RETURN_IF_ERROR(attach_chunk(routes_, bootstrap_, offset, chunk));
   chunks_.push_back(std::move(chunk));
   return Status::ok();
@@ -213,10 +225,11 @@ void TransportPe::wait_for(std::uint64_t offset, std::uint64_t value) {
 void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }
 
 void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
-  if (job.processes)
-    run_processes(job, body);
-  else
-    run_threads(job, body);
+  if (job.processes) return run_processes(job, body);
+  if (!job.on_gpus) return run_threads(job, body);
+  test_seed();
+  std::fflush(nullptr);
+  wait_for_children({start_child([&] { run_threads(job, body); })});
 }
 
 }  // namespace weft

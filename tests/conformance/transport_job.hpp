@@ -20,9 +20,9 @@ namespace weft {
 // What one PE of a job has. Every wait has a deadline, after which it is a failure.
 class TransportPe {
  public:
-  static constexpr std::size_t kChunk = std::size_t{1} << 20;
+  static constexpr std::size_t kChunk = std::size_t{2} << 20;
 
-  TransportPe(Bootstrap& bootstrap, const Options& options);
+  TransportPe(Bootstrap& bootstrap, const Options& options, Platform& platform);
   ~TransportPe();
   void wire();  // collective, first of all
   int pe() const { return bootstrap_.pe(); }
@@ -48,6 +48,7 @@ class TransportPe {
 
  private:
   Bootstrap& bootstrap_;
+  Platform& platform_;  // its memory can be loaded and stored here, whatever it says
   Options options_;
   Memory reservation_;
   std::vector<Memory> chunks_;
@@ -60,7 +61,8 @@ struct TransportJob {
   bool processes = false;
   int npes = 3;
   std::string transports = "p2p,loopback";
-  std::string fault;  // the seed is added
+  std::string fault;     // the seed is added
+  bool on_gpus = false;  // of a fake driver, on which no GPU reaches another
 };
 
 void PrintTo(const TransportJob& job, std::ostream* out);

@@ -1,6 +1,6 @@
 // What every Transport promises, whatever carries the bytes and whatever the fault injector does to
-// them within its freedom: PEs as threads and as processes, loopback and p2p, plain and late,
-// delayed, doubled and refused.
+// them within its freedom: PEs as threads and as processes, loopback, p2p and staged, plain and
+// late, delayed, doubled and refused.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -409,7 +409,8 @@ TEST_P(TransportTest, ABadOpIsRefusedAndTheLaneGoesOn) {
     };
     const int to = (me.pe() + 1) % me.npes();
     refused(put(me.npes(), 0, &value, 8), Code::kOutOfRange, "does not exist");
-    refused(put(to, me.committed() - 7, &value, 8), Code::kOutOfRange, "8 bytes at offset 0xffff9");
+    refused(put(to, me.committed() - 7, &value, 8), Code::kOutOfRange,
+            "8 bytes at offset 0x1ffff9");
     refused(put(to, ~std::uint64_t{0}, &value, 8), Code::kOutOfRange, "0xffffffffffffffff");
     refused(put(to, 0, &value, ~std::uint64_t{0}), Code::kOutOfRange, "18446744073709551615");
     refused(put(to, 0, nullptr, 8), Code::kInvalidArgument, "null");
@@ -456,18 +457,18 @@ TEST_P(TransportTest, AGrownHeapIsReachedAndItsOldPartStays) {
   });
 }
 
-TEST_P(TransportTest, APeerIsMappedUnlessFaultsAreInjected) {
-  const bool faulty = !GetParam().fault.empty();
-  run([faulty](TransportPe& me) {
+TEST_P(TransportTest, APeerIsMappedUnlessStagedOrFaultsAreInjected) {
+  const bool apart = !GetParam().fault.empty() || GetParam().on_gpus;
+  run([apart](TransportPe& me) {
     for (int pe = 0; pe < me.npes(); ++pe) {
       const Transport& transport = me.routes().transport(pe);
       EXPECT_TRUE(transport.reaches(pe)) << transport.why_not(pe);
       EXPECT_EQ(transport.why_not(pe), "");
-      EXPECT_EQ(transport.caps().maps, !faulty);
-      EXPECT_EQ(me.routes().peer[static_cast<std::size_t>(pe)] == nullptr, faulty);
+      EXPECT_EQ(transport.caps().maps, !apart);
+      EXPECT_EQ(me.routes().peer[static_cast<std::size_t>(pe)] == nullptr, apart);
     }
     std::byte* mine = me.routes().peer[static_cast<std::size_t>(me.pe())];
-    EXPECT_EQ(mine, faulty ? nullptr : me.heap());
+    EXPECT_EQ(mine, apart ? nullptr : me.heap());
   });
 }
 
@@ -489,6 +490,8 @@ std::vector<TransportJob> jobs(bool only_late) {
     all.push_back({"loopback" + name, false, 1, "loopback", spec});
     all.push_back({"p2p_threads" + name, false, 3, "p2p,loopback", spec});
     all.push_back({"p2p_processes" + name, true, 3, "p2p,loopback", spec});
+    all.push_back({"staged_threads" + name, false, 3, "staged", spec, true});
+    all.push_back({"staged_processes" + name, true, 3, "staged", spec, true});
   }
   return all;
 }

@@ -65,7 +65,9 @@ WEFT_OPTION(ring_capacity, "WEFT_RING_CAPACITY", kInt, 1024, 4, 1048576, proxy,
 WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
             "Most records that the proxy takes from one ring before it looks at the next.")
 WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback", "", "", transport,
-            "Transports in order of preference, comma-separated.")
+            "Transports of the host's memory in order of preference, comma-separated.")
+WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
+            "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
             "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), max_bytes (an operation is cut to), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

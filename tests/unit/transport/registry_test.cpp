@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "host/transport/transport.hpp"
+#include "tests/support/status.hpp"
 
 namespace weft {
 namespace {
@@ -32,6 +33,19 @@ TEST_F(RegistryTest, MakesWhatIsNamedInThatOrder) {
   EXPECT_THAT(*names("p2p,loopback", ""), ::testing::ElementsAre("p2p", "loopback"));
   EXPECT_THAT(*names(" loopback , p2p", ""), ::testing::ElementsAre("loopback", "p2p"));
   EXPECT_THAT(*names("loopback", ""), ::testing::ElementsAre("loopback"));
+}
+
+TEST_F(RegistryTest, GpuMemoryHasAListOfItsOwn) {
+  TransportEnv of_gpu = env();
+  of_gpu.is_gpu = true;
+  options.gpu_transports = "staged";
+  const auto made = make_transports(of_gpu);
+  ASSERT_OK(made);
+  ASSERT_EQ(made->size(), 1u);
+  EXPECT_EQ((*made)[0]->name(), "staged");
+  options.gpu_transports = "nvlink";
+  EXPECT_THAT(std::string(make_transports(of_gpu).status().text()),
+              HasSubstr("WEFT_GPU_TRANSPORTS=nvlink: transport 'nvlink' does not exist"));
 }
 
 TEST_F(RegistryTest, PutsEachIntoAFaultInjectorIfAsked) {

@@ -1,0 +1,122 @@
+#include "host/transport/staged/staged.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "host/transport/opened.hpp"
+#include "host/transport/staged/stage.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+
+namespace {
+
+// A stage carries one op at a time, so pieces of a large one leave room for a word of another lane.
+constexpr Caps kCaps = {
+    .max_bytes = std::uint64_t{8} << 20, .link = Link::kPcie, .gbps = 10, .usec = 30};
+
+class Staged final : public OpenedTransport {
+ public:
+  explicit Staged(const TransportEnv& env)
+      : OpenedTransport(env, kCaps), ways_(static_cast<std::size_t>(env.npes)) {}
+  std::string_view name() const override { return "staged"; }
+  Status check(const Op& op) const override;
+
+ private:
+  // To one PE, from its first chunk on.
+  struct Way {
+    Platform* owner = nullptr;
+    std::unique_ptr<Stage> stage;
+  };
+
+  std::string why_not_opened(int, const Blob& identity) const override {
+    return env().platform->why_not_owned(identity);
+  }
+  Result<Platform*> opener(int pe, const Blob& identity) override;
+  Result<Memory> place_of(int, Platform& opener) const override {
+    return opener.reserve(env().heap.bytes);
+  }
+  bool carries() const override { return true; }
+  Status carry_out(const Op& op, std::byte* heap) override;
+  Status notify(Stage& stage, const Op& op, std::byte* heap) const;
+  Result<std::uint64_t> update(Stage& stage, const Op& op, std::byte* heap) const;
+
+  std::vector<Way> ways_;
+};
+
+Result<Platform*> Staged::opener(int pe, const Blob& identity) {
+  Way& way = ways_[static_cast<std::size_t>(pe)];
+  if (way.owner != nullptr) return way.owner;
+  Platform& mine = *env().platform;
+  ASSIGN_OR_RETURN(Platform* const owner, mine.owner(identity));
+  if (std::string why = owner->why_not_mapped(identity); !why.empty())
+    return Status::error(Code::kUnsupported, std::move(why));
+  ASSIGN_OR_RETURN(way.stage, Stage::create(mine, *owner));
+  way.owner = owner;
+  if (env().pe < pe && !mine.why_not_mapped(identity).empty())  // one of the two says it
+    LOG(kWarn, "transport",
+        "PE {} and PE {}: {} and {} do not reach each other; their data goes through host memory",
+        env().pe, pe, mine.describe(), owner->describe());
+  return owner;
+}
+
+Status Staged::check(const Op& op) const {
+  RETURN_IF_ERROR(OpenedTransport::check(op));
+  if (!is_amo(op.kind) && op.notify != NotifyOp::kAdd) return Status::ok();
+  const Status there = ways_[op.pe].owner->check_launch();
+  if (there.is_ok()) return there;
+  return Status::error(
+      there.code(),
+      fmt::format("{}: atomics on a GPU that mine does not reach are kernels of libweft there, and "
+                  "{}",
+                  describe(op), there.text()));
+}
+
+Status Staged::carry_out(const Op& op, std::byte* heap) {
+  Stage& stage = *ways_[op.pe].stage;
+  auto* const local = reinterpret_cast<std::byte*>(op.local);
+  if (op.kind == OpKind::kGet) return stage.get(local, heap + op.remote, op.bytes);
+  if (op.kind == OpKind::kPut) {
+    RETURN_IF_ERROR(stage.put(heap + op.remote, local, op.bytes));
+    return notify(stage, op, heap);
+  }
+  ASSIGN_OR_RETURN(const std::uint64_t old, update(stage, op, heap));
+  bring_result(op, old);
+  return Status::ok();
+}
+
+Status Staged::notify(Stage& stage, const Op& op, std::byte* heap) const {
+  if (op.notify == NotifyOp::kNone) return Status::ok();
+  if (op.notify == NotifyOp::kSet)
+    return stage.set(reinterpret_cast<std::uint64_t*>(heap + op.signal), op.value);
+  Op add;
+  add.kind = OpKind::kAmoAdd;
+  add.remote = op.signal;
+  add.value = op.value;
+  add.width = sizeof(op.value);
+  return update(stage, add, heap).status();
+}
+
+// By a kernel for which the peer's heap is that of a job of one PE.
+Result<std::uint64_t> Staged::update(Stage& stage, const Op& op, std::byte* heap) const {
+  kernel::AmoKernel kernel{};
+  kernel.handle.heap = kernel.handle.first = heap;
+  kernel.handle.heap_bytes = env().heap.bytes;
+  kernel.amo = amo_of(op.kind);
+  kernel.width = op.width;
+  kernel.word = heap + op.remote;
+  kernel.value = op.value;
+  kernel.compare = op.compare;
+  return stage.amo(kernel);
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_staged(const TransportEnv& env) {
+  return std::make_unique<Staged>(env);
+}
+
+}  // namespace weft

@@ -78,6 +78,7 @@ Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_gr
   env.heap = heap_->space();
   env.options = &options_;
   env.size_option = "WEFT_GPU_HEAP_SIZE";
+  env.is_gpu = true;
   env.places = places_;
   ASSIGN_OR_RETURN(auto transports, make_transports(env));
   ASSIGN_OR_RETURN(routes_, connect_routes(std::move(transports), bootstrap));
@@ -122,6 +123,11 @@ Status GpuSpace::publish(DeviceState state) {
   return copy(picture_, &state, sizeof(state));
 }
 
+Status GpuSpace::publish_ring(int lane, const RingView& ring) {
+  auto* const state = reinterpret_cast<DeviceState*>(picture_);
+  return copy(&state->ring[lane], &ring, sizeof(ring));
+}
+
 DeviceContext GpuSpace::handle() const {
   DeviceContext handle;
   handle.heap = heap_->range().base;
@@ -129,7 +135,7 @@ DeviceContext GpuSpace::handle() const {
   handle.state = reinterpret_cast<const DeviceState*>(picture_);
   handle.heap_bytes = heap_->range().bytes;
   handle.teams = teams_;
-  if (places_.base() != nullptr) {
+  if (places_.base() != nullptr && maps_all()) {
     handle.first = places_.base();
     handle.stride = heap_->space().bytes;
   }
@@ -165,7 +171,8 @@ Result<std::uint64_t> GpuSpace::amo(const kernel::AmoKernel& amo) const {
 
 std::byte* GpuSpace::there(const void* symmetric, int pe) const {
   const std::uint64_t offset = heap_->try_offset(symmetric, 0);
-  return offset == Heap::kNoOffset ? nullptr : routes_.peer[static_cast<std::size_t>(pe)] + offset;
+  std::byte* const heap = routes_.peer[static_cast<std::size_t>(pe)];
+  return offset == Heap::kNoOffset || heap == nullptr ? nullptr : heap + offset;
 }
 
 }  // namespace weft

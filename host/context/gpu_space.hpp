@@ -1,5 +1,6 @@
 // GpuSpace: symmetric memory on GPUs, beside the host's. A heap of its own, which peers map by
-// routes of their own; kernels load and store it, host threads copy.
+// routes of their own; kernels load and store it, host threads copy. What is not mapped, since its
+// GPU is out of reach, is left to the transport: kernels ask by a ring, host threads post.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +42,9 @@ class GpuSpace {
   Platform& platform() const { return platform_; }
   int ordinal() const { return ordinal_; }
   Heap& heap() const { return *heap_; }
+  const Routes& routes() const { return routes_; }
+  // Whether copies and kernels of mine reach every PE's; else there is a ring, and the host posts.
+  bool maps_all() const { return routes_.map_all(); }
   // Where the list of a team's members goes: host threads and kernels read it there.
   std::int32_t* team_list(int id) const;
   // Makes my block of the team as good as new.
@@ -48,6 +52,8 @@ class GpuSpace {
 
   // What kernels are given: `state`, of which this fills what it knows, as the GPU sees it.
   Status publish(DeviceState state);
+  // Adds the ring of a lane to it; before kernels of that lane start.
+  Status publish_ring(int lane, const RingView& ring);
   // Whose memory it is, and how peers' is found: what does not depend on the context.
   DeviceContext handle() const;
   // Puts what a lane's kernels are given where they can read it, and tells where.
@@ -61,7 +67,8 @@ class GpuSpace {
   Stream stream() const { return stream_; }
   // A kernel's atomic, whose old value it gives; complete on return.
   Result<std::uint64_t> amo(const kernel::AmoKernel& amo) const;
-  // Where pe's copy of a symmetric address lies, for copies and kernels of mine.
+  // Where pe's copy of a symmetric address lies, for copies and kernels of mine; null: out of
+  // their reach.
   std::byte* there(const void* symmetric, int pe) const;
 
  private:

@@ -34,6 +34,11 @@ struct Context::Impl {
   // What of these concerns symmetric GPU memory (gpu_transfer.cpp).
   Status put_on_gpu(void* dst, const void* src, std::size_t bytes, int pe, Notify notify);
   Status get_on_gpu(void* dst, const void* src, std::size_t bytes, int pe);
+  // Bytes between my memory and what pe's GPU has at a symmetric address, complete on return.
+  Status put_there(void* symmetric, const void* src, std::size_t bytes, int pe);
+  Status get_there(void* dst, const void* symmetric, std::size_t bytes, int pe);
+  // Has a transport of GPU memory execute `op`; complete on return.
+  Status carry_out(const Op& op);
   // The old value's bits. The arguments have been checked.
   Result<std::uint64_t> amo_on_gpu(Amo amo, void* word, std::size_t width, std::uint64_t value,
                                    std::uint64_t compare, int pe);

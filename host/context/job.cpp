@@ -51,6 +51,7 @@ Status Job::make_proxy() {
   Proxy::Config config;
   config.platform = gpu == nullptr ? platform : &gpu->platform();
   config.routes = &routes;
+  config.ring_routes = gpu == nullptr ? &routes : &gpu->routes();
   config.options = &options;
   config.pe = pe;
   config.heap_bytes = gpu == nullptr ? heap->range().bytes : gpu->heap().range().bytes;
@@ -108,25 +109,37 @@ Status Job::make_device_state() {
 
 Result<DeviceContext> Job::cpu_handle(int lane) {
   DeviceContext handle;
-  RingView& ring = device_state_->ring[lane];
-  if (std::find(routes.peer.begin(), routes.peer.end(), nullptr) != routes.peer.end()) {
-    handle.flags = kDeviceRing;
-    if (ring.slots == nullptr) {
-      ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));
-    }
-  }
   handle.heap = device_state_->heap;
   handle.peer = device_state_->peer;
   handle.state = device_state_;
   handle.heap_bytes = device_state_->heap_bytes;
   handle.teams = teams;
+  if (routes.map_all()) return handle;
+  handle.flags = kDeviceRing;
+  RingView& ring = device_state_->ring[lane];
+  if (ring.slots == nullptr) {
+    ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));
+  }
+  return handle;
+}
+
+Result<DeviceContext> Job::gpu_handle(int lane) {
+  DeviceContext handle = gpu->handle();
+  if (gpu->maps_all()) return handle;
+  handle.flags = kDeviceRing;
+  const auto at = static_cast<std::size_t>(lane);
+  if (!gpu_rings_[at]) {
+    ASSIGN_OR_RETURN(const RingView ring, proxy_->open_ring(lane));
+    RETURN_IF_ERROR(gpu->publish_ring(lane, ring));
+    gpu_rings_.set(at);
+  }
   return handle;
 }
 
 Result<DeviceContext> Job::device(int lane) {
   const std::lock_guard lock(device_mutex_);
   RETURN_IF_ERROR(make_device_state());
-  ASSIGN_OR_RETURN(DeviceContext handle, gpu == nullptr ? cpu_handle(lane) : gpu->handle());
+  ASSIGN_OR_RETURN(DeviceContext handle, gpu == nullptr ? cpu_handle(lane) : gpu_handle(lane));
   handle.pe = pe;
   handle.npes = npes;
   handle.lane = lane;
@@ -139,6 +152,7 @@ void Job::drop_gpu() {
   proxy_.reset();
   stream_waits.reset();
   gpu_state_ = false;
+  gpu_rings_.reset();
   gpu.reset();
 }
 

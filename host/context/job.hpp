@@ -92,6 +92,7 @@ class Job {
   std::uint64_t deadline_ns() const;
   DeviceState common_state() const;
   Result<DeviceContext> cpu_handle(int lane);
+  Result<DeviceContext> gpu_handle(int lane);
 
   std::atomic<bool> ended_{false};
   std::mutex mutex_;  // guards the four below
@@ -100,10 +101,11 @@ class Job {
   std::array<Context::Impl*, kMaxLanes> contexts_{};
   std::vector<std::shared_ptr<void>> buried_;
 
-  std::mutex device_mutex_;  // guards the six below
+  std::mutex device_mutex_;  // guards the seven below
   Memory device_memory_;
   DeviceState* device_state_ = nullptr;           // of kernels on the CPU target
   bool gpu_state_ = false;                        // gpu->publish() has been called
+  std::bitset<kMaxLanes> gpu_rings_;              // which gpu->publish_ring() has been called for
   std::bitset<kMaxLanes> shown_;                  // whose device_pointer() is filled
   std::array<DeviceContext, kMaxLanes> handles_;  // where kernels on the CPU target find it
   std::unique_ptr<Proxy> proxy_;

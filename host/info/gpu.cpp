@@ -25,6 +25,21 @@ std::string describe(const gpu::Library& driver, const gpu::Gpu& gpu) {
   return fmt::format("{} ({}, {} GiB, {})", gpu.name, architecture, gpu.bytes >> 30, gpu.bus);
 }
 
+// "; 0 and 1 do not reach each other: ...", for each such pair.
+Result<std::string> pairs_apart(const gpu::Library& driver, int count) {
+  std::string found;
+  for (int a = 0; a < count; ++a) {
+    ASSIGN_OR_RETURN(const Platform* const one, gpu::platform(driver, a));
+    for (int b = a + 1; b < count; ++b) {
+      ASSIGN_OR_RETURN(const Platform* const other, gpu::platform(driver, b));
+      if (!one->why_not_mapped(other->identity()).empty())
+        found += fmt::format(
+            "; {} and {} do not reach each other: their data goes through host memory", a, b);
+    }
+  }
+  return found;
+}
+
 Line gpus_of(const char* name, const gpu::Library& driver) {
   const auto gpus = gpu::gpus(driver);
   if (!gpus) return missing(name, std::string(gpus.status().text()));
@@ -34,7 +49,9 @@ Line gpus_of(const char* name, const gpu::Library& driver) {
     if (!tried.is_ok()) return missing(name, std::string(tried.text()));
     found += fmt::format("{}{}: {}", found.empty() ? "" : "; ", gpu.ordinal, describe(driver, gpu));
   }
-  return there(name, found + "; symmetric memory and its sharing tried on each");
+  const auto apart = pairs_apart(driver, static_cast<int>(gpus->size()));
+  if (!apart) return missing(name, std::string(apart.status().text()));
+  return there(name, found + "; symmetric memory and its sharing tried on each" + *apart);
 }
 
 }  // namespace

@@ -69,6 +69,19 @@ Result<Routes> connect(const Options& options, Bootstrap& bootstrap) {
   return connect_routes(std::move(transports), bootstrap);
 }
 
+Line transport_line(const TransportRow& row, const Routes& routes, const Options& options) {
+  const auto& made = routes.transports;
+  const auto used = std::find_if(made.begin(), made.end(), [&](const auto& transport) {
+    return transport->name().find(row.name) != std::string_view::npos;  // or a wrapper of it
+  });
+  if (used != made.end())
+    return there(row.name, fmt::format("{}: {}", row.help, abilities((*used)->caps())));
+  if (options.gpu_transports.find(row.name) != std::string::npos)
+    return there(row.name, fmt::format("{}; for memory of GPUs alone", row.help));
+  return missing(row.name, fmt::format("{}; not asked for", row.help),
+                 fmt::format("WEFT_TRANSPORTS={},{}", options.transports, row.name));
+}
+
 }  // namespace
 
 std::vector<Section> transport_sections(const Options& options, Bootstrap& bootstrap) {
@@ -83,15 +96,7 @@ std::vector<Section> transport_sections(const Options& options, Bootstrap& boots
       transports.lines.push_back(missing(row.name, row.help));
       continue;
     }
-    const auto& made = routes->transports;
-    const auto used = std::find_if(made.begin(), made.end(), [&](const auto& transport) {
-      return transport->name().find(row.name) != std::string_view::npos;  // or a wrapper of it
-    });
-    transports.lines.push_back(
-        used == made.end()
-            ? missing(row.name, fmt::format("{}; not asked for", row.help),
-                      fmt::format("WEFT_TRANSPORTS={},{}", options.transports, row.name))
-            : there(row.name, fmt::format("{}: {}", row.help, abilities((*used)->caps()))));
+    transports.lines.push_back(transport_line(row, *routes, options));
   }
   transports.lines.push_back(missing("ib, ofi",
                                      "networks of NICs: not in this version; PEs of other "

@@ -20,6 +20,13 @@
 
 namespace weft::kernel {
 
+// What is queued on a stream behind an operation begins when that is complete, so one that went by
+// the ring is waited for.
+template <class Scope>
+WEFT_DEVICE void complete(const DeviceContext& handle, Scope scope, int pe) {
+  if (dev::is_by_ring(handle, dev::heap_of(handle, pe))) dev::Context(handle).quiet(scope);
+}
+
 // Bytes to a peer, then the notify.
 struct PutKernel {
   DeviceContext handle;
@@ -30,6 +37,7 @@ struct PutKernel {
   Notify notify;
   WEFT_DEVICE void operator()() const {
     dev::Context(handle).put(dev::Block{}, dst, src, bytes, pe, notify);
+    complete(handle, dev::Block{}, pe);
   }
 };
 
@@ -83,7 +91,10 @@ struct AmoKernel {
   }
   WEFT_DEVICE void operator()() const {
     const std::uint64_t old = width == 8 ? apply<std::uint64_t>() : apply<std::uint32_t>();
-    if (result != nullptr) *result = old;
+    if (result != nullptr)
+      *result = old;
+    else
+      complete(handle, dev::Thread{}, pe);
   }
 };
 
@@ -165,12 +176,57 @@ struct MoveKernel {
   }
 };
 
-// Reductions and scans. On GPUs only small ones, and no reducescatter: others take ShareKernel and
-// ScanShareKernel.
+// What a member folds of mine: its piece, which it has sent into its slot of my block, and my own.
+template <class Member>
+struct Sent {
+  Member& m;
+  const std::byte* mine;
+  WEFT_DEVICE const std::byte* operator()(int rank) const {
+    return rank == m.rank() ? mine : m.payload(rank);
+  }
+};
+
+// A reduction or a scan by pushing, slot by slot: reducescatter_pushed() says why several pieces
+// are sent by the scope as one. In place: a piece of src is overwritten by its owner after it has
+// been sent.
+template <class Member>
+WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std::byte* src,
+                             std::size_t count, const AnyFold& fold) {
+  const int n = m.size();
+  const int me = m.rank();
+  const bool scans = is_scan(what);
+  const int first = scans ? me + 1 : 0;  // whom I send to
+  const int heard = scans ? me : n;      // how many I hear of
+  const int folded = what == Folding::kScanInclusive ? me + 1 : heard;
+  const std::size_t bytes = count * fold.element;
+  const std::size_t stride = what == Folding::kReduceScatter ? bytes : 0;  // of two members' parts
+  const std::size_t room = m.payload_bytes();
+  const bool together = bytes > room;
+  const std::size_t piece = together ? room / fold.element * fold.element : room;
+  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
+    const std::size_t now = bytes - at < piece ? bytes - at : piece;
+    if (!m.begin()) return false;
+    m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
+      m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
+    });
+    if (!m.all_arrived(0, heard)) return false;
+    if (!scans) m.end_all();
+    const std::byte* const mine = src + static_cast<std::size_t>(me) * stride + at;
+    if (folded == 0)
+      fold.fill(m.scope(), dst + at, now / fold.element);
+    else
+      fold.fold(m.scope(), dst + at, Sent<Member>{m, mine}, folded, now / fold.element);
+  }
+  return true;
+}
+
+// Reductions and scans.
 struct FoldKernel {
   DeviceContext handle;
   Team team;
   Folding what;
+  bool pushes;  // on GPUs always: little code, since ShareKernel and ScanShareKernel take what is
+                // large where all peers are mapped
   AnyFold fold;
   std::byte* dst;
   const std::byte* src;
@@ -178,17 +234,23 @@ struct FoldKernel {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     dev::coll::run(ctx, dev::Block{}, team, name(), [&](auto& m) {
-      const bool inclusive = what == Folding::kScanInclusive;
 #if WEFT_TARGET_CPU
-      if (is_scan(what)) return dev::coll::scan(m, dst, src, count, fold, inclusive);
-      return what == Folding::kReduceScatter ? dev::coll::reducescatter(m, dst, src, count, fold)
-                                             : dev::coll::reduce(m, dst, src, count, fold);
-#else
-      if (is_scan(what)) return dev::coll::scan_small(m, dst, src, count, fold, inclusive);
-      return dev::coll::reduce_small(m, dst, src, count, fold);
+      if (!pushes) return folded(m);
 #endif
+      return fold_pushed(m, what, dst, src, count, fold);
     });
   }
+#if WEFT_TARGET_CPU
+  template <class Member>
+  bool folded(Member& m) const {
+    switch (what) {
+      case Folding::kReduce: return dev::coll::reduce(m, dst, src, count, fold);
+      case Folding::kReduceScatter: return dev::coll::reducescatter(m, dst, src, count, fold);
+      default:
+        return dev::coll::scan(m, dst, src, count, fold, what == Folding::kScanInclusive);
+    }
+  }
+#endif
   WEFT_DEVICE const char* name() const {
     switch (what) {
       case Folding::kReduceScatter: return "reducescatter";

@@ -56,7 +56,7 @@ struct TellKernel {
   }
 };
 
-// A grid, behind it: stores my block on all members. A sync must follow.
+// A grid, behind it: puts my block to all members. A barrier must follow.
 struct SpreadKernel {
   static constexpr unsigned kMostThreads = 512;
   DeviceContext handle;
@@ -76,8 +76,9 @@ struct SpreadKernel {
     const auto blocks = static_cast<int>(dev::grid_size());
     const dev::Share share = dev::share_of(bytes, blocks, static_cast<int>(dev::block_rank()));
     for (int i = 0; i < team.size; ++i) {
-      std::byte* const to = on_member(*this, dst, dev::wrapped(team.rank + i, team.size));
-      dev::copy(dev::Block{}, to + where.offset + share.offset, src + share.offset, share.bytes);
+      const int pe = team.pe_of(dev::wrapped(team.rank + i, team.size));
+      dev::Context(handle).put(dev::Block{}, dst + where.offset + share.offset, src + share.offset,
+                               share.bytes, pe);
     }
   }
 };

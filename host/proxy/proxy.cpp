@@ -51,9 +51,10 @@ Result<RingView> Proxy::open_ring(int context) {
   {
     std::lock_guard lock(mutex_);
     auto& ring = rings_[static_cast<std::size_t>(context)];
+    const Routes* const routes = config_.ring_routes ? config_.ring_routes : config_.routes;
     if (ring == nullptr) {
-      ASSIGN_OR_RETURN(ring, DeviceRing::create(*config_.platform, *config_.routes,
-                                                device_lane(context), limits_));
+      ASSIGN_OR_RETURN(
+          ring, DeviceRing::create(*config_.platform, *routes, device_lane(context), limits_));
     }
     view = ring->view();
   }

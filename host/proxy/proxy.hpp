@@ -30,7 +30,8 @@ class Proxy {
  public:
   struct Config {
     Platform* platform = nullptr;
-    const Routes* routes = nullptr;  // outlives the proxy
+    const Routes* routes = nullptr;       // of lanes of host operations; outlives the proxy
+    const Routes* ring_routes = nullptr;  // of rings; null: the same
     const Options* options = nullptr;
     int pe = 0;
     std::uint64_t heap_bytes = 0;

@@ -81,6 +81,18 @@ void Runtime::abort(int code, std::string_view why) {
   impl_->job->health().ignore();  // known to this PE from here on
 }
 
+static std::string describe_routes(std::string_view whose, const Routes& routes) {
+  std::string text;
+  for (int pe = 0; pe < routes.npes(); ++pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    const std::byte* mapped = routes.peer[index];
+    text += fmt::format("{} {}: {}, {}\n", whose, pe, routes.reason[index],
+                        mapped == nullptr ? std::string("through requests")
+                                          : fmt::format("mapped at {}", fmt::ptr(mapped)));
+  }
+  return text;
+}
+
 std::string Runtime::describe() const {
   const Job& job = *impl_->job;
   std::string text =
@@ -97,13 +109,8 @@ std::string Runtime::describe() const {
   }
   text += fmt::format("teams: world {}, node {}, shared {}; blocks of {} bytes\n",
                       impl_->world.size, impl_->node.size, impl_->shared.size, job.teams.stride);
-  for (int pe = 0; pe < job.npes; ++pe) {
-    const auto index = static_cast<std::size_t>(pe);
-    const std::byte* mapped = job.routes.peer[index];
-    text += fmt::format("PE {}: {}, {}\n", pe, job.routes.reason[index],
-                        mapped == nullptr ? std::string("through requests")
-                                          : fmt::format("mapped at {}", fmt::ptr(mapped)));
-  }
+  text += describe_routes("PE", job.routes);
+  if (job.gpu != nullptr) text += describe_routes("GPU memory of PE", job.gpu->routes());
   return text;
 }
 

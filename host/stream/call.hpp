@@ -21,6 +21,13 @@ class StreamCall {
   const char* routine() const { return routine_; }
   // Null: the stream is one of host threads, and kernels do everything.
   GpuSpace* gpu() const { return c_.job->gpu.get(); }
+  // Where the stream's own copies and stores reach pe's copy of a symmetric address. Null: it takes
+  // a kernel, which finds another way.
+  std::byte* there(const void* symmetric, int pe) const {
+    return gpu() == nullptr ? nullptr : gpu()->there(symmetric, pe);
+  }
+  // Whether that is so for every PE.
+  bool reaches_all() const { return gpu() != nullptr && gpu()->maps_all(); }
 
   Status check_pe(int pe) const;
   // Symmetric for kernels.

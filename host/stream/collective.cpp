@@ -39,13 +39,13 @@ Status between_syncs(const StreamCall& call, const Team& team, Body body) {
   return done.is_ok() ? std::move(synced) : std::move(done);
 }
 
-// Whether one block shall move `bytes` in all.
-bool is_small(const StreamCall& call, std::size_t bytes) {
-  return call.gpu() == nullptr || bytes <= kOneBlockBytes;
+// Whether one block shall move `bytes` in all: few, or where copies do not reach every PE.
+bool by_one_block(const StreamCall& call, std::size_t bytes) {
+  return !call.reaches_all() || bytes <= kOneBlockBytes;
 }
 
 std::byte* on(const StreamCall& call, const Team& team, int rank, const void* mine) {
-  return call.gpu()->there(mine, team.pe_of(rank));
+  return call.there(mine, team.pe_of(rank));
 }
 
 // Everybody gets a share from the root, and passes it on.
@@ -80,7 +80,7 @@ Status queue_move(const StreamCall& call, Moving what, const Team& team, void* d
   const bool sends = what != Moving::kBroadcast || team.rank == root;
   RETURN_IF_ERROR(call.check_there("dst", dst, what == Moving::kBroadcast ? bytes : all));
   if (sends) RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
-  if (is_small(call, all))
+  if (by_one_block(call, all))
     return call.launch(kBlockThreads, kernel::MoveKernel{call.handle(), team, what, root,
                                                          bytes_at(dst), bytes_at(src), bytes});
   return between_syncs(call, team, [&] {
@@ -127,7 +127,7 @@ Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, cons
                                       .src_stride = static_cast<std::size_t>(src_stride) * element,
                                       .element = element,
                                       .count = count};
-  if (is_small(call, elements * element)) return call.launch(kBlockThreads, strided);
+  if (by_one_block(call, elements * element)) return call.launch(kBlockThreads, strided);
   return between_syncs(call, team, [&] {
     return call.launch_grid(kShareBlocks, kBlockThreads, kernel::StridedShareKernel{strided});
   });
@@ -172,10 +172,11 @@ Status queue_fold(const StreamCall& call, Folding what, const Team& team, void* 
   RETURN_IF_ERROR(call.check_there("src", src, scatters ? all : bytes, known.align));
   const AnyFold fold{element, op, static_cast<std::uint8_t>(known.element)};
   const TeamLayout layout = team_layout(call.handle().teams, call.handle().npes);
-  const bool fits = !scatters && bytes <= layout.payload_bytes() && is_small(call, all);
-  if (call.gpu() == nullptr || fits)
-    return call.launch(kBlockThreads, kernel::FoldKernel{call.handle(), team, what, fold,
-                                                         bytes_at(dst), bytes_at(src), count});
+  const bool fits = !scatters && bytes <= layout.payload_bytes() && by_one_block(call, all);
+  if (!call.reaches_all() || fits)
+    return call.launch(kBlockThreads,
+                       kernel::FoldKernel{call.handle(), team, what, call.gpu() != nullptr, fold,
+                                          bytes_at(dst), bytes_at(src), count});
   return queue_shares(call, what, team, fold, bytes_at(dst), bytes_at(src), count);
 }
 

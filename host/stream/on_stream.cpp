@@ -17,9 +17,9 @@ constexpr unsigned kCopyThreads = 256;
 // The notify of bytes that are there already. One that sets a word takes no kernel.
 Status queue_notify(const StreamCall& call, const Notify& notify, int pe) {
   if (notify.op == NotifyOp::kNone) return Status::ok();
-  if (notify.op == NotifyOp::kSet && call.has_word_steps())
-    return call.store(reinterpret_cast<std::uint64_t*>(call.gpu()->there(notify.signal, pe)),
-                      notify.value);
+  std::byte* const word = call.there(notify.signal, pe);
+  if (notify.op == NotifyOp::kSet && word != nullptr && call.has_word_steps())
+    return call.store(reinterpret_cast<std::uint64_t*>(word), notify.value);
   return call.launch(1, kernel::PutKernel{call.handle(), nullptr, nullptr, 0, pe, notify});
 }
 
@@ -30,11 +30,12 @@ Status queue_put(const StreamCall& call, void* dst, const void* src, std::size_t
   RETURN_IF_ERROR(check_not_null(call.routine(), "src", src, bytes));
   RETURN_IF_ERROR(call.check_notify(notify));
   if (bytes == 0 && notify.op == NotifyOp::kNone) return Status::ok();
-  if (call.gpu() == nullptr)
+  std::byte* const there = call.there(dst, pe);
+  if (bytes != 0 && there == nullptr)
     return call.launch(kCopyThreads,
                        kernel::PutKernel{call.handle(), static_cast<std::byte*>(dst),
                                          static_cast<const std::byte*>(src), bytes, pe, notify});
-  if (bytes != 0) RETURN_IF_ERROR(call.copy(call.gpu()->there(dst, pe), src, bytes));
+  if (bytes != 0) RETURN_IF_ERROR(call.copy(there, src, bytes));
   return queue_notify(call, notify, pe);
 }
 
@@ -43,11 +44,12 @@ Status queue_get(const StreamCall& call, void* dst, const void* src, std::size_t
   RETURN_IF_ERROR(call.check_there("src", src, bytes));
   RETURN_IF_ERROR(check_not_null(call.routine(), "dst", dst, bytes));
   if (bytes == 0) return Status::ok();
-  if (call.gpu() == nullptr)
+  const std::byte* const there = call.there(src, pe);
+  if (there == nullptr)
     return call.launch(kCopyThreads,
                        kernel::GetKernel{call.handle(), static_cast<std::byte*>(dst),
                                          static_cast<const std::byte*>(src), bytes, pe});
-  return call.copy(dst, call.gpu()->there(src, pe), bytes);
+  return call.copy(dst, there, bytes);
 }
 
 Status queue_amo(const StreamCall& call, Amo amo, void* dst, std::size_t width, std::uint64_t value,
@@ -127,7 +129,7 @@ Status queue_wait(const StreamCall& call, const WaitArgs& args) {
 
 // Copies of a GPU's stream, and stores of its kernels, are complete when what follows begins.
 Status queue_quiet(const StreamCall& call) {
-  if (call.gpu() != nullptr) return Status::ok();
+  if (call.reaches_all()) return Status::ok();
   return call.launch(1, kernel::QuietKernel{call.handle()});
 }
 

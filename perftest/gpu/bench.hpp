@@ -1,6 +1,7 @@
 // How a row is timed: a kernel and its floor in turns, with the data checked first.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <weft/weft.hpp>
@@ -27,6 +28,12 @@ class Bench {
     ASSIGN_OR_RETURN(bench.dst, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
     ASSIGN_OR_RETURN(bench.src, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
     ASSIGN_OR_RETURN(bench.words, rt.allocate_device<Word>(kWords));
+    for (int pe = 0; pe < rt.npes(); ++pe)
+      if (rt.context().ptr(bench.words, pe) == nullptr)
+        return Status::error(Code::kUnsupported,
+                             "weft-gpu-perf: bare kernels load and store what every PE's GPU has, "
+                             "and the GPU of PE " +
+                                 std::to_string(pe) + " is out of reach");
     RETURN_IF_ERROR(bench.fill(bench.words, std::vector<Word>(kWords)));
     RETURN_IF_ERROR(bench.fill(bench.src, contents(rt.pe(), kMostBytes)));
     RETURN_IF_ERROR(rt.barrier());

@@ -26,4 +26,15 @@ inline std::string& library_of(Options& options) {
   return driver().kind == gpu::Kind::kHip ? options.hip_library : options.cuda_library;
 }
 
+// As WEFT_GPU_TRANSPORTS says, so that the same tests go by another way.
+inline void choose_transports(Options& options) {
+  const char* const list = std::getenv("WEFT_GPU_TRANSPORTS");
+  if (list != nullptr) options.gpu_transports = list;
+}
+// Whether that way, and the driver, let a GPU load and store what another one has.
+inline bool maps_other_gpus(const Options& options) {
+  return options.gpu_transports.find("p2p") != std::string::npos &&
+         std::getenv("FAKE_GPU_NO_PEER") == nullptr;
+}
+
 }  // namespace weft

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +34,7 @@ Options with_gpus() {
   library_of(options) = driver().file;
   options.gpu_heap_size = std::uint64_t{256} << 20;
   options.gpu_heap_chunk = std::uint64_t{16} << 20;
+  choose_transports(options);
   return options;
 }
 
@@ -50,13 +54,19 @@ std::string said(const Status& status) { return std::string(status.text()); }
 
 class GpuTest : public ::testing::TestWithParam<PeGroup> {};
 
-TEST_P(GpuTest, PesTakeTheGpusInTurnAndMapOneAnother) {
+TEST_P(GpuTest, PesTakeTheGpusInTurnAndMapOneAnotherIfTheyCan) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(const auto gpus, gpu::gpus(driver()));
     EXPECT_EQ(rt.gpu(), rt.pe() % static_cast<int>(gpus.size()));
     ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(4));
     EXPECT_EQ(rt.context().ptr(words, rt.pe()), words);
-    for (int pe = 0; pe < rt.npes(); ++pe) EXPECT_NE(rt.context().ptr(words, pe), nullptr);
+    for (int pe = 0; pe < rt.npes(); ++pe) {
+      const bool same = pe % static_cast<int>(gpus.size()) == rt.gpu();
+      const bool mapped = pe == rt.pe() || maps_other_gpus(rt.options()) ||
+                          (same && rt.options().gpu_transports.find("p2p") != std::string::npos);
+      EXPECT_EQ(rt.context().ptr(words, pe) != nullptr, mapped) << pe;
+      EXPECT_THAT(rt.describe(), HasSubstr("GPU memory of PE " + std::to_string(pe) + ": "));
+    }
     EXPECT_THAT(rt.describe(), HasSubstr("GPU " + std::to_string(rt.gpu())));
     return rt.barrier();
   }));
@@ -352,7 +362,8 @@ TEST(GpuChoice, AHeapThatIsTakenAtOnceIsSmallByDefault) {
     ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(driver(), rt.gpu()));
     EXPECT_EQ(handle.heap_bytes,
               platform->maps_where_told() ? rt.options().gpu_heap_size : std::uint64_t{1} << 30);
-    EXPECT_EQ(handle.first == nullptr, !platform->maps_where_told());
+    const bool equal_steps = platform->maps_where_told() && maps_other_gpus(rt.options());
+    EXPECT_EQ(handle.first != nullptr, equal_steps);
     return rt.barrier();
   }));
   ASSERT_EQ(unsetenv("FAKE_GPU_BYTES"), 0);
@@ -372,14 +383,107 @@ TEST(GpuChoice, PesWithAndWithoutAGpuDoWithoutAndSayWhy) {
   }));
 }
 
-TEST(GpuChoice, GpusThatDoNotReachEachOtherAreNamed) {
-  ASSERT_EQ(setenv("FAKE_GPU_NO_PEER", "0-1", 1), 0);
-  EXPECT_OK(run_pes({Pes::kProcesses, 2, with_gpus(), {}}, [](Runtime& rt) -> Status {
+// --- GPUs that do not reach each other -----------------------------------------------------------
+
+class GpusApart : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(setenv("FAKE_GPU_NO_PEER", "0-1", 1), 0); }
+  void TearDown() override {
+    if (!was_so_) ASSERT_EQ(unsetenv("FAKE_GPU_NO_PEER"), 0);
+  }
+  const bool was_so_ = std::getenv("FAKE_GPU_NO_PEER") != nullptr;
+  static PeGroup two() { return {Pes::kProcesses, 2, with_gpus(), {}}; }
+};
+
+// How often `text` stands in what PEs wrote.
+int count_of(const std::vector<PeEnd>& ends, const std::string& text) {
+  int count = 0;
+  for (const PeEnd& end : ends)
+    for (auto at = end.log.find(text); at != std::string::npos; at = end.log.find(text, at + 1))
+      ++count;
+  return count;
+}
+
+TEST_F(GpusApart, ThePairIsNamedOnce) {
+  const auto ends = watch_pes(two(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const word, rt.allocate_device<std::uint64_t>(1));
+    EXPECT_EQ(rt.context().ptr(word, 1 - rt.pe()), nullptr);
+    EXPECT_THAT(rt.describe(), AllOf(HasSubstr("staged (p2p: GPU "), HasSubstr("cannot reach GPU"),
+                                     HasSubstr("through requests")));
+    return rt.barrier();
+  });
+  if (is_pe_process()) return;
+  for (const PeEnd& end : ends) EXPECT_TRUE(end.code == Code::kOk && !end.failed) << end.log;
+  EXPECT_EQ(count_of(ends,
+                     "PE 0 and PE 1: GPU 0 (0000:1b:00.0) and GPU 1 (0000:1c:00.0) do not reach "
+                     "each other; their data goes through host memory"),
+            1);
+}
+
+TEST_F(GpusApart, WithoutStagingThereIsNoGpuMemory) {
+  PeGroup group = two();
+  group.options.gpu_transports = "p2p,loopback";
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
     EXPECT_EQ(rt.gpu(), -1);
-    EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()), HasSubstr("GPU"));
+    EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()),
+                AllOf(HasSubstr("no transport reaches PE"), HasSubstr("cannot reach GPU")));
     return rt.barrier();
   }));
-  ASSERT_EQ(unsetenv("FAKE_GPU_NO_PEER"), 0);
+}
+
+// The driver says no to one process when it opens what the other one has: both do without.
+TEST_F(GpusApart, AHandleThatIsRefusedIsNamedByBoth) {
+  PeGroup group = two();
+  group.tune = [](int pe, Options&) {
+    // The first four open what a process has taken itself, to see how each GPU's memory is shared.
+    if (pe == 0) setenv("FAKE_GPU_FAIL", "cuMemImportFromShareableHandle:5:801", 1);
+  };
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Platform* const platform, gpu::platform(driver(), 0));
+    if (!platform->maps_where_told()) return rt.barrier();  // nothing is imported
+    EXPECT_EQ(rt.gpu(), -1);
+    EXPECT_THAT(said(rt.allocate_device<std::uint64_t>(1).status()),
+                AllOf(HasSubstr("PE 1's memory at heap offset 0x0, through staged"),
+                      HasSubstr("cannot open a peer's memory")));
+    return rt.barrier();
+  }));
+}
+
+struct TellAndWait {
+  DeviceContext handle;
+  std::uint64_t *data, *signal;
+  WEFT_DEVICE void operator()() const {
+    dev::Context ctx(handle);
+    dev::Block block;
+    ctx.put(block, data + 64, data, 64, 1 - ctx.pe(), set(signal, 1));
+    ctx.wait_until(block, signal, Cmp::kEq, std::uint64_t{1});
+  }
+};
+
+// Memory of a process that was killed is there as long as another one has it open; who waits for
+// the dead one hears of it.
+TEST_F(GpusApart, APeerThatIsKilledIsReported) {
+  PeGroup group = two();
+  group.options.wait_timeout = 2;
+  const auto ends = watch_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const data, rt.allocate_device<std::uint64_t>(128));
+    ASSIGN_OR_RETURN(auto* const signal, rt.allocate_device<std::uint64_t>(1));
+    ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
+    RETURN_IF_ERROR(rt.barrier());
+    if (rt.pe() == 1) kill(getpid(), SIGKILL);
+    RETURN_IF_ERROR(dev::launch({1, 4}, TellAndWait{handle, data, signal}));
+    RETURN_IF_ERROR(dev::synchronize());
+    const Status waited = rt.health();
+    EXPECT_THAT(waited.code(), ::testing::AnyOf(Code::kTimeout, Code::kPeerLost));
+    const std::uint64_t value = 7;
+    EXPECT_THAT(rt.context().put(data, &value, 1, 1).code(),
+                ::testing::AnyOf(Code::kOk, Code::kPeerLost));
+    return wait_until(rt.context(), signal, Cmp::kEq, std::uint64_t{1});
+  });
+  if (is_pe_process()) return;
+  EXPECT_FALSE(ends[0].failed) << ends[0].log;
+  EXPECT_EQ(ends[0].signal, 0) << ends[0].log;
+  EXPECT_THAT(ends[0].code, ::testing::AnyOf(Code::kTimeout, Code::kPeerLost)) << ends[0].log;
 }
 #endif
 

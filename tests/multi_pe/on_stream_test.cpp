@@ -32,6 +32,7 @@ Options gpu_options() {
   Options options;
   library_of(options) = driver().file;
   options.gpu_heap_size = std::uint64_t{256} << 20;
+  choose_transports(options);
   return options;
 }
 

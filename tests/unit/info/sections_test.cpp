@@ -116,7 +116,7 @@ TEST(Transports, PesReachedAlikeShareALine) {
 
 TEST(Transports, OneThatIsNotAskedForHasAMend) {
   Options options;
-  options.transports = "loopback";
+  options.transports = options.gpu_transports = "loopback";
   auto bootstrap = make_single_bootstrap();
   const Line p2p = line_of(transport_sections(options, *bootstrap)[0], "p2p");
   EXPECT_EQ(p2p.mark, Mark::kNo);

@@ -86,11 +86,32 @@ bool Proxy::step(std::uint64_t now_ns) {
     for (LaneQueue* lane : driven_)
       if (lane->needs_progress()) lane->progress();
     fault = look_at_fault();
+    note(fault);  // first: a kernel's own report says most
+    note(failure);
   }
-  fail(fault);  // first: a kernel's own report says most
-  fail(failure);
-  if (config_.look_further) fail(config_.look_further(now_ns));
+  tell(fault);
+  tell(failure);
+  if (config_.look_further) {
+    const Status further = config_.look_further(now_ns);
+    {
+      std::lock_guard lock(mutex_);
+      note(further);
+    }
+    tell(further);
+  }
   return moved;
+}
+
+Status Proxy::health() {
+  Status fault, first;
+  {
+    std::lock_guard lock(mutex_);
+    fault = look_at_fault();
+    note(fault);
+    first = health_;
+  }
+  tell(fault);
+  return first;
 }
 
 // Takes the record, so that kernels can report again.
@@ -101,24 +122,20 @@ Status Proxy::look_at_fault() {
                         config_.last_writer);
 }
 
-void Proxy::fail(const Status& failure) {
+void Proxy::note(const Status& failure) {
+  if (health_.is_ok()) health_ = failure;
+}
+
+void Proxy::tell(const Status& failure) {
   if (failure.is_ok()) return;
   const int number = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (number <= kMostPrinted) LOG(kError, "proxy", "{}", failure.text());
   if (number == kMostPrinted) LOG(kError, "proxy", "more failures will not be printed");
-  {
-    std::lock_guard lock(mutex_);
-    if (failed_.load(std::memory_order_relaxed)) return;
-    health_ = failure;
-    failed_.store(true, std::memory_order_release);  // pairs with the acquire in health
-  }
-  if (config_.on_failure) config_.on_failure(failure);
-}
-
-Status Proxy::health() const {
-  if (!failed_.load(std::memory_order_acquire)) return Status::ok();
-  std::lock_guard lock(mutex_);
-  return health_;
+  if (!config_.on_failure || told_.exchange(true, std::memory_order_relaxed)) return;
+  std::unique_lock lock(mutex_);
+  const Status first = health_;
+  lock.unlock();
+  config_.on_failure(first);
 }
 
 void Proxy::start() {

@@ -61,8 +61,9 @@ class Proxy {
   void stop();   // prompt; the destructor calls it
   bool is_running() const;
 
-  // The first failure of a kernel or of one of its operations; ok as long as there is none.
-  Status health() const;
+  // The first failure of a kernel or of one of its operations; ok as long as there is none. Knows
+  // all about kernels that have ended.
+  Status health();
 
  private:
   static constexpr int kMostPrinted = 20;
@@ -73,8 +74,9 @@ class Proxy {
   bool pause(Backoff::Pause length);
   void nudge();
   bool has_sources() const;
-  Status look_at_fault();
-  void fail(const Status& failure);
+  Status look_at_fault();            // under mutex_
+  void note(const Status& failure);  // under mutex_: the first one stays
+  void tell(const Status& failure);
 
   const Config config_;
   DeviceRing::Limits limits_;
@@ -87,7 +89,7 @@ class Proxy {
   Status health_;
 
   std::atomic<int> failures_{0};
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> told_{false};
 
   mutable std::mutex thread_mutex_;  // guards the three below
   std::condition_variable wake_;

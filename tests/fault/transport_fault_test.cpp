@@ -287,13 +287,6 @@ Status run_lost_kernel(Runtime& rt, bool waits) {
   return dev::synchronize();
 }
 
-// The proxy prints within a poll; health knows it then.
-Status health_after_fault(Runtime& rt) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (rt.health().is_ok() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  return rt.health();
-}
-
 TEST(Drop, AKernelEndsAndHealthSaysWhy) {
   for (const bool waits : {false, true}) {
     Seen seen;
@@ -301,7 +294,7 @@ TEST(Drop, AKernelEndsAndHealthSaysWhy) {
         2,
         [&](Runtime& rt) -> Status {
           RETURN_IF_ERROR(run_lost_kernel(rt, waits));
-          seen.note(rt.pe(), health_after_fault(rt));
+          seen.note(rt.pe(), rt.health());
           return Status::ok();
         },
         with_fault("drop=1", 0.3)));
@@ -372,7 +365,7 @@ TEST(FailAfter, AKernelEndsAndHealthSaysWhy) {
       2,
       [&](Runtime& rt) -> Status {
         for (int i = 0; i < 5; ++i) RETURN_IF_ERROR(run_lost_kernel(rt, false));
-        seen.note(rt.pe(), health_after_fault(rt));
+        seen.note(rt.pe(), rt.health());
         return Status::ok();
       },
       with_fault("fail_after=3", 5)));
@@ -433,7 +426,7 @@ TEST(KillPe, AKernelEndsAndHealthSaysWhy) {
       2,
       [&](Runtime& rt) -> Status {
         RETURN_IF_ERROR(run_lost_kernel(rt, false));
-        if (rt.pe() == 0) seen.note(0, health_after_fault(rt));
+        if (rt.pe() == 0) seen.note(0, rt.health());
         return Status::ok();
       },
       with_fault("kill_pe=1", 5)));

@@ -281,6 +281,30 @@ TEST_P(GpuCollectives, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
   });
 }
 
+// Each one's own block would fit, all together do not. The heap is all of one chunk.
+TEST_P(GpuCollectives, CollectThatDoesNotFitFailsOnAllAlike) {
+  PeGroup group = GetParam();
+  group.options.gpu_heap_size = group.options.gpu_heap_chunk;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    if (rt.gpu() < 0) return Status::ok();  // collective_test.cpp
+    ASSIGN_OR_RETURN(std::byte* const memory, rt.allocate_device<std::byte>(4096));
+    ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
+    std::byte* const dst = handle.heap + handle.heap_bytes - 4096;
+    const std::vector<std::byte> before(4096, std::byte{17});
+    RETURN_IF_ERROR(rt.context().put(dst, before.data(), before.size(), rt.pe()));
+    RETURN_IF_ERROR(rt.barrier());
+    const Status status = collect(rt.context(), rt.world(), dst, memory, 4096);
+    if (rt.npes() == 1) return status;
+    EXPECT_CODE(status, Code::kOutOfRange);
+    EXPECT_THAT(std::string(status.text()), ::testing::HasSubstr("collect"));
+    EXPECT_CODE(rt.health(), Code::kOutOfRange);
+    std::vector<std::byte> after(4096);
+    RETURN_IF_ERROR(rt.context().get(after.data(), dst, after.size(), rt.pe()));
+    EXPECT_EQ(after, before);
+    return rt.barrier();
+  }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Pes, GpuCollectives, ::testing::ValuesIn(groups({1, 2, 3, 5})),
                          group_name);
 

@@ -101,6 +101,16 @@ TEST_F(ProxyTest, AFaultIsPrintedOnceAndStays) {
   EXPECT_THAT(std::string(failures[0].text()), HasSubstr(text));
 }
 
+TEST_F(ProxyTest, HealthKnowsOfAFaultThatNoStepHasSeen) {
+  leave_fault(FaultCode::kWaitTimeout);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(proxy->health().code(), Code::kTimeout);
+  proxy->step(1);
+  const std::string printed = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1);
+  EXPECT_EQ(failures.size(), 1u);
+}
+
 TEST_F(ProxyTest, TheRecordIsGivenBackAndTheFirstFaultStays) {
   ::testing::internal::CaptureStderr();
   leave_fault(FaultCode::kWaitTimeout);

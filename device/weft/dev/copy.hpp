@@ -66,8 +66,14 @@ WEFT_DEVICE void copy_aligned(Scope scope, std::byte* dst, const std::byte* src,
   copy_few(scope, dst + head + body, src + head + body, bytes - head - body);
 }
 
-template <class Scope>
-WEFT_DEVICE_CALLED void copy_misaligned(Scope scope, std::byte* dst, const std::byte* src,
+// The threads of a scope as numbers: what is out of line is there once, not for each kind of scope.
+struct Ranks {
+  int mine, count;
+  WEFT_DEVICE int rank() const { return mine; }
+  WEFT_DEVICE int size() const { return count; }
+};
+
+WEFT_DEVICE_CALLED void copy_misaligned(Ranks scope, std::byte* dst, const std::byte* src,
                                         std::size_t bytes) {
   const std::uintptr_t apart =
       reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
@@ -92,7 +98,7 @@ WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* 
   if (all % 16 == 0)
     copy_chunks<16>(scope, dst, src, bytes / 16);
   else
-    copy_misaligned(scope, dst, src, bytes);
+    copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
 }
 
 // Thread r copies the r-th contiguous share; shares end on cache lines of the target.

@@ -111,13 +111,13 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
 
 WEFT_DEVICE const RingView& of(const DeviceContext& h) { return h.state->ring[h.lane]; }
 
-WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, Op op, std::uint64_t wanted,
-                                     std::uint64_t waited_ns) {
+WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
+                                     std::uint64_t wanted, std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;
-  fault.pe = static_cast<int>(op.pe);
-  fault.offset = op.remote;
+  fault.pe = pe;
+  fault.offset = offset;
   fault.seen = completed(of(h));
   fault.wanted = wanted;
   fault.waited_ns = waited_ns;
@@ -130,7 +130,8 @@ WEFT_DEVICE bool push(const DeviceContext& h, const char* where, const Op& op,
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
-  report_timeout(h, where, op, consumed(ring) + 1, deadline.waited_ns());
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
+                 deadline.waited_ns());
   return false;
 }
 
@@ -139,7 +140,7 @@ WEFT_DEVICE bool wait_complete(const DeviceContext& h, const char* where, const 
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return is_complete(ring, ticket); })) return true;
-  report_timeout(h, where, op, ticket + 1, deadline.waited_ns());
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
 
@@ -149,7 +150,7 @@ WEFT_DEVICE bool wait_consumed(const DeviceContext& h, const char* where, const 
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return consumed(ring) > ticket; })) return true;
-  report_timeout(h, where, op, ticket + 1, deadline.waited_ns());
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
 
@@ -176,7 +177,8 @@ WEFT_DEVICE bool fetch(const DeviceContext& h, const char* where, const Op& op,
   // Nobody will read the cell now; it is used again only after the late result has arrived.
   if (pushed)
     platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, ticket)], 0u);
-  report_timeout(h, where, op, pushed ? ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
+                 pushed ? ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
   return false;
 }
 

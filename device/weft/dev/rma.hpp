@@ -130,11 +130,15 @@ WEFT_DEVICE_COLD bool put_word_by_ring(ColdContext h, std::uint64_t remote, std:
   return ring::push(h, "p", put_op(remote, nullptr, bytes, pe), &ticket, ring::Cell::kCarries,
                     word);
 }
-WEFT_DEVICE_COLD std::uint64_t get_word_by_ring(ColdContext h, std::uint64_t remote,
-                                                std::uint64_t bytes, int pe) {
+struct Fetched {
+  std::uint64_t word;
+  bool came;
+};
+WEFT_DEVICE_COLD Fetched get_word_by_ring(ColdContext h, std::uint64_t remote, std::uint64_t bytes,
+                                          int pe) {
   std::uint64_t word = 0;
-  ring::fetch(h, "g", get_op(nullptr, remote, bytes, pe), &word);
-  return word;
+  const bool came = ring::fetch(h, "g", get_op(nullptr, remote, bytes, pe), &word);
+  return {word, came};
 }
 
 // A value of any size over the ring: eight bytes at a time through the slots' own words, so that
@@ -154,8 +158,9 @@ template <class T>
 WEFT_DEVICE void get_value_by_ring(const DeviceContext& h, std::uint64_t remote, T& value, int pe) {
   for (std::size_t at = 0; at < sizeof(T); at += 8) {
     const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
-    const std::uint64_t word = get_word_by_ring(h, remote + at, bytes, pe);
-    memcpy(reinterpret_cast<unsigned char*>(&value) + at, &word, bytes);
+    const Fetched got = get_word_by_ring(h, remote + at, bytes, pe);
+    if (!got.came) return;  // rather than wait as long for each of the others
+    memcpy(reinterpret_cast<unsigned char*>(&value) + at, &got.word, bytes);
   }
 }
 

@@ -200,8 +200,9 @@ Status barrier(Context& ctx, const Team& team) { return report(barrier_call(ctx.
 
 Status broadcast_bytes(Context& ctx, const Team& team, void* dst, const void* src,
                        std::size_t bytes, int root, bool root_too) {
-  if (is_for_gpu(ctx, dst) && root_too)
-    return on_gpu(ctx, [&](OnStream& q) { return q.broadcast_bytes(team, dst, src, bytes, root); });
+  if (is_for_gpu(ctx, dst))
+    return on_gpu(
+        ctx, [&](OnStream& q) { return q.broadcast_bytes(team, dst, src, bytes, root, root_too); });
   return report(broadcast_call(ctx.impl(), team, dst, src, bytes, root, root_too));
 }
 

@@ -156,6 +156,7 @@ struct MoveKernel {
   DeviceContext handle;
   Team team;
   Moving what;
+  bool root_too;  // a broadcast also writes the root's own dst
   std::int32_t root;
   std::byte* dst;
   const std::byte* src;
@@ -164,7 +165,11 @@ struct MoveKernel {
     const dev::Context ctx(handle);
     const dev::Block block;
     switch (what) {
-      case Moving::kBroadcast: dev::broadcast(ctx, block, team, dst, src, bytes, root); break;
+      case Moving::kBroadcast:
+        dev::coll::run(ctx, block, team, "broadcast", [&](auto& m) {
+          return dev::coll::broadcast(m, dst, src, bytes, root, root_too);
+        });
+        break;
       case Moving::kFcollect: dev::fcollect(ctx, block, team, dst, src, bytes); break;
       case Moving::kAlltoall: dev::alltoall(ctx, block, team, dst, src, bytes); break;
 #if WEFT_TARGET_CPU
@@ -246,8 +251,7 @@ struct FoldKernel {
     switch (what) {
       case Folding::kReduce: return dev::coll::reduce(m, dst, src, count, fold);
       case Folding::kReduceScatter: return dev::coll::reducescatter(m, dst, src, count, fold);
-      default:
-        return dev::coll::scan(m, dst, src, count, fold, what == Folding::kScanInclusive);
+      default: return dev::coll::scan(m, dst, src, count, fold, what == Folding::kScanInclusive);
     }
   }
 #endif

@@ -48,16 +48,21 @@ std::byte* on(const StreamCall& call, const Team& team, int rank, const void* mi
   return call.there(mine, team.pe_of(rank));
 }
 
-// Everybody gets a share from the root, and passes it on.
+// Everybody gets a share from the root, and passes it on; the root takes one of its own.
 Status copy_broadcast(const StreamCall& call, const Team& team, std::byte* dst,
-                      const std::byte* src, std::size_t bytes, int root) {
+                      const std::byte* src, std::size_t bytes, int root, bool root_too) {
   const dev::Share share = dev::share_of(bytes, team.size, team.rank);
   if (share.bytes == 0) return Status::ok();
-  const std::byte* const from = on(call, team, root, src) + share.offset;
-  RETURN_IF_ERROR(call.copy(dst + share.offset, from, share.bytes));
-  for (int i = 1; i < team.size; ++i) {
-    std::byte* const to = on(call, team, dev::wrapped(team.rank + i, team.size), dst);
-    RETURN_IF_ERROR(call.copy(to + share.offset, dst + share.offset, share.bytes));
+  const bool is_root = team.rank == root;
+  const std::byte* const mine = (is_root ? src : dst) + share.offset;
+  if (!is_root)
+    RETURN_IF_ERROR(
+        call.copy(dst + share.offset, on(call, team, root, src) + share.offset, share.bytes));
+  for (int i = 1; i <= team.size; ++i) {
+    const int rank = dev::wrapped(team.rank + i, team.size);
+    std::byte* const to = on(call, team, rank, dst) + share.offset;
+    if (to == mine || (rank == root && !root_too)) continue;
+    RETURN_IF_ERROR(call.copy(to, mine, share.bytes));
   }
   return Status::ok();
 }
@@ -75,17 +80,17 @@ Status copy_blocks(const StreamCall& call, const Team& team, std::byte* dst, con
 }
 
 Status queue_move(const StreamCall& call, Moving what, const Team& team, void* dst, const void* src,
-                  std::size_t bytes, int root) {
+                  std::size_t bytes, int root = 0, bool root_too = true) {
   const std::size_t all = bytes_times(bytes, team.size);
   const bool sends = what != Moving::kBroadcast || team.rank == root;
   RETURN_IF_ERROR(call.check_there("dst", dst, what == Moving::kBroadcast ? bytes : all));
   if (sends) RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
   if (by_one_block(call, all))
-    return call.launch(kBlockThreads, kernel::MoveKernel{call.handle(), team, what, root,
+    return call.launch(kBlockThreads, kernel::MoveKernel{call.handle(), team, what, root_too, root,
                                                          bytes_at(dst), bytes_at(src), bytes});
   return between_syncs(call, team, [&] {
     if (what == Moving::kBroadcast)
-      return copy_broadcast(call, team, bytes_at(dst), bytes_at(src), bytes, root);
+      return copy_broadcast(call, team, bytes_at(dst), bytes_at(src), bytes, root, root_too);
     return copy_blocks(call, team, bytes_at(dst), bytes_at(src), bytes, what == Moving::kAlltoall);
   });
 }
@@ -99,7 +104,7 @@ Status queue_collect(const StreamCall& call, const Team& team, void* dst, const 
   const std::byte* const from = bytes_at(src);
   if (call.gpu() == nullptr)
     return call.launch(
-        1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, 0, to, from, bytes});
+        1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, true, 0, to, from, bytes});
   RETURN_IF_ERROR(call.launch(kWarpThreads, kernel::TellKernel{call.handle(), team, to, bytes}));
   Status spread = call.launch_grid(kShareBlocks, kBlockThreads,
                                    kernel::SpreadKernel{call.handle(), team, to, from, bytes});
@@ -116,7 +121,7 @@ Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, cons
   ASSIGN_OR_RETURN(const std::size_t src_bytes,
                    check_extent(call.routine(), "src_stride", src_stride, element, elements));
   if (dst_stride == 1 && src_stride == 1)
-    return queue_move(call, Moving::kAlltoall, team, dst, src, element * count, 0);
+    return queue_move(call, Moving::kAlltoall, team, dst, src, element * count);
   RETURN_IF_ERROR(call.check_there("dst", dst, dst_bytes));
   RETURN_IF_ERROR(call.check_there("src", src, src_bytes));
   const kernel::StridedKernel strided{.handle = call.handle(),
@@ -202,16 +207,16 @@ Status OnStream::barrier(const Team& team) {
 }
 
 Status OnStream::broadcast_bytes(const Team& team, void* dst, const void* src, std::size_t bytes,
-                                 int root) {
+                                 int root, bool root_too) {
   return collective(*context_, stream_, "broadcast", team, [&](const StreamCall& call) -> Status {
     RETURN_IF_ERROR(check_root("broadcast", team, root));
-    return queue_move(call, Moving::kBroadcast, team, dst, src, bytes, root);
+    return queue_move(call, Moving::kBroadcast, team, dst, src, bytes, root, root_too);
   });
 }
 
 Status OnStream::fcollect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes) {
   return collective(*context_, stream_, "fcollect", team, [&](const StreamCall& call) {
-    return queue_move(call, Moving::kFcollect, team, dst, src, bytes, 0);
+    return queue_move(call, Moving::kFcollect, team, dst, src, bytes);
   });
 }
 
@@ -223,7 +228,7 @@ Status OnStream::collect_bytes(const Team& team, void* dst, const void* src, std
 
 Status OnStream::alltoall_bytes(const Team& team, void* dst, const void* src, std::size_t bytes) {
   return collective(*context_, stream_, "alltoall", team, [&](const StreamCall& call) {
-    return queue_move(call, Moving::kAlltoall, team, dst, src, bytes, 0);
+    return queue_move(call, Moving::kAlltoall, team, dst, src, bytes);
   });
 }
 

@@ -90,7 +90,8 @@ class WEFT_API OnStream {
   // that kernels and operations queued before it have put is complete everywhere.
   Status sync(const Team& team);
   Status barrier(const Team& team);
-  Status broadcast_bytes(const Team& team, void* dst, const void* src, std::size_t bytes, int root);
+  Status broadcast_bytes(const Team& team, void* dst, const void* src, std::size_t bytes, int root,
+                         bool root_too = true);
   Status fcollect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
   Status collect_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);
   Status alltoall_bytes(const Team& team, void* dst, const void* src, std::size_t bytes);

@@ -243,6 +243,29 @@ TEST_P(GpuCollectives, StridedElementsHaveAnyWidth) {
   });
 }
 
+// --- a root that keeps its own ------------------------------------------------------------------
+
+TEST_P(GpuCollectives, BroadcastLeavesTheRootAloneWhereItShall) {
+  at_desks(std::size_t{1} << 18, [](Runtime& rt, Desk& desk) -> Status {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, std::size_t{200001}})
+      for (int root = 0; root < rt.npes(); ++root) {
+        std::fill_n(desk.src_copy(), desk.bytes(), static_cast<std::byte>(rt.pe() + 1));
+        std::fill_n(desk.dst_copy(), desk.bytes(), std::byte{99});
+        RETURN_IF_ERROR(desk.write());
+        std::byte* const dst = desk.there(desk.dst_copy());
+        const std::byte* const src = desk.there(desk.src_copy());
+        RETURN_IF_ERROR(desk.queue().broadcast_bytes(rt.world(), dst, src, bytes, root, false));
+        RETURN_IF_ERROR(desk.finish());
+        RETURN_IF_ERROR(desk.read());
+        std::vector<std::byte> wanted(desk.bytes(), std::byte{99});
+        if (rt.pe() != root) std::fill_n(wanted.data(), bytes, static_cast<std::byte>(root + 1));
+        EXPECT_EQ(std::memcmp(desk.dst_copy(), wanted.data(), desk.bytes()), 0)
+            << bytes << " bytes of PE " << root;
+      }
+    return Status::ok();
+  });
+}
+
 // --- nothing, and too much -----------------------------------------------------------------------
 
 TEST_P(GpuCollectives, NothingNeedsNoMemory) {

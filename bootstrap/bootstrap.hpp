@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
 #include "src/base/clock.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "perftest/timer.hpp"
 #include "perftest/vocabulary.hpp"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "perftest/timer.hpp"
 

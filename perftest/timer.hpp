@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft::perf {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft::pmi {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/run/bind.hpp"
 #include "src/base/unique_fd.hpp"

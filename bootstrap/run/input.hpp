@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/unique_fd.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/tcp/secret.hpp"
 #include "src/net/address.hpp"

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/tcp/secret.hpp"

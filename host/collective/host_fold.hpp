@@ -7,7 +7,7 @@
 
 #include <weft/collective.hpp>
 #include <weft/reduce_op.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <weft/signal.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/memory/heap.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/memory/heap.hpp"

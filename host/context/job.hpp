@@ -15,7 +15,7 @@
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
 #include <weft/runtime.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/context/gpu_space.hpp"

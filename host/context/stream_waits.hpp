@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/platform.hpp"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <weft/dev/state.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/transport/lane_queue.hpp"
 #include "src/platform/platform.hpp"

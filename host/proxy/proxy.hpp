@@ -15,7 +15,7 @@
 
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/proxy/backoff.hpp"
 #include "host/proxy/device_ring.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/dev/state.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/memory/heap.hpp"
 

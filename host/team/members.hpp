@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/team.hpp>
 
 namespace weft {

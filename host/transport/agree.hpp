@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/transport/transport.hpp"

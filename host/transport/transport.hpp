@@ -11,7 +11,7 @@
 
 #include <weft/dev/op.hpp>
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/platform.hpp"
 

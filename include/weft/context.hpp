@@ -19,7 +19,7 @@
 #include <weft/amo.hpp>
 #include <weft/device/handle.hpp>
 #include <weft/signal.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/target.hpp>
 #include <weft/types.hpp>
 

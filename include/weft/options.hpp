@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/target.hpp>
 
 namespace weft {

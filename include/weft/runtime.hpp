@@ -13,7 +13,7 @@
 
 #include <weft/context.hpp>
 #include <weft/options.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/target.hpp>
 #include <weft/team.hpp>
 

@@ -1,12 +1,12 @@
-// Status and Result: how every call of Weft tells success from failure.
+// Status: how every call of Weft tells success from failure; weft/result.hpp for those that bring a
+// value.
 //
 // A Status is one pointer and costs nothing when all is well. A failed one carries a code (for
 // programs), a text (for people: what went wrong, where, and how to mend it) and the place in
 // Weft that knew. No call of Weft throws, exits or aborts.
 #pragma once
 
-#include <iosfwd>  // std::string, declared: kernels, which return no text, compile in half the time
-#include <optional>
+#include <iosfwd>  // std::string, declared: kernels, which return no text, compile faster
 #include <utility>
 
 #include <weft/target.hpp>
@@ -85,34 +85,6 @@ class WEFT_NODISCARD WEFT_API Status {
 inline Status report(Status status) {
   return status.is_ok() ? status : detail::report_failure(std::move(status));
 }
-
-// A value, or the Status that says why there is none.
-template <class T>
-class WEFT_NODISCARD Result {
- public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: return value; reads best
-  Result(Status status) : status_(std::move(status)) {}  // NOLINT: return status; reads best
-
-  bool is_ok() const noexcept { return value_.has_value(); }
-  explicit operator bool() const noexcept { return is_ok(); }
-  const Status& status() const& noexcept { return status_; }
-  Status status() && noexcept { return std::move(status_); }
-
-  // Only after is_ok().
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
-  T value_or(T other) const& { return value_ ? *value_ : std::move(other); }
-
- private:
-  Status status_;
-  std::optional<T> value_;
-};
 
 // The text of the last failure that a call on this thread reported; "" if none did.
 WEFT_API const char* last_error() noexcept;

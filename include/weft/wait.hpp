@@ -14,7 +14,7 @@
 
 #include <weft/context.hpp>
 #include <weft/signal.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/types.hpp>
 
 namespace weft {

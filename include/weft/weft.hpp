@@ -7,7 +7,7 @@
 #include <weft/options.hpp>
 #include <weft/runtime.hpp>
 #include <weft/signal.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/team.hpp>
 #include <weft/types.hpp>
 #include <weft/version.hpp>

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #define WEFT_CONCAT_INNER(a, b) a##b
 #define WEFT_CONCAT(a, b) WEFT_CONCAT_INNER(a, b)

@@ -2,7 +2,7 @@
 // has a deadline; no call raises SIGPIPE. Errors name the peer, what failed and what was awaited.
 #pragma once
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/clock.hpp"
 #include "src/base/unique_fd.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <weft/device/cpu_grid.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 #include <weft/stream.hpp>
 
 namespace weft::detail {

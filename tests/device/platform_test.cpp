@@ -52,15 +52,15 @@ struct Append {
 };
 
 TEST(PlatformTest, AStreamRunsItsGridsInOrder) {
-  auto stream = dev::create_stream();
-  ASSERT_OK(stream);
+  Stream stream = nullptr;
+  ASSERT_OK(dev::create_stream(&stream));
   SharedVector<int> list(20, -1);
   SharedVector<std::size_t> count(1);
   for (int i = 0; i < 20; ++i)
-    EXPECT_OK(dev::launch({1, 1}, Append{list.data(), count.data(), i}, *stream));
-  EXPECT_OK(dev::synchronize(*stream));
+    EXPECT_OK(dev::launch({1, 1}, Append{list.data(), count.data(), i}, stream));
+  EXPECT_OK(dev::synchronize(stream));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(list[static_cast<std::size_t>(i)], i);
-  EXPECT_OK(dev::destroy_stream(*stream));
+  EXPECT_OK(dev::destroy_stream(stream));
 }
 
 }  // namespace

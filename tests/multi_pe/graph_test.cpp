@@ -79,7 +79,8 @@ Result<cudaGraphExec_t> capture(Runtime& rt, OnStream& q, const Memory& m, std::
 Status replay(Runtime& rt, std::size_t count) {
   constexpr int kReplays = 200;
   const auto n = static_cast<std::size_t>(rt.npes());
-  ASSIGN_OR_RETURN(const Stream stream, dev::create_stream());
+  Stream stream = nullptr;
+  RETURN_IF_ERROR(dev::create_stream(&stream));
   OnStream q(rt.context(), stream);
   Memory m{};
   for (Word** memory : {&m.data, &m.landed, &m.sum, &m.words}) {

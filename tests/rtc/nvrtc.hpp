@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

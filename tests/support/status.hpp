@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

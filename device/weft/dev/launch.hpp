@@ -35,7 +35,7 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
 }
 
 inline Status synchronize(Stream stream) { return weft::cpu::synchronize(stream); }
-inline Result<Stream> create_stream() { return weft::cpu::create_stream(); }
+inline Status create_stream(Stream* stream) { return weft::cpu::create_stream(stream); }
 inline Status destroy_stream(Stream stream) { return weft::cpu::destroy_stream(stream); }
 
 #else
@@ -132,11 +132,11 @@ inline Status synchronize(Stream stream) {
                               "waiting for a stream");
 }
 
-inline Result<Stream> create_stream() {
-  launching::NativeStream stream = nullptr;
-  Status status = launching::status_of(launching::create(&stream), "creating a stream");
-  if (!status) return status;
-  return static_cast<Stream>(stream);
+inline Status create_stream(Stream* stream) {
+  launching::NativeStream made = nullptr;
+  Status status = launching::status_of(launching::create(&made), "creating a stream");
+  *stream = made;
+  return status;
 }
 
 inline Status destroy_stream(Stream stream) {

@@ -7,7 +7,7 @@
 // Source: OpenSHMEM 1.5, 9.9 and annex F (deprecated).
 #pragma once
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/api/shmem/state.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 namespace weft {
 

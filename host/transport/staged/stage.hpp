@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "host/kernel/kernels.hpp"
 #include "src/platform/platform.hpp"

@@ -45,7 +45,7 @@ using Entry = void (*)(const void* kernel, ThreadState& self);
 WEFT_API Status launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, Entry entry,
                        std::shared_ptr<const void> kernel, Stream stream);
 WEFT_API Status synchronize(Stream stream);
-WEFT_API Result<Stream> create_stream();
+WEFT_API Status create_stream(Stream* stream);
 WEFT_API Status destroy_stream(Stream stream);
 
 }  // namespace weft::cpu

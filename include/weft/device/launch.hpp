@@ -54,7 +54,7 @@ Status launch(Grid grid, Kernel kernel, Stream stream = nullptr);
 
 // Everything queued on the stream has run.
 Status synchronize(Stream stream = nullptr);
-Result<Stream> create_stream();
+Status create_stream(Stream* stream);
 Status destroy_stream(Stream stream);
 
 }  // namespace WEFT_TARGET

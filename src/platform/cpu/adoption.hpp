@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/platform.hpp"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/unique_fd.hpp"
 #include "src/platform/cpu/adoption.hpp"

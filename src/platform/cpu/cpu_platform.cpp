@@ -88,7 +88,11 @@ class CpuPlatform final : public Platform {
     return hold(range, std::make_shared<HostPages>(range));
   }
 
-  Result<Stream> create_stream() override { return cpu::create_stream(); }
+  Result<Stream> create_stream() override {
+    Stream stream = nullptr;
+    RETURN_IF_ERROR(cpu::create_stream(&stream));
+    return stream;
+  }
   Status destroy_stream(Stream stream) override { return cpu::destroy_stream(stream); }
   Status synchronize(Stream stream) override { return cpu::synchronize(stream); }
 

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/unique_fd.hpp"
 #include "src/platform/platform.hpp"

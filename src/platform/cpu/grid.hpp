@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <weft/device/cpu_grid.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/cpu/crew.hpp"
 

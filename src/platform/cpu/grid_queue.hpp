@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/cpu/grid.hpp"
 #include "src/platform/platform.hpp"

@@ -39,8 +39,11 @@ Status synchronize(Stream stream) {
   });
 }
 
-Result<Stream> create_stream() {
-  return without_exceptions([]() -> Result<Stream> { return Stream(new GridQueue); });
+Status create_stream(Stream* stream) {
+  return without_exceptions([=]() -> Status {
+    *stream = new GridQueue;
+    return Status::ok();
+  });
 }
 
 Status destroy_stream(Stream stream) {

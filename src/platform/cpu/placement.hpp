@@ -1,7 +1,7 @@
 // Where pages of a mapping come from: their size and their NUMA node.
 #pragma once
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/platform.hpp"
 

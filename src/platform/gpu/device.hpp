@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/gpu/abi.hpp"
 #include "src/platform/gpu/driver.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/dynlib.hpp"
 #include "src/platform/gpu/abi.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <weft/device/launch.hpp>
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/platform.hpp"
 

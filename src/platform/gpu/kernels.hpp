@@ -5,7 +5,7 @@
 #include <mutex>
 #include <span>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/gpu/device.hpp"
 #include "src/platform/platform.hpp"

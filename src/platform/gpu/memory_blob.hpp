@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/gpu/device.hpp"
 #include "src/platform/platform.hpp"

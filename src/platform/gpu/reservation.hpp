@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/gpu/device.hpp"

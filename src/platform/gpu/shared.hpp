@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <weft/status.hpp>
+#include <weft/result.hpp>
 
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"

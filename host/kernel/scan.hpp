@@ -42,7 +42,7 @@ WEFT_DEVICE void scan_unit(const ScanShareKernel& k, Unit* to, const Unit* from,
   Unit before;
   identity_of<kOp>(&before);
   Unit next = on_member(k, from, 0)[at];
-  WEFT_AS_A_LOOP
+  WEFT_DEVICE_AS_A_LOOP
   for (int rank = 0; rank < n; ++rank) {
     const Unit through = rank == 0 ? next : CombineUnits<kOp>{}(before, next);
     if (rank + 1 < n) next = on_member(k, from, rank + 1)[at];  // under way during the store

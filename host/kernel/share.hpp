@@ -36,7 +36,7 @@ WEFT_DEVICE void fold_some(const ShareKernel& k, Unit* to, const Unit* from, std
   Unit sum[kMany];
   const Unit* const first = on_member(k, from, 0);
   for (std::size_t i = 0; i < kMany; ++i) sum[i] = first[at + i * step];
-  WEFT_AS_A_LOOP
+  WEFT_DEVICE_AS_A_LOOP
   for (int rank = 1; rank < n; ++rank) {
     const Unit* const theirs = on_member(k, from, rank);
     Unit part[kMany];
@@ -45,7 +45,7 @@ WEFT_DEVICE void fold_some(const ShareKernel& k, Unit* to, const Unit* from, std
   }
   // Starting with me, so that not all members store to the same one at a time.
   const int receivers = k.scatters ? 1 : n;
-  WEFT_AS_A_LOOP
+  WEFT_DEVICE_AS_A_LOOP
   for (int i = 0; i < receivers; ++i) {
     Unit* const theirs = on_member(k, to, dev::wrapped(k.team.rank + i, n));
     for (std::size_t j = 0; j < kMany; ++j) theirs[at + j * step] = sum[j];

@@ -8,13 +8,6 @@
 
 namespace weft::kernel {
 
-// There are many kinds of folds, each with such a loop in it.
-#if WEFT_TARGET_CPU
-#define WEFT_AS_A_LOOP
-#else
-#define WEFT_AS_A_LOOP _Pragma("unroll 1")
-#endif
-
 // The threads of the grid, and which of them is mine.
 WEFT_DEVICE std::size_t grid_threads() { return std::size_t{dev::grid_size()} * dev::block_size(); }
 WEFT_DEVICE std::size_t my_thread() {

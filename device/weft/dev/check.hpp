@@ -67,13 +67,16 @@ WEFT_DEVICE_COLD bool refuse(ColdContext cold, FaultCode code, const char* where
 WEFT_DEVICE_COLD bool verify(ColdContext cold, const char* where, const void* symmetric,
                              std::uint64_t bytes, std::uint64_t align, int pe) {
   const DeviceContext h = cold;
-  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
-  if (pe < 0 || pe >= h.npes) return refuse(h, FaultCode::kBadPe, where, pe, symmetric, bytes);
-  if (bytes != 0 && !is_symmetric(h, symmetric, bytes))
-    return refuse(h, FaultCode::kBadRange, where, pe, symmetric, bytes);
-  if (reinterpret_cast<std::uintptr_t>(symmetric) % align != 0)
-    return refuse(h, FaultCode::kMisaligned, where, pe, symmetric, align);
-  return true;
+  const auto wrong = [&] {
+    if (bytes == kTooManyBytes) return FaultCode::kBadRange;
+    if (pe < 0 || pe >= h.npes) return FaultCode::kBadPe;
+    if (bytes != 0 && !is_symmetric(h, symmetric, bytes)) return FaultCode::kBadRange;
+    if (reinterpret_cast<std::uintptr_t>(symmetric) % align != 0) return FaultCode::kMisaligned;
+    return FaultCode::kNone;
+  };
+  const FaultCode code = wrong();
+  if (code == FaultCode::kNone) return true;
+  return refuse(cold, code, where, pe, symmetric, code == FaultCode::kMisaligned ? align : bytes);
 }
 
 // May `where` touch `bytes` at `symmetric` of `pe`, which must be aligned to `align`?
@@ -86,6 +89,13 @@ WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* 
 WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, Notify notify, int pe) {
   if ((h.flags & kDeviceCheck) == 0 || notify.op == NotifyOp::kNone) return true;
   return verify(h, where, notify.signal, sizeof(std::uint64_t), sizeof(std::uint64_t), pe);
+}
+
+// May a put, with its notify?
+WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* symmetric,
+                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify) {
+  if ((h.flags & kDeviceCheck) == 0 && bytes != kTooManyBytes) return true;
+  return verify(h, where, symmetric, bytes, align, pe) && allowed(h, where, notify, pe);
 }
 
 // Bytes from the first to past the last of `count` elements `stride` apart; kTooManyBytes when that

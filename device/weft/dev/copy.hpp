@@ -10,60 +10,62 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/scope.hpp>
 
+// GCC does not see that what is stored has been loaded under the same condition.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// Moved by one load and one store. It may alias whatever lies there: bytes do.
+// What one load and one store move. It may alias whatever lies there.
 template <std::size_t kBytes>
-struct Chunk {
-  struct alignas(kBytes) type {
-    unsigned char byte[kBytes];
-  };
+struct Chunk;
+template <>
+struct Chunk<1> {
+  typedef unsigned char type;
 };
-#if defined(__clang__) && !WEFT_TARGET_CPU
-// Of 16 bytes clang would make a memcpy, and of the chunks in flight an array in memory.
+template <>
+struct Chunk<4> {
+  typedef std::uint32_t __attribute__((may_alias)) type;
+};
+template <>
+struct Chunk<8> {
+  typedef std::uint64_t __attribute__((may_alias)) type;
+};
 template <>
 struct Chunk<16> {
-  typedef unsigned type __attribute__((ext_vector_type(4), may_alias));
-};
+#if defined(__clang__) && !WEFT_TARGET_CPU
+  // Of a struct clang would make a memcpy, and of the chunks in flight an array in memory.
+  typedef std::uint64_t type __attribute__((ext_vector_type(2), may_alias));
+#else
+  struct __attribute__((may_alias)) type {
+    alignas(16) std::uint64_t x;
+    std::uint64_t y;
+  };
 #endif
+};
 
-// Thread r moves chunks r, r + size, ...; `kUnroll` loads are in flight before the first store.
-template <std::size_t kBytes, class Scope>
+// Thread r moves chunks r, r + size, ...; kMany loads are in flight before the first store.
+inline constexpr std::size_t kMany = 8;
+template <class Scope>
 WEFT_DEVICE void copy_chunks(Scope scope, std::byte* dst, const std::byte* src, std::size_t count) {
-  constexpr std::size_t kUnroll = kBytes == 16 ? 8 : 4;
-  using Unit = typename Chunk<kBytes>::type;
+  using Unit = Chunk<16>::type;
   auto* to = reinterpret_cast<Unit*>(dst);
   auto* from = reinterpret_cast<const Unit*>(src);
   const std::size_t step = static_cast<std::size_t>(scope.size());
   std::size_t i = static_cast<std::size_t>(scope.rank());
-  for (; i + (kUnroll - 1) * step < count; i += kUnroll * step) {
-    Unit part[kUnroll];
-    for (std::size_t k = 0; k < kUnroll; ++k) part[k] = from[i + k * step];
-    for (std::size_t k = 0; k < kUnroll; ++k) to[i + k * step] = part[k];
+  for (; i + (kMany - 1) * step < count; i += kMany * step) {
+    Unit part[kMany];
+    for (std::size_t k = 0; k < kMany; ++k) part[k] = from[i + k * step];
+    for (std::size_t k = 0; k < kMany; ++k) to[i + k * step] = part[k];
   }
-  for (; i < count; i += step) to[i] = from[i];
-}
-
-// Few bytes.
-template <class Scope>
-WEFT_DEVICE void copy_few(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  for (auto i = static_cast<std::size_t>(scope.rank()); i < bytes;
-       i += static_cast<std::size_t>(scope.size()))
-    platform::store<Order::kRelaxed, Reach::kDevice>(dst + i, src[i]);
-}
-
-// The widest chunk that both ends can be aligned to, between a head and a tail of single bytes.
-template <std::size_t kBytes, class Scope>
-WEFT_DEVICE void copy_aligned(Scope scope, std::byte* dst, const std::byte* src,
-                              std::size_t bytes) {
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(dst) % kBytes;
-  std::size_t head = past == 0 ? 0 : kBytes - past;
-  if (head > bytes) head = bytes;
-  const std::size_t body = (bytes - head) / kBytes * kBytes;
-  copy_few(scope, dst, src, head);
-  copy_chunks<kBytes>(scope, dst + head, src + head, body / kBytes);
-  copy_few(scope, dst + head + body, src + head + body, bytes - head - body);
+  Unit part[kMany - 1];
+  for (std::size_t k = 0; k + 1 < kMany; ++k)
+    if (i + k * step < count) part[k] = from[i + k * step];
+  for (std::size_t k = 0; k + 1 < kMany; ++k)
+    if (i + k * step < count) to[i + k * step] = part[k];
 }
 
 // The threads of a scope as numbers: what is out of line is there once, not for each kind of scope.
@@ -73,21 +75,72 @@ struct Ranks {
   WEFT_DEVICE int size() const { return count; }
 };
 
+template <std::size_t kBytes>
+WEFT_DEVICE void copy_units(Ranks scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  using Unit = typename Chunk<kBytes>::type;
+  constexpr std::size_t kAtOnce = 4;
+  auto* to = reinterpret_cast<Unit*>(dst);
+  auto* from = reinterpret_cast<const Unit*>(src);
+  const std::size_t count = bytes / kBytes;
+  const std::size_t step = static_cast<std::size_t>(scope.size());
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count; i += kAtOnce * step) {
+    Unit part[kAtOnce];
+    for (std::size_t k = 0; k < kAtOnce; ++k)
+      if (i + k * step < count) part[k] = from[i + k * step];
+    for (std::size_t k = 0; k < kAtOnce; ++k)
+      if (i + k * step < count) to[i + k * step] = part[k];
+  }
+}
+
+// Few bytes, by the widest words that both ends and the length consist of.
+WEFT_DEVICE_CALLED void copy_few(Ranks scope, std::byte* dst, const std::byte* src,
+                                 std::size_t bytes) {
+  const std::uintptr_t all =
+      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
+  if (all % 8 == 0)
+    copy_units<8>(scope, dst, src, bytes);
+  else if (all % 4 == 0)
+    copy_units<4>(scope, dst, src, bytes);
+  else
+    copy_units<1>(scope, dst, src, bytes);
+}
+
+// The 16 bytes that begin `shift` bytes into `a`, with `b` behind it.
+WEFT_DEVICE Chunk<16>::type shifted(Chunk<16>::type a, Chunk<16>::type b, std::uintptr_t shift) {
+  const std::uintptr_t bits = shift % 8 * 8;
+  const auto join = [bits](std::uint64_t low, std::uint64_t high) {
+    return (low >> bits) | (high << 1 << (63 - bits));
+  };
+  if (shift < 8) return {join(a.x, a.y), join(a.y, b.x)};
+  return {join(a.y, b.x), join(b.x, b.y)};
+}
+
+// Stores of 16 bytes whatever the alignments: a chunk of the target lies across two of the source.
+// No byte outside of `src` is read.
 WEFT_DEVICE_CALLED void copy_misaligned(Ranks scope, std::byte* dst, const std::byte* src,
                                         std::size_t bytes) {
-  const std::uintptr_t apart =
-      reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
-  if (apart % 16 == 0) {
-    copy_aligned<16>(scope, dst, src, bytes);
-  } else if (apart % 8 == 0) {
-    copy_aligned<8>(scope, dst, src, bytes);
-  } else if (apart % 4 == 0) {
-    copy_aligned<4>(scope, dst, src, bytes);
-  } else if (apart % 2 == 0) {
-    copy_aligned<2>(scope, dst, src, bytes);
-  } else {
-    copy_chunks<1>(scope, dst, src, bytes);
+  constexpr std::size_t kAtOnce = 4;
+  std::size_t head = -reinterpret_cast<std::uintptr_t>(dst) % 16;
+  const std::uintptr_t shift = (reinterpret_cast<std::uintptr_t>(src) + head) % 16;
+  if (shift > head) head += 16;
+  if (bytes < head + 32) return copy_few(scope, dst, src, bytes);
+  const std::size_t count = (bytes - head - 16) / 16;
+  using Unit = Chunk<16>::type;
+  auto* to = reinterpret_cast<Unit*>(dst + head);
+  auto* from = reinterpret_cast<const Unit*>(src + head - shift);
+  const std::size_t step = static_cast<std::size_t>(scope.size());
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count; i += kAtOnce * step) {
+    Unit first[kAtOnce], second[kAtOnce];
+    for (std::size_t k = 0; k < kAtOnce; ++k)
+      if (i + k * step < count) first[k] = from[i + k * step], second[k] = from[i + k * step + 1];
+    for (std::size_t k = 0; k < kAtOnce; ++k)
+      if (i + k * step < count) to[i + k * step] = shifted(first[k], second[k], shift);
   }
+  const std::size_t done = head + count * 16;
+  copy_few(scope, dst, src, head);
+  copy_few(scope, dst + done, src + done, bytes - done);
 }
 
 template <class Scope>
@@ -96,7 +149,7 @@ WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* 
   const std::uintptr_t all =
       reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if (all % 16 == 0)
-    copy_chunks<16>(scope, dst, src, bytes / 16);
+    copy_chunks(scope, dst, src, bytes / 16);
   else
     copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
 }
@@ -119,27 +172,23 @@ WEFT_DEVICE void copy_share(Scope scope, std::byte* dst, const std::byte* src, s
   if (begin < end) std::memmove(dst + begin, src + begin, end - begin);
 }
 
-template <class Word>
-WEFT_DEVICE bool is_aligned(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % sizeof(Word) == 0;
-}
-
 // One aligned word is moved as one: whoever polls it never sees a part of it.
 template <class Word>
-WEFT_DEVICE bool copy_word(std::byte* dst, const std::byte* src) {
-  if (!is_aligned<Word>(dst) || !is_aligned<Word>(src)) return false;
+WEFT_DEVICE void copy_word(std::byte* dst, const std::byte* src) {
   platform::store<Order::kRelaxed, Reach::kSystem>(
       reinterpret_cast<Word*>(dst),
       platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
-  return true;
 }
 
 WEFT_DEVICE bool copy_as_word(std::byte* dst, const std::byte* src, std::size_t bytes) {
+  const std::uintptr_t both =
+      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
+  if ((both & (bytes - 1)) != 0) return false;
   switch (bytes) {
-    case 8: return copy_word<std::uint64_t>(dst, src);
-    case 4: return copy_word<std::uint32_t>(dst, src);
-    case 2: return copy_word<std::uint16_t>(dst, src);
-    case 1: return copy_word<std::uint8_t>(dst, src);
+    case 8: return copy_word<std::uint64_t>(dst, src), true;
+    case 4: return copy_word<std::uint32_t>(dst, src), true;
+    case 2: return copy_word<std::uint16_t>(dst, src), true;
+    case 1: return copy_word<std::uint8_t>(dst, src), true;
     default: return false;
   }
 }
@@ -147,8 +196,7 @@ WEFT_DEVICE bool copy_as_word(std::byte* dst, const std::byte* src, std::size_t 
 template <class Scope>
 WEFT_DEVICE void copy(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
   if (bytes <= 8) {
-    if (scope.rank() == 0 && !copy_as_word(dst, src, bytes))
-      copy_chunks<1>(Thread{}, dst, src, bytes);
+    if (scope.rank() == 0 && !copy_as_word(dst, src, bytes)) copy_few({0, 1}, dst, src, bytes);
   } else if constexpr (platform::kCopiesShares) {
     copy_share(scope, dst, src, bytes);
   } else {
@@ -158,3 +206,7 @@ WEFT_DEVICE void copy(Scope scope, std::byte* dst, const std::byte* src, std::si
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif

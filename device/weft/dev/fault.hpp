@@ -27,6 +27,13 @@
 #define WEFT_DEVICE_CALLED inline __device__ __noinline__
 #endif
 
+// Before a loop that is there many times, or seldom taken: not unrolled further.
+#if WEFT_TARGET_CPU
+#define WEFT_DEVICE_AS_A_LOOP
+#else
+#define WEFT_DEVICE_AS_A_LOOP _Pragma("unroll 1")
+#endif
+
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 

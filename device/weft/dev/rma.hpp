@@ -72,6 +72,23 @@ WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t rem
     ring::wait_complete(h, "get", op, ticket);
 }
 
+// A block, or its first warp alone, of which other threads are no part.
+struct Part {
+  bool is_warp;
+  int mine = Block{}.rank();
+  int count = is_warp ? Warp{}.size() : Block{}.size();
+  WEFT_DEVICE explicit Part(bool warp) : is_warp(warp) {}
+  WEFT_DEVICE int rank() const { return mine; }
+  WEFT_DEVICE int size() const { return count; }
+  WEFT_DEVICE bool has_me() const { return mine < count; }
+  WEFT_DEVICE void sync() const {
+    if (is_warp)
+      Warp{}.sync();
+    else
+      Block{}.sync();
+  }
+};
+
 // The bytes, then the notify, by `who`, whose threads are in step.
 template <class Who>
 WEFT_DEVICE void deliver(const DeviceContext& h, Who who, std::byte* heap, std::uint64_t remote,
@@ -85,18 +102,17 @@ WEFT_DEVICE void deliver(const DeviceContext& h, Who who, std::byte* heap, std::
 template <class Scope>
 WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
-  if (!allowed(h, "put", dst, bytes, align, pe) || !allowed(h, "put", notify, pe)) return;
+  if (!allowed(h, "put", dst, bytes, align, pe, notify)) return;
   if (bytes == 0 && notify.op == NotifyOp::kNone) return;
   const std::uint64_t remote = offset_of(h, dst);
   std::byte* heap = heap_of(h, pe);
   scope.sync();
   if (is_by_ring(h, heap)) {
     if (scope.rank() == 0) put_by_ring(h, remote, src, bytes, pe, notify, until);
-  } else if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone &&
-             bytes <= platform::kWarpBytes) {
+  } else if constexpr (std::is_same_v<Scope, Block>) {
     // A barrier of the block takes longer than a warp for so few bytes.
-    if (scope.rank() < static_cast<int>(platform::kWarpSize))
-      deliver(h, Warp{}, heap, remote, src, bytes, notify);
+    const Part part(notify.op != NotifyOp::kNone && bytes <= platform::kWarpBytes);
+    if (part.has_me()) deliver(h, part, heap, remote, src, bytes, notify);
   } else {
     deliver(h, scope, heap, remote, src, bytes, notify);
   }

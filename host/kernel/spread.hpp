@@ -7,8 +7,6 @@
 
 #include <weft/device.hpp>
 
-#include "host/kernel/units.hpp"
-
 namespace weft::kernel {
 
 // Where my block of a collect goes, and how much all blocks are; kTooManyBytes: too much.

@@ -3,10 +3,15 @@
 
   perftest/gpu/code_size.py                      # in a tree where preset cuda-sm90 is configured
   perftest/gpu/code_size.py --build DIR --runs 9
+  perftest/gpu/code_size.py --runs 0             # all but compile times
 
 Needs nvcc, and no GPU. Each kernel is compiled alone for sm_90a, with Weft and bare (plain stores, then
 a release of the word). Compile time is CPU seconds of nvcc for an object, medians of runs in turns: other
 work on the machine changes them less than wall time.
+
+Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
+if one of them loads more from the stack than a few words: then its threads wait for memory where they
+should move data.
 """
 
 import argparse
@@ -21,6 +26,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_TIMES = 1.3  # the target for compile time, with Weft against without
+MOST_SPILLED = 64  # bytes of stack loads in a loop of calls; it is their cold ways that have some
+LOOPS = {"put_nbi, get_nbi": "Move",
+         "put_signal, block": "PingPong<weft::dev::Block>",
+         "put_signal, warp": "PingPong<weft::dev::Warp>",
+         "signal": "PingPong<weft::dev::Thread>",
+         "put, quiet": "PutLatency<weft::dev::Block>",
+         "fetch_add": "FetchAdd",
+         "barrier": "Meet<true>",
+         "sync": "Meet<false>"}
+LOOP = """
+#include "perftest/gpu/kernels.hpp"
+__global__ void __launch_bounds__(1024) kernel(const weft::perf::gpu::{kernel} loop) {{ loop(); }}
+"""
 SCOPES = {"thread": ("Thread", "0", "1", ""),
           "warp": ("Warp", "threadIdx.x % 32", "32", "__syncwarp();"),
           "block": ("Block", "threadIdx.x", "blockDim.x", "__syncthreads();")}
@@ -76,18 +94,18 @@ class Compiler:
             fail(f"{generated} is not there: cmake --preset cuda-sm90, or give --build")
         self.folder = Path(folder)
         self.command = [nvcc, "-std=c++17", "-O3", "-arch=sm_90a",
-                        *(f"-I{path}" for path in (ROOT / "include", ROOT / "device", generated))]
+                        *(f"-I{path}" for path in (ROOT / "include", ROOT / "device", generated, ROOT))]
 
-    def run(self, library, scope, *options):
+    def run(self, what, text, *options):
         """What nvcc says of it, the file it makes, and its CPU seconds."""
         source, result = self.folder / "kernel.cu", self.folder / "kernel.out"
-        source.write_text(source_of(library, scope), encoding="utf-8")
+        source.write_text(text, encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([*self.command, *options, source, "-o", result], capture_output=True,
                               text=True, timeout=300, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode != 0:
-            fail(f"nvcc does not compile the kernel of {library}, {scope}:\n{done.stderr}")
+            fail(f"nvcc does not compile the kernel of {what}:\n{done.stderr}")
         return done.stderr, result, (after.ru_utime + after.ru_stime -
                                      before.ru_utime - before.ru_stime)
 
@@ -104,12 +122,35 @@ def code_bytes(cubin):
     return sum(int(size, 16) for size in sizes) or fail(f"no code in the compiled kernel:\n{text}")
 
 
+REPORT = ("-cubin", "-Xptxas", "-v")
+
+
+def entry_of(said):
+    """What ptxas says of the kernel itself, and not of what it calls."""
+    return said[said.index("Compiling entry function"):]
+
+
+def print_loops(compiler):
+    """False if one spills too much."""
+    print(f"\n{'loop of':<17} {'registers':>9} {'spilled bytes loaded':>21}")
+    worst = 0
+    for name, kernel in LOOPS.items():
+        entry = entry_of(compiler.run(name, LOOP.format(kernel=kernel), *REPORT)[0])
+        spilled = found(r"(\d+) bytes spill loads", entry, "spill loads")
+        registers = found(r"Used (\d+) registers", entry, "registers")
+        print(f"{name:<17} {registers:>9} {spilled:>21}")
+        worst = max(worst, spilled)
+    holds = worst <= MOST_SPILLED
+    print(f"  limit: {MOST_SPILLED} bytes: {'holds' if holds else 'does not hold'}")
+    return holds
+
+
 def print_sizes(compiler):
     print(f"{'put_signal':<10} {'with':<6} {'registers':>9} {'stack':>6} {'code bytes':>10}")
     for scope in SCOPES:
         for library in ("Weft", "bare"):
-            said, cubin, _ = compiler.run(library, scope, "-cubin", "-Xptxas", "-v")
-            entry = said[said.index("Compiling entry function"):]  # not what it calls
+            said, cubin, _ = compiler.run(f"{library}, {scope}", source_of(library, scope), *REPORT)
+            entry = entry_of(said)
             registers = found(r"Used (\d+) registers", entry, "registers")
             stack = found(r"(\d+) bytes stack frame", entry, "stack frame")
             print(f"{scope:<10} {library:<6} {registers:>9} {stack:>6} {code_bytes(cubin):>10}")
@@ -120,7 +161,7 @@ def print_times(compiler, runs):
     seconds = {kind: [] for kind in kinds}
     for run in range(runs + 1):  # the first reads the files
         for kind in kinds if run % 2 == 0 else reversed(kinds):
-            taken = compiler.run(kind, "block", "-c")[2]
+            taken = compiler.run(kind, source_of(kind, "block"), "-c")[2]
             if run > 0:
                 seconds[kind].append(taken)
     print("\ncompile time, block, CPU s")
@@ -138,18 +179,21 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/cuda-sm90", help="Weft's build folder")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
-    parser.add_argument("--runs", type=int, default=5, help="timed compilations of each")
+    parser.add_argument("--runs", type=int, default=5, help="timed compilations of each; 0: no times")
     arguments = parser.parse_args()
     for tool in (arguments.nvcc, "readelf"):
         if shutil.which(tool) is None:
             fail(f"{tool} is not there")
-    if arguments.runs < 1:
-        fail("--runs: at least one")
+    if arguments.runs < 0:
+        fail("--runs: 0 or more")
     with tempfile.TemporaryDirectory() as folder:
         compiler = Compiler(arguments.nvcc, arguments.build, folder)
         print_sizes(compiler)
-        print_times(compiler, arguments.runs)
+        holds = print_loops(compiler)
+        if arguments.runs > 0:
+            print_times(compiler, arguments.runs)
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -207,16 +207,16 @@ struct BareFetchAdd {
   }
 };
 
+template <bool kBarriers>
 struct Meet {
   DeviceContext handle;
   Team team;
   int iters;
-  bool barriers;  // else syncs
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     const dev::Block block;
     for (int i = 0; i < iters; ++i) {
-      if (barriers)
+      if constexpr (kBarriers)
         dev::barrier(ctx, block, team);
       else
         dev::sync(ctx, block, team);
@@ -226,12 +226,13 @@ struct Meet {
 // One flag from everybody to everybody, one thread for each peer; a release and an acquire, since a
 // barrier without is none.
 struct BareMeet {
-  Meet meet;
+  DeviceContext handle;
   Word *flags, first;
+  int iters;
   WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(meet.handle);
+    const dev::Context ctx(handle);
     const int peer = dev::Block().rank();
-    for (Word i = first; i < first + static_cast<Word>(meet.iters); ++i) {
+    for (Word i = first; i < first + static_cast<Word>(iters); ++i) {
       dev::Block().sync();
       if (peer < ctx.npes()) {
         store_release(ctx.ptr(flags + ctx.pe(), peer), i);

@@ -66,12 +66,17 @@ Result<Times> measure_fetch_add(Bench& b, const Row& row) {
       row, [&] { return add; }, [&] { return BareFetchAdd{add}; });
 }
 
+template <bool kBarriers>
 Result<Times> measure_meeting(Bench& b, const Row& row) {
-  const Meet meet{b.handle, b.runtime().world(), iterations(row), row.what == What::kBarrier};
+  const int iters = iterations(row);
+  const Team world = b.runtime().world();
   return b.measure(
-      row, [&] { return meet; },
+      row,
       [&] {
-        return BareMeet{meet, b.words + 256, b.next(iterations(row))};
+        return Meet<kBarriers>{b.handle, world, iters};
+      },
+      [&] {
+        return BareMeet{b.handle, b.words + 256, b.next(iters), iters};
       });
 }
 
@@ -94,8 +99,8 @@ Result<Times> measure(Bench& b, const Row& row) {
       return with_scope(row.group,
                         [&]<class Scope>(Scope) { return measure_ping_pong<Scope>(b, row); });
     case What::kFetchAdd: return measure_fetch_add(b, row);
-    case What::kBarrier:
-    case What::kSync: return measure_meeting(b, row);
+    case What::kBarrier: return measure_meeting<true>(b, row);
+    case What::kSync: return measure_meeting<false>(b, row);
   }
   return Status::error(Code::kInternal, "weft-gpu-perf: a row of no kind");
 }

@@ -20,6 +20,7 @@ namespace weft {
 namespace {
 
 constexpr std::uint64_t kRounds = kTsan ? 500 : kAsan ? 10'000 : 100'000;
+constexpr std::uint64_t kRoundsInTurns = 500;  // of processes that share a GPU
 constexpr unsigned kThreads = WEFT_TARGET_CPU ? 3 : 96;
 constexpr std::size_t kWords = 37;
 
@@ -45,12 +46,12 @@ struct Meet {
   DeviceContext handle;
   Team team;
   std::uint64_t* rounds;  // symmetric, one for each PE
-  std::uint64_t seed;
+  std::uint64_t last, seed;
   std::uint64_t* wrong;  // how often a thread saw what cannot be
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     const dev::Block block;
-    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    for (std::uint64_t round = 1; round <= last; ++round) {
       dawdle(seed, ctx.pe(), round);
       for (int pe = block.rank(); pe < ctx.npes(); pe += block.size())
         ctx.p(rounds + ctx.pe(), round, pe);
@@ -69,13 +70,13 @@ struct Halo {
   DeviceContext handle;
   std::uint64_t *mine, *inbox;  // kWords; symmetric, two of kWords
   std::uint64_t *came, *read;   // symmetric
-  std::uint64_t seed;
+  std::uint64_t last, seed;
   std::uint64_t* wrong;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     const dev::Block block;
     const int next = (ctx.pe() + 1) % ctx.npes(), before = (ctx.pe() + ctx.npes() - 1) % ctx.npes();
-    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    for (std::uint64_t round = 1; round <= last; ++round) {
       std::uint64_t* const place = inbox + round % 2 * kWords;
       for (auto i = static_cast<std::size_t>(block.rank()); i < kWords;
            i += static_cast<std::size_t>(block.size()))
@@ -110,26 +111,31 @@ Status none_wrong(Runtime& rt, const std::uint64_t* wrong) {
   return rt.barrier();
 }
 
+std::uint64_t rounds_of(const PeGroup& group) {
+  return take_turns(group) ? kRoundsInTurns : kRounds;
+}
+
 TEST_P(EnduranceTest, Barriers) {
-  const std::uint64_t seed = test_seed();
-  EXPECT_OK(run_pes(GetParam(), [seed](Runtime& rt) -> Status {
+  const std::uint64_t seed = test_seed(), last = rounds_of(GetParam());
+  EXPECT_OK(run_pes(GetParam(), [seed, last](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(auto* const rounds,
                      rt.callocate_device<std::uint64_t>(static_cast<std::size_t>(rt.npes())));
     ASSIGN_OR_RETURN(auto* const wrong, rt.callocate_device<std::uint64_t>(1));
     ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
-    RETURN_IF_ERROR(dev::launch({1, kThreads}, Meet{handle, rt.world(), rounds, seed, wrong}));
+    RETURN_IF_ERROR(
+        dev::launch({1, kThreads}, Meet{handle, rt.world(), rounds, last, seed, wrong}));
     return none_wrong(rt, wrong);
   }));
 }
 
 TEST_P(EnduranceTest, DataWithSignals) {
-  const std::uint64_t seed = test_seed();
-  EXPECT_OK(run_pes(GetParam(), [seed](Runtime& rt) -> Status {
+  const std::uint64_t seed = test_seed(), last = rounds_of(GetParam());
+  EXPECT_OK(run_pes(GetParam(), [seed, last](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(auto* const vectors, rt.callocate_device<std::uint64_t>(3 * kWords));
     ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(3));
     ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
-    RETURN_IF_ERROR(dev::launch(
-        {1, kThreads}, Halo{handle, vectors, vectors + kWords, words, words + 1, seed, words + 2}));
+    RETURN_IF_ERROR(dev::launch({1, kThreads}, Halo{handle, vectors, vectors + kWords, words,
+                                                    words + 1, last, seed, words + 2}));
     return none_wrong(rt, words + 2);
   }));
 }

@@ -9,6 +9,7 @@
 #include <weft/target.hpp>
 
 #include "src/platform/gpu/gpu.hpp"
+#include "tests/support/pe_group.hpp"
 
 namespace weft {
 
@@ -24,6 +25,14 @@ inline gpu::Library driver() {
 
 inline std::string& library_of(Options& options) {
   return driver().kind == gpu::Kind::kHip ? options.hip_library : options.cuda_library;
+}
+
+// Whether processes share a real GPU: it gives each a slice of time, so that what one tells the
+// next takes milliseconds. Tests of many rounds make fewer then.
+inline bool take_turns(const PeGroup& group) {
+  if (WEFT_TARGET_CPU || group.pes != Pes::kProcesses) return false;
+  const Result<int> gpus = gpu::count_gpus(driver());
+  return gpus.is_ok() && group.npes > *gpus;
 }
 
 // As WEFT_GPU_TRANSPORTS says, so that the same tests go by another way.

@@ -143,7 +143,10 @@ Result<DeviceContext> Job::device(int lane) {
   handle.pe = pe;
   handle.npes = npes;
   handle.lane = lane;
-  if (options.check) handle.flags |= kDeviceCheck;
+  if (options.check) {
+    handle.flags |= kDeviceCheck;
+    handle.first = nullptr;
+  }
   return handle;
 }
 

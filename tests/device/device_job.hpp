@@ -121,7 +121,17 @@ class DeviceJob {
                  0,
                  (options_.check ? kDeviceCheck : 0) | kDeviceRing,
                  {}};
+    lie_in_a_row(pe.handle);
     if (options_.proxy) start_proxy(pe);
+  }
+
+  // The heaps of two PEs always do, so jobs of two need no table, and others need theirs.
+  void lie_in_a_row(DeviceContext& handle) {
+    if (options_.npes != 2 || !options_.mapped || options_.check) return;
+    handle.first = heap(0);
+    handle.stride =
+        reinterpret_cast<std::uintptr_t>(heap(1)) - reinterpret_cast<std::uintptr_t>(heap(0));
+    handle.flags = 0;
   }
 
   void start_proxy(Pe& pe) {

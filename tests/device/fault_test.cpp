@@ -1,5 +1,6 @@
 // What goes wrong in kernels is said, ends, and leaves everything usable.
 #include <cstring>
+#include <utility>
 
 #include "tests/device/kernels.hpp"
 #include "tests/device/world.hpp"
@@ -313,10 +314,10 @@ FAULT_TEST(ACountThatOverflowsIsRefusedAlways) {
 }
 
 FAULT_TEST(ZeroSizesAreFineEverywhere) {
-  for (bool mapped : {true, false}) {
+  for (const auto& [mapped, check] : {std::pair{true, true}, {true, false}, {false, true}}) {
     JobOptions options;
     options.mapped = mapped;
-    options.check = true;
+    options.check = check;
     job.make(options);
     auto* word = job.symmetric<std::uint64_t>(1);
     SharedVector<std::uint64_t> kept = {9};
@@ -329,14 +330,15 @@ FAULT_TEST(ZeroSizesAreFineEverywhere) {
       ctx.get_nbi(thread, local, word, 0, 1);
       ctx.iput(thread, word, local, 1, 1, 0, 1);
       ctx.iget(thread, local, word, 1, 1, 0, 1);
-      ctx.put(thread, static_cast<int*>(nullptr), static_cast<const int*>(nullptr), 0, 1,
-              add(word, 3));
+      for (int pe = 0; pe < 2; ++pe)
+        ctx.put(thread, static_cast<int*>(nullptr), static_cast<const int*>(nullptr), 0, pe,
+                add(word, 3));
       ctx.signal(none(), 1);
       ctx.quiet(thread);
     });
     EXPECT_FALSE(job.has_fault());
     EXPECT_EQ(kept[0], 9u);
-    EXPECT_EQ(*job->at<std::uint64_t>(1, job.offset_of(word)), 3u);
+    for (int pe = 0; pe < 2; ++pe) EXPECT_EQ(*job->at<std::uint64_t>(pe, job.offset_of(word)), 3u);
   }
 }
 

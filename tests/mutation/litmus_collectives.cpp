@@ -226,6 +226,7 @@ int main(int argc, char** argv) {
   meetings_of_pes<Block>(mapped, false, 3);
   meetings_of_pes<Block>(mapped, true, 3);
   meetings_of_pes<Block>(by_ring, true, 3);
+  meetings_of_pes<Block>(mapped, false, 3, 2);  // whose heaps lie in a row
   meetings_of_pes<Block>(mapped, false, 1, kManyPes);
   run_scope<Block>(mapped, 3);
   run_pulled<Block>(mapped, 3);

@@ -57,36 +57,24 @@ WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ColdContext cold, const char* where
   return result;
 }
 
-// The peer's word, where it is mapped; null: by ring.
-template <class T>
-WEFT_DEVICE T* direct(const DeviceContext& h, const T* word, int pe) {
-  std::byte* heap = heap_of(h, pe);
-  return is_by_ring(h, heap) ? nullptr : reinterpret_cast<T*>(heap + offset_of(h, word));
-}
-
 template <class T, class Apply>
 WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                       int pe, Apply apply) {
-  if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return;
-  T* target = direct(h, word, pe);
-  if (target != nullptr) {
-    note_writer(h, heap_of(h, pe), offset_of(h, word));
-    apply(target);
-    return;
-  }
-  post_by_ring(h, where, {kind, sizeof(T), word, bits(value), 0, pe});
+  const Place to = place_of(h, where, word, sizeof(T), sizeof(T), pe, Touch::kWord);
+  if (to.at != nullptr)
+    apply(reinterpret_cast<T*>(to.at));
+  else if (to.by_ring)
+    post_by_ring(h, where, {kind, sizeof(T), word, bits(value), 0, pe});
 }
 
 template <class T, class Apply>
 WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                     T compare, int pe, Apply apply) {
+  const Place at = place_of(h, where, word, sizeof(T), sizeof(T), pe,
+                            kind == OpKind::kAmoFetch ? Touch::kBytes : Touch::kWord);
+  if (at.at != nullptr) return apply(reinterpret_cast<T*>(at.at));
   T old{};
-  if (!allowed(h, where, word, sizeof(T), sizeof(T), pe)) return old;
-  T* target = direct(h, word, pe);
-  if (target != nullptr) {
-    if (kind != OpKind::kAmoFetch) note_writer(h, heap_of(h, pe), offset_of(h, word));
-    return apply(target);
-  }
+  if (!at.by_ring) return old;
   const std::uint64_t result =
       fetch_by_ring(h, where, {kind, sizeof(T), word, bits(value), bits(compare), pe});
   memcpy(&old, &result, sizeof(T));

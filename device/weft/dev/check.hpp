@@ -1,5 +1,5 @@
-// Arguments of device calls: what is verified when WEFT_CHECK=1, and the little that always is.
-// A refused call reports a fault and does nothing.
+// Arguments of device calls: where what they name lies at a PE; what is verified when WEFT_CHECK=1,
+// and the little that always is. A refused call reports a fault and does nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <weft/types.hpp>
 
 #include <weft/dev/fault.hpp>
+#include <weft/dev/journal.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -86,16 +87,58 @@ WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* 
   return verify(h, where, symmetric, bytes, align, pe);
 }
 
-WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, Notify notify, int pe) {
-  if ((h.flags & kDeviceCheck) == 0 || notify.op == NotifyOp::kNone) return true;
-  return verify(h, where, notify.signal, sizeof(std::uint64_t), sizeof(std::uint64_t), pe);
+// Where what a call names lies at a PE: mapped here, or behind the ring; or the call was refused.
+struct Place {
+  std::byte* at = nullptr;
+  bool by_ring = false;
+  WEFT_DEVICE bool is_refused() const { return at == nullptr && !by_ring; }
+};
+
+enum class Touch { kBytes, kWord };  // kWord: writes a word that somebody may wait for
+
+// WEFT_CHECK: remembers at `heap`, the mapped heap of the word's owner, that I write this word.
+WEFT_DEVICE void note_writer(const DeviceContext& h, std::byte* heap, std::uint64_t offset) {
+  if ((h.flags & kDeviceCheck) != 0 && h.state->journal_offset != 0)
+    journal_note(heap, h.state->journal_offset, offset, h.pe);
 }
 
-// May a put, with its notify?
-WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* symmetric,
-                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify) {
-  if ((h.flags & kDeviceCheck) == 0 && bytes != kTooManyBytes) return true;
-  return verify(h, where, symmetric, bytes, align, pe) && allowed(h, where, notify, pe);
+WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const void* symmetric,
+                                    std::uint64_t bytes, std::uint64_t align, int pe, Touch touch) {
+  const DeviceContext h = cold;
+  if (!allowed(h, where, symmetric, bytes, align, pe)) return {};
+  std::byte* const heap = heap_of(h, pe);
+  if (is_by_ring(h, heap)) return {nullptr, true};
+  const std::uint64_t offset = offset_of(h, symmetric);
+  if (touch == Touch::kWord) note_writer(h, heap, offset);
+  return {heap + offset, false};
+}
+
+// All PEs lie in a row, nothing is to be verified, and the range is the heap's: what every call
+// asks first, since it takes a few instructions. The rest is out of line.
+WEFT_DEVICE bool is_plain(const DeviceContext& h, const void* symmetric, std::uint64_t bytes) {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
+  return h.first != nullptr && offset <= h.heap_bytes && bytes <= h.heap_bytes - offset;
+}
+// Then pe's copy of what lies in my heap is so many bytes on.
+WEFT_DEVICE std::ptrdiff_t distance_to(const DeviceContext& h, int pe) {
+  return h.first - h.heap + static_cast<std::ptrdiff_t>(h.stride) * pe;
+}
+WEFT_DEVICE std::byte* moved(const void* symmetric, std::ptrdiff_t distance) {
+  return static_cast<std::byte*>(const_cast<void*>(symmetric)) + distance;
+}
+
+// Of `bytes` at `symmetric` of `pe`, which must be aligned to `align`.
+WEFT_DEVICE Place place_of(const DeviceContext& h, const char* where, const void* symmetric,
+                           std::uint64_t bytes, std::uint64_t align, int pe,
+                           Touch touch = Touch::kBytes) {
+  if (is_plain(h, symmetric, bytes)) return {moved(symmetric, distance_to(h, pe)), false};
+  return find_place(h, where, symmetric, bytes, align, pe, touch);
+}
+
+// Of the word of a notify.
+WEFT_DEVICE Place place_of(const DeviceContext& h, const char* where, Notify notify, int pe) {
+  constexpr std::uint64_t kBytes = sizeof(std::uint64_t);
+  return place_of(h, where, notify.signal, kBytes, kBytes, pe, Touch::kWord);
 }
 
 // Bytes from the first to past the last of `count` elements `stride` apart; kTooManyBytes when that

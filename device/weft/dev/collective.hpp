@@ -43,6 +43,17 @@ WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, const 
   report(h, fault);
 }
 
+WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, std::uint64_t value,
+                                       int pe) {
+  const DeviceContext h = cold;
+  const Notify notify = set(word, value);
+  const Place there = place_of(h, "signal", notify, pe);
+  if (there.at != nullptr)
+    notify_directly<Order::kRelease>(there.at, notify);
+  else if (there.by_ring)
+    signal_by_ring(h, notify, pe);
+}
+
 // The Port of team_member.hpp over a kernel's context.
 class ContextPort {
  public:
@@ -73,11 +84,8 @@ class ContextPort {
                  pe);
   }
   WEFT_DEVICE void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
-    std::byte* const heap = heap_of(h_, pe);
-    if (!is_by_ring(h_, heap))
-      notify_directly<Order::kRelease>(h_, heap, set(word, value));
-    else
-      signal_by_ring(h_, set(word, value), pe);
+    if (h_.first == nullptr) return signal_somehow(h_, word, value, pe);
+    notify_directly<Order::kRelease>(moved(word, distance_to(h_, pe)), set(word, value));
   }
   WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(word, word, value, pe);
@@ -130,23 +138,26 @@ WEFT_DEVICE_COLD bool refuse_team(ColdContext cold, FaultCode code, const char* 
   return false;
 }
 
-// `call(member)` after the checks that every collective makes.
-template <class Scope, class Call>
-WEFT_DEVICE bool enter(const Context& ctx, Scope scope, const Team& team, const char* where,
-                       Call call) {
+// `body(member)` after the checks that every collective makes.
+template <class Scope, class Body>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     Body body) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   ContextPort port(ctx, where);
   TeamMember<ContextPort, Scope> member(port, scope, team);
-  if (!member.broken()) return call(member);
+  if (!member.broken()) return member.finish(body(member));
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
   return member.finish(false);
 }
 
-template <class Scope, class Body>
-WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                     Body body) {
-  return enter(ctx, scope, team, where, [&](auto& m) { return m.finish(body(m)); });
+template <class Scope>
+WEFT_DEVICE bool meet(const Context& ctx, Scope scope, const Team& team, const char* where) {
+  const DeviceContext& h = ctx.handle();
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  ContextPort port(ctx, where);
+  return dev::meet(port, scope, team,
+                   [&] { refuse_team(h, FaultCode::kTeamBroken, where, team, 0); });
 }
 
 WEFT_HOST_DEVICE std::size_t bytes_times(std::size_t bytes, int times) {
@@ -185,7 +196,7 @@ WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
 
 template <class Scope>
 WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team) {
-  return coll::enter(ctx, scope, team, "sync", [](auto& m) { return m.meet(); });
+  return coll::meet(ctx, scope, team, "sync");
 }
 
 template <class Scope>
@@ -196,7 +207,7 @@ WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
     scope.sync();
     if (scope.rank() == 0) ordering::quiet_ring(ctx.handle());
   }
-  return coll::enter(ctx, scope, team, "barrier", [](auto& m) { return m.meet(); });
+  return coll::meet(ctx, scope, team, "barrier");
 }
 
 template <class Scope, class T>

@@ -47,28 +47,43 @@ struct Chunk<16> {
 #endif
 };
 
-// Thread r moves chunks r, r + size, ...; kMany loads are in flight before the first store.
-inline constexpr std::size_t kMany = 8;
+// kMany chunks from *next on, every size-th, by a thread that has as many left: all are loaded
+// before the first is stored. Returns whether it had.
+template <std::size_t kMany, class Unit>
+WEFT_DEVICE bool copy_group(Unit* to, const Unit* from, std::size_t count, std::size_t step,
+                            std::size_t* next) {
+  const std::size_t first = *next;
+  if (first + (kMany - 1) * step >= count) return false;
+  Unit part[kMany];
+  for (std::size_t k = 0; k < kMany; ++k) part[k] = from[first + k * step];
+  for (std::size_t k = 0; k < kMany; ++k) to[first + k * step] = part[k];
+  *next = first + kMany * step;
+  return true;
+}
+
+// Thread r moves chunks r, r + size, ...: the loads of one group cost one latency, so the rest goes
+// in groups that halve.
 template <class Scope>
 WEFT_DEVICE void copy_chunks(Scope scope, std::byte* dst, const std::byte* src, std::size_t count) {
   using Unit = Chunk<16>::type;
   auto* to = reinterpret_cast<Unit*>(dst);
   auto* from = reinterpret_cast<const Unit*>(src);
   const std::size_t step = static_cast<std::size_t>(scope.size());
-  std::size_t i = static_cast<std::size_t>(scope.rank());
-  for (; i + (kMany - 1) * step < count; i += kMany * step) {
-    Unit part[kMany];
-    for (std::size_t k = 0; k < kMany; ++k) part[k] = from[i + k * step];
-    for (std::size_t k = 0; k < kMany; ++k) to[i + k * step] = part[k];
+  std::size_t next = static_cast<std::size_t>(scope.rank());
+  if (count <= step) {  // what is waited for soonest
+    if (next < count) to[next] = from[next];
+    return;
   }
-  Unit part[kMany - 1];
-  for (std::size_t k = 0; k + 1 < kMany; ++k)
-    if (i + k * step < count) part[k] = from[i + k * step];
-  for (std::size_t k = 0; k + 1 < kMany; ++k)
-    if (i + k * step < count) to[i + k * step] = part[k];
+  WEFT_DEVICE_AS_A_LOOP
+  while (copy_group<8>(to, from, count, step, &next)) {
+  }
+  copy_group<4>(to, from, count, step, &next);
+  copy_group<2>(to, from, count, step, &next);
+  copy_group<1>(to, from, count, step, &next);
 }
 
 // The threads of a scope as numbers: what is out of line is there once, not for each kind of scope.
+// It keeps few registers: each that it takes is one that its callers' loops lack.
 struct Ranks {
   int mine, count;
   WEFT_DEVICE int rank() const { return mine; }
@@ -78,19 +93,13 @@ struct Ranks {
 template <std::size_t kBytes>
 WEFT_DEVICE void copy_units(Ranks scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
   using Unit = typename Chunk<kBytes>::type;
-  constexpr std::size_t kAtOnce = 4;
   auto* to = reinterpret_cast<Unit*>(dst);
   auto* from = reinterpret_cast<const Unit*>(src);
   const std::size_t count = bytes / kBytes;
-  const std::size_t step = static_cast<std::size_t>(scope.size());
   WEFT_DEVICE_AS_A_LOOP
-  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count; i += kAtOnce * step) {
-    Unit part[kAtOnce];
-    for (std::size_t k = 0; k < kAtOnce; ++k)
-      if (i + k * step < count) part[k] = from[i + k * step];
-    for (std::size_t k = 0; k < kAtOnce; ++k)
-      if (i + k * step < count) to[i + k * step] = part[k];
-  }
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count;
+       i += static_cast<std::size_t>(scope.size()))
+    to[i] = from[i];
 }
 
 // Few bytes, by the widest words that both ends and the length consist of.
@@ -120,7 +129,6 @@ WEFT_DEVICE Chunk<16>::type shifted(Chunk<16>::type a, Chunk<16>::type b, std::u
 // No byte outside of `src` is read.
 WEFT_DEVICE_CALLED void copy_misaligned(Ranks scope, std::byte* dst, const std::byte* src,
                                         std::size_t bytes) {
-  constexpr std::size_t kAtOnce = 4;
   std::size_t head = -reinterpret_cast<std::uintptr_t>(dst) % 16;
   const std::uintptr_t shift = (reinterpret_cast<std::uintptr_t>(src) + head) % 16;
   if (shift > head) head += 16;
@@ -129,26 +137,50 @@ WEFT_DEVICE_CALLED void copy_misaligned(Ranks scope, std::byte* dst, const std::
   using Unit = Chunk<16>::type;
   auto* to = reinterpret_cast<Unit*>(dst + head);
   auto* from = reinterpret_cast<const Unit*>(src + head - shift);
-  const std::size_t step = static_cast<std::size_t>(scope.size());
   WEFT_DEVICE_AS_A_LOOP
-  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count; i += kAtOnce * step) {
-    Unit first[kAtOnce], second[kAtOnce];
-    for (std::size_t k = 0; k < kAtOnce; ++k)
-      if (i + k * step < count) first[k] = from[i + k * step], second[k] = from[i + k * step + 1];
-    for (std::size_t k = 0; k < kAtOnce; ++k)
-      if (i + k * step < count) to[i + k * step] = shifted(first[k], second[k], shift);
-  }
+  for (std::size_t i = static_cast<std::size_t>(scope.rank()); i < count;
+       i += static_cast<std::size_t>(scope.size()))
+    to[i] = shifted(from[i], from[i + 1], shift);
   const std::size_t done = head + count * 16;
   copy_few(scope, dst, src, head);
   copy_few(scope, dst + done, src + done, bytes - done);
 }
 
+WEFT_DEVICE bool is_in_chunks(const void* dst, const void* src, std::size_t bytes) {
+  return (reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes) %
+             16 ==
+         0;
+}
+
+// Bytes that are no more than a chunk for each thread. Their loads begin at once, and what is to be
+// found out before the stores is found out meanwhile.
+class OneChunkEach {
+ public:
+  template <class Scope>
+  WEFT_DEVICE OneChunkEach(Scope scope, const void* dst, const void* src, std::size_t bytes)
+      : fits_(!platform::kCopiesShares && is_in_chunks(dst, src, bytes) &&
+              bytes <= 16 * static_cast<std::size_t>(scope.size())),
+        at_(16 * static_cast<std::size_t>(scope.rank())),
+        mine_(fits_ && at_ < bytes) {
+    if (mine_) chunk_ = *reinterpret_cast<const Unit*>(static_cast<const std::byte*>(src) + at_);
+  }
+  WEFT_DEVICE bool fits() const { return fits_; }
+  WEFT_DEVICE void store(std::byte* dst) const {
+    if (mine_) *reinterpret_cast<Unit*>(dst + at_) = chunk_;
+  }
+
+ private:
+  using Unit = Chunk<16>::type;
+  bool fits_;
+  std::size_t at_;
+  bool mine_;
+  Unit chunk_{};  // known, or it would be kept from call to call
+};
+
 template <class Scope>
 WEFT_DEVICE void copy_interleaved(Scope scope, std::byte* dst, const std::byte* src,
                                   std::size_t bytes) {
-  const std::uintptr_t all =
-      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
-  if (all % 16 == 0)
+  if (is_in_chunks(dst, src, bytes))
     copy_chunks(scope, dst, src, bytes / 16);
   else
     copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
@@ -193,15 +225,23 @@ WEFT_DEVICE bool copy_as_word(std::byte* dst, const std::byte* src, std::size_t 
   }
 }
 
+// Bytes that are not in chunks.
+template <class Scope>
+WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  if (bytes > 8)
+    copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
+  else if (scope.rank() == 0 && !copy_as_word(dst, src, bytes))
+    copy_few({0, 1}, dst, src, bytes);
+}
+
 template <class Scope>
 WEFT_DEVICE void copy(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  if (bytes <= 8) {
-    if (scope.rank() == 0 && !copy_as_word(dst, src, bytes)) copy_few({0, 1}, dst, src, bytes);
-  } else if constexpr (platform::kCopiesShares) {
-    copy_share(scope, dst, src, bytes);
+  if constexpr (platform::kCopiesShares) {
+    if (bytes > 8) return copy_share(scope, dst, src, bytes);
   } else {
-    copy_interleaved(scope, dst, src, bytes);
+    if (is_in_chunks(dst, src, bytes)) return copy_chunks(scope, dst, src, bytes / 16);
   }
+  copy_odd(scope, dst, src, bytes);
 }
 
 }  // namespace WEFT_TARGET

@@ -3,21 +3,20 @@
 
 #include <cstdint>
 
+#include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/state.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// The deadline of one wait. Costs nothing while few polls have failed.
+// The deadline of one wait. Costs nothing before it is asked.
 class Deadline {
  public:
   WEFT_DEVICE explicit Deadline(const DeviceState& state) : state_(state) {}
 
-  // To be asked after each poll that failed; looks at the clock now and then.
+  // Looks at the clock.
   WEFT_DEVICE bool passed() {
-    constexpr std::uint32_t kPollsPerLook = 64;
-    if (++polls_ % kPollsPerLook != 0) return false;
     if (limit_ns_ == kNotRead) limit_ns_ = state_.deadline_ns;
     if (limit_ns_ == 0) return false;
     const std::uint64_t now = platform::clock_ns();
@@ -26,7 +25,6 @@ class Deadline {
     return waited_ns_ >= limit_ns_;
   }
   WEFT_DEVICE std::uint64_t waited_ns() const { return waited_ns_; }
-  WEFT_DEVICE std::uint32_t polls() const { return polls_; }
 
  private:
   static constexpr std::uint64_t kNotRead = ~std::uint64_t{0};
@@ -34,17 +32,20 @@ class Deadline {
   std::uint64_t limit_ns_ = kNotRead;
   std::uint64_t start_ns_ = 0;
   std::uint64_t waited_ns_ = 0;
-  std::uint32_t polls_ = 0;
 };
 
 // True when `condition` came to hold, false when the deadline passed first.
 template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
-  while (!condition()) {
+  constexpr std::uint32_t kPollsPerLook = 64;
+  for (std::uint32_t eager = platform::kEagerPolls / kPollsPerLook;; eager -= eager != 0) {
+    WEFT_DEVICE_AS_A_LOOP
+    for (std::uint32_t i = 0; i < kPollsPerLook; ++i) {
+      if (condition()) return true;
+      if (eager == 0) platform::relax();
+    }
     if (deadline.passed()) return false;
-    if (deadline.polls() > platform::kEagerPolls) platform::relax();
   }
-  return true;
 }
 
 }  // namespace WEFT_TARGET

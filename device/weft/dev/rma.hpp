@@ -26,6 +26,8 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace rma {
 
+inline constexpr std::size_t kWarpBytes = 16 * platform::kWarpSize;  // a chunk for each lane
+
 enum class Until { kReusable, kQuiet };  // when the call may return
 
 WEFT_DEVICE std::uint64_t address(const void* local) {
@@ -52,10 +54,10 @@ WEFT_DEVICE Op get_op(void* dst, std::uint64_t remote, std::uint64_t bytes, int 
   return op;
 }
 
-WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t remote, const void* src,
+WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, const void* dst, const void* src,
                                   std::uint64_t bytes, int pe, Notify notify, Until until) {
   const DeviceContext h = cold;
-  Op op = put_op(remote, src, bytes, pe);
+  Op op = put_op(offset_of(h, dst), src, bytes, pe);
   notify_by_op(h, notify, &op);
   if (until == Until::kQuiet) op.flags = kOpSourceStays;
   std::uint64_t ticket;
@@ -63,74 +65,101 @@ WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t remote, const 
   if (until == Until::kReusable && bytes != 0) ring::wait_consumed(h, "put", op, ticket);
 }
 
-WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t remote,
-                                  std::uint64_t bytes, int pe, Until until) {
+WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, const void* src, std::uint64_t bytes,
+                                  int pe, Until until) {
   const DeviceContext h = cold;
-  const Op op = get_op(dst, remote, bytes, pe);
+  const Op op = get_op(dst, offset_of(h, src), bytes, pe);
   std::uint64_t ticket;
   if (ring::push(h, "get", op, &ticket) && until == Until::kReusable)
     ring::wait_complete(h, "get", op, ticket);
 }
 
-// A block, or its first warp alone, of which other threads are no part.
-struct Part {
-  bool is_warp;
-  int mine = Block{}.rank();
-  int count = is_warp ? Warp{}.size() : Block{}.size();
-  WEFT_DEVICE explicit Part(bool warp) : is_warp(warp) {}
-  WEFT_DEVICE int rank() const { return mine; }
-  WEFT_DEVICE int size() const { return count; }
-  WEFT_DEVICE bool has_me() const { return mine < count; }
-  WEFT_DEVICE void sync() const {
-    if (is_warp)
-      Warp{}.sync();
-    else
-      Block{}.sync();
-  }
+// Where a put's bytes go, and its notify; both null: nowhere any more.
+struct Targets {
+  std::byte* bytes = nullptr;
+  std::byte* word = nullptr;
 };
 
-// The bytes, then the notify, by `who`, whose threads are in step.
-template <class Who>
-WEFT_DEVICE void deliver(const DeviceContext& h, Who who, std::byte* heap, std::uint64_t remote,
-                         const void* src, std::uint64_t bytes, Notify notify) {
-  if (bytes != 0) copy(who, heap + remote, static_cast<const std::byte*>(src), bytes);
-  if (notify.op == NotifyOp::kNone) return;
+// Of a put that is not plain. One that goes by the ring is handed over here, by the leader.
+WEFT_DEVICE_CALLED Targets find_targets(ColdContext cold, bool leads, const void* dst,
+                                        const void* src, std::uint64_t bytes, std::uint64_t align,
+                                        int pe, Notify notify, Until until) {
+  const DeviceContext h = cold;
+  // No bytes may lie anywhere.
+  const Place to = find_place(h, "put", bytes != 0 ? dst : h.heap, bytes, align, pe, Touch::kBytes);
+  Place word = to;
+  if (notify.op != NotifyOp::kNone) word = place_of(h, "put", notify, pe);
+  if (to.is_refused() || word.is_refused()) return {};
+  if (!to.by_ring) return {to.at, word.at};
+  if (leads) put_by_ring(h, dst, src, bytes, pe, notify, until);
+  return {};
+}
+
+// The bytes, then the notify, by `who`, whose threads are in step. kFew: at most kWarpBytes.
+template <bool kFew, class Who>
+WEFT_DEVICE void deliver(const DeviceContext& h, Who who, const void* dst, const void* src,
+                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify,
+                         Until until) {
+  const bool tells = notify.op != NotifyOp::kNone;
+  // A block has loads enough, and no registers to keep one for long.
+  constexpr bool kEarly = !std::is_same_v<Who, Block>;
+  const OneChunkEach chunk(who, dst, src, kEarly ? bytes : kTooManyBytes);
+  Targets to;
+  if (is_plain(h, dst, bytes) && (!tells || is_plain(h, notify.signal, sizeof(std::uint64_t)))) {
+    const std::ptrdiff_t distance = distance_to(h, pe);
+    to = {moved(dst, distance), moved(notify.signal, distance)};
+  } else {
+    to = find_targets(h, who.rank() == 0, dst, src, bytes, align, pe, notify, until);
+    if (to.bytes == nullptr) return;
+  }
+  const auto* from = static_cast<const std::byte*>(src);
+  if (chunk.fits())
+    chunk.store(to.bytes);
+  else if constexpr (kFew && !platform::kCopiesShares)
+    copy_odd(who, to.bytes, from, bytes);
+  else
+    copy(who, to.bytes, from, bytes);
+  if (!tells) return;
   who.sync();
-  if (who.rank() == 0) notify_directly<Order::kRelease>(h, heap, notify);
+  if (who.rank() == 0) notify_directly<Order::kRelease>(to.word, notify);
 }
 
 template <class Scope>
 WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
-  if (!allowed(h, "put", dst, bytes, align, pe, notify)) return;
   if (bytes == 0 && notify.op == NotifyOp::kNone) return;
-  const std::uint64_t remote = offset_of(h, dst);
-  std::byte* heap = heap_of(h, pe);
   scope.sync();
-  if (is_by_ring(h, heap)) {
-    if (scope.rank() == 0) put_by_ring(h, remote, src, bytes, pe, notify, until);
-  } else if constexpr (std::is_same_v<Scope, Block>) {
-    // A barrier of the block takes longer than a warp for so few bytes.
-    const Part part(notify.op != NotifyOp::kNone && bytes <= platform::kWarpBytes);
-    if (part.has_me()) deliver(h, part, heap, remote, src, bytes, notify);
+  // A barrier of the block takes longer than a warp for so few bytes.
+  if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone && bytes <= kWarpBytes) {
+    const Part warp(true);
+    if (warp.has_me()) deliver<true>(h, warp, dst, src, bytes, align, pe, notify, until);
   } else {
-    deliver(h, scope, heap, remote, src, bytes, notify);
+    deliver<false>(h, scope, dst, src, bytes, align, pe, notify, until);
   }
   if (until == Until::kReusable) scope.sync();
+}
+
+// The whole of a get that is not plain, by threads that are in step.
+WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
+                                      std::uint64_t bytes, std::uint64_t align, int pe,
+                                      Until until) {
+  const DeviceContext h = cold;
+  const Place from = find_place(h, "get", src, bytes, align, pe, Touch::kBytes);
+  if (from.at != nullptr)
+    copy(who, static_cast<std::byte*>(dst), from.at, bytes);
+  else if (from.by_ring && who.mine == 0)
+    get_by_ring(h, dst, src, bytes, pe, until);
 }
 
 template <class Scope>
 WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Until until) {
-  if (!allowed(h, "get", src, bytes, align, pe) || bytes == 0) return;
-  const std::uint64_t remote = offset_of(h, src);
-  const std::byte* heap = heap_of(h, pe);
+  if (bytes == 0) return;
   scope.sync();
-  if (!is_by_ring(h, heap)) {
-    copy(scope, static_cast<std::byte*>(dst), heap + remote, bytes);
-  } else if (scope.rank() == 0) {
-    get_by_ring(h, dst, remote, bytes, pe, until);
-  }
+  if (is_plain(h, src, bytes))
+    copy(scope, static_cast<std::byte*>(dst), moved(src, distance_to(h, pe)), bytes);
+  else
+    get_otherwise(h, {scope.rank(), scope.size()}, dst, src, bytes, align, pe, until);
   if (until == Until::kReusable) scope.sync();
 }
 
@@ -140,41 +169,43 @@ inline constexpr bool is_word = (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) =
                                  sizeof(T) == 8) &&
                                 alignof(T) == sizeof(T);
 
-WEFT_DEVICE_COLD bool put_word_by_ring(ColdContext h, std::uint64_t remote, std::uint64_t word,
+WEFT_DEVICE_COLD bool put_word_by_ring(ColdContext cold, const std::byte* dst, std::uint64_t word,
                                        std::uint64_t bytes, int pe) {
+  const DeviceContext h = cold;
   std::uint64_t ticket;
-  return ring::push(h, "p", put_op(remote, nullptr, bytes, pe), &ticket, ring::Cell::kCarries,
-                    word);
+  return ring::push(h, "p", put_op(offset_of(h, dst), nullptr, bytes, pe), &ticket,
+                    ring::Cell::kCarries, word);
 }
 struct Fetched {
   std::uint64_t word;
   bool came;
 };
-WEFT_DEVICE_COLD Fetched get_word_by_ring(ColdContext h, std::uint64_t remote, std::uint64_t bytes,
-                                          int pe) {
+WEFT_DEVICE_COLD Fetched get_word_by_ring(ColdContext cold, const std::byte* src,
+                                          std::uint64_t bytes, int pe) {
+  const DeviceContext h = cold;
   std::uint64_t word = 0;
-  const bool came = ring::fetch(h, "g", get_op(nullptr, remote, bytes, pe), &word);
+  const bool came = ring::fetch(h, "g", get_op(nullptr, offset_of(h, src), bytes, pe), &word);
   return {word, came};
 }
 
 // A value of any size over the ring: eight bytes at a time through the slots' own words, so that
 // no local variable needs an address that the host can reach.
 template <class T>
-WEFT_DEVICE void put_value_by_ring(const DeviceContext& h, std::uint64_t remote, const T& value,
-                                   int pe) {
+WEFT_DEVICE void put_value_by_ring(const DeviceContext& h, T* dst, const T& value, int pe) {
   for (std::size_t at = 0; at < sizeof(T); at += 8) {
     const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
     std::uint64_t word = 0;
     memcpy(&word, reinterpret_cast<const unsigned char*>(&value) + at, bytes);
-    if (!put_word_by_ring(h, remote + at, word, bytes, pe)) return;
+    if (!put_word_by_ring(h, reinterpret_cast<std::byte*>(dst) + at, word, bytes, pe)) return;
   }
 }
 
 template <class T>
-WEFT_DEVICE void get_value_by_ring(const DeviceContext& h, std::uint64_t remote, T& value, int pe) {
+WEFT_DEVICE void get_value_by_ring(const DeviceContext& h, const T* src, T& value, int pe) {
   for (std::size_t at = 0; at < sizeof(T); at += 8) {
     const std::size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
-    const Fetched got = get_word_by_ring(h, remote + at, bytes, pe);
+    const Fetched got =
+        get_word_by_ring(h, reinterpret_cast<const std::byte*>(src) + at, bytes, pe);
     if (!got.came) return;  // rather than wait as long for each of the others
     memcpy(reinterpret_cast<unsigned char*>(&value) + at, &got.word, bytes);
   }
@@ -251,14 +282,13 @@ WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iput moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, dst_stride);
-  if (!allowed(h_, "iput", dst, span, alignof(T), pe) || count == 0) return;
-  const std::uint64_t remote = offset_of(h_, dst);
-  std::byte* heap = heap_of(h_, pe);
+  if (count == 0) return;
   scope.sync();
-  if (!is_by_ring(h_, heap)) {
-    rma::copy_strided(scope, reinterpret_cast<T*>(heap + remote), src, dst_stride, src_stride,
-                      count);
-  } else {
+  const Place to = place_of(h_, "iput", dst, span, alignof(T), pe);
+  if (to.at != nullptr) {
+    rma::copy_strided(scope, reinterpret_cast<T*>(to.at), src, dst_stride, src_stride, count);
+  } else if (to.by_ring) {
+    const std::uint64_t remote = offset_of(h_, dst);
     rma::strided_by_ring(h_, scope, "iput", count, true, [=](std::size_t i) {
       const auto at = static_cast<std::ptrdiff_t>(i);
       return rma::put_op(remote + i * static_cast<std::size_t>(dst_stride) * sizeof(T),
@@ -273,14 +303,14 @@ WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iget moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, src_stride);
-  if (!allowed(h_, "iget", src, span, alignof(T), pe) || count == 0) return;
-  const std::uint64_t remote = offset_of(h_, src);
-  const std::byte* heap = heap_of(h_, pe);
+  if (count == 0) return;
   scope.sync();
-  if (!is_by_ring(h_, heap)) {
-    rma::copy_strided(scope, dst, reinterpret_cast<const T*>(heap + remote), dst_stride, src_stride,
+  const Place from = place_of(h_, "iget", src, span, alignof(T), pe);
+  if (from.at != nullptr) {
+    rma::copy_strided(scope, dst, reinterpret_cast<const T*>(from.at), dst_stride, src_stride,
                       count);
-  } else {
+  } else if (from.by_ring) {
+    const std::uint64_t remote = offset_of(h_, src);
     rma::strided_by_ring(h_, scope, "iget", count, false, [=](std::size_t i) {
       const auto at = static_cast<std::ptrdiff_t>(i);
       return rma::get_op(dst + at * dst_stride,
@@ -294,16 +324,14 @@ WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t
 template <class T>
 WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
   static_assert(is_rma_type<T>, "p moves trivially copyable types");
-  if (!allowed(h_, "p", dst, sizeof(T), alignof(T), pe)) return;
-  const std::uint64_t remote = offset_of(h_, dst);
-  std::byte* heap = heap_of(h_, pe);
-  if (is_by_ring(h_, heap)) {
-    rma::put_value_by_ring(h_, remote, value, pe);
+  const Place to = place_of(h_, "p", dst, sizeof(T), alignof(T), pe,
+                            rma::is_word<T> ? Touch::kWord : Touch::kBytes);
+  if (to.at == nullptr) {
+    if (to.by_ring) rma::put_value_by_ring(h_, dst, value, pe);
   } else if constexpr (rma::is_word<T>) {
-    note_writer(h_, heap, remote);  // somebody may wait for it
-    platform::store<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<T*>(heap + remote), value);
+    platform::store<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<T*>(to.at), value);
   } else {
-    memcpy(heap + remote, &value, sizeof(T));
+    memcpy(to.at, &value, sizeof(T));
   }
 }
 
@@ -311,16 +339,13 @@ template <class T>
 WEFT_DEVICE T Context::g(const T* src, int pe) const {
   static_assert(is_rma_type<T>, "g moves trivially copyable types");
   T value{};
-  if (!allowed(h_, "g", src, sizeof(T), alignof(T), pe)) return value;
-  const std::uint64_t remote = offset_of(h_, src);
-  const std::byte* heap = heap_of(h_, pe);
-  if (is_by_ring(h_, heap)) {
-    rma::get_value_by_ring(h_, remote, value, pe);
+  const Place from = place_of(h_, "g", src, sizeof(T), alignof(T), pe);
+  if (from.at == nullptr) {
+    if (from.by_ring) rma::get_value_by_ring(h_, src, value, pe);
   } else if constexpr (rma::is_word<T>) {
-    value =
-        platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const T*>(heap + remote));
+    value = platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const T*>(from.at));
   } else {
-    memcpy(&value, heap + remote, sizeof(T));
+    memcpy(&value, from.at, sizeof(T));
   }
   return value;
 }

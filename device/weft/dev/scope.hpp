@@ -47,6 +47,23 @@ struct Block {
   WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
 };
 
+// A block, or its first warp alone, of which other threads are no part.
+struct Part {
+  bool is_warp;
+  int mine = Block{}.rank();
+  int count = is_warp ? Warp{}.size() : Block{}.size();
+  WEFT_DEVICE explicit Part(bool warp) : is_warp(warp) {}
+  WEFT_DEVICE int rank() const { return mine; }
+  WEFT_DEVICE int size() const { return count; }
+  WEFT_DEVICE bool has_me() const { return mine < count; }
+  WEFT_DEVICE void sync() const {
+    if (is_warp)
+      Warp{}.sync();
+    else
+      Block{}.sync();
+  }
+};
+
 WEFT_DEVICE unsigned thread_rank() { return platform::thread_rank(); }
 WEFT_DEVICE unsigned block_size() { return platform::block_size(); }
 WEFT_DEVICE unsigned block_rank() { return platform::block_rank(); }

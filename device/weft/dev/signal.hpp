@@ -189,13 +189,12 @@ WEFT_DEVICE_COLD void signal_by_ring(ColdContext h, Notify notify, int pe) {
 }
 
 WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
-  if (notify.op == NotifyOp::kNone || !allowed(h_, "signal", notify, pe)) return;
-  std::byte* heap = heap_of(h_, pe);
-  if (!is_by_ring(h_, heap)) {
-    notify_directly<Order::kRelaxed>(h_, heap, notify);
-    return;
-  }
-  signal_by_ring(h_, notify, pe);
+  if (notify.op == NotifyOp::kNone) return;
+  const Place word = place_of(h_, "signal", notify, pe);
+  if (word.at != nullptr)
+    notify_directly<Order::kRelaxed>(word.at, notify);
+  else if (word.by_ring)
+    signal_by_ring(h_, notify, pe);
 }
 
 template <class Scope, class T>

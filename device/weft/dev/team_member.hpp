@@ -48,12 +48,10 @@
 #include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/team_block.hpp>
+#include <weft/dev/team_meeting.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
-
-// A rank in [0, 2n) of a ring of n. A division would take longer than many a message.
-WEFT_HOST_DEVICE constexpr int wrapped(int rank, int n) { return rank < n ? rank : rank - n; }
 
 // Messages up to this size are sent one per thread; larger ones by the whole scope, one by one.
 inline constexpr std::size_t kThreadMessageBytes = 128;
@@ -93,24 +91,14 @@ class TeamMember {
   // An earlier wait failed: members are out of step, and what arrives means nothing.
   WEFT_DEVICE bool broken() const { return header_.broken != 0; }
 
-  // Few members all tell each other. More disseminate: in round r a member tells the one 2^r ranks
-  // on and hears from the one 2^r ranks back, so each sends ceil(log2 size) messages. A member
-  // reaches epoch e+2 only after all have entered e+1 and so have read their words of e: two
-  // parities are enough, and again a word never has two messages under way. Signal and wait carry
-  // release and acquire: what any member did before its sync happens before what any member does
-  // after.
-  WEFT_DEVICE_CALLED bool sync() { return sync_here(); }
-  // The same, compiled into its caller.
-  WEFT_DEVICE bool sync_here() {
+  // What any member did before its sync happens before what any member does after.
+  WEFT_DEVICE_CALLED bool sync() {
     scope_.sync();  // what my other threads did comes before the release
-    return meet_here();
-  }
-  // A call that is a sync and nothing else. The constructor has made the threads one; and since
-  // that of the next call does so before it reads the counters, no finish() is needed.
-  WEFT_DEVICE bool meet() {
-    const bool ok = meet_here();
-    if (scope_.rank() == 0) put_back();
-    return ok;
+    const std::uint64_t epoch = ++header_.epoch;
+    header_.synced = header_.seq;
+    const TeamMeeting<Port, Scope> meeting{port_, scope_, team_, layout_, block_, epoch};
+    meeting.tell();
+    return agree(meeting.hear());
   }
 
   // Starts the next exchange: the slots of every member are free.
@@ -192,16 +180,6 @@ class TeamMember {
   }
 
  private:
-  WEFT_DEVICE bool meet_here() {
-    const std::uint64_t epoch = ++header_.epoch;
-    header_.synced = header_.seq;
-    bool ok = true;
-    if (size() <= kFlatSync)
-      ok = tell_all(epoch);
-    else if (scope_.rank() == 0)
-      ok = disseminate(epoch);
-    return agree(ok);
-  }
   WEFT_DEVICE void put_back() {
     auto* kept = reinterpret_cast<TeamHeader*>(block_);
     kept->seq = header_.seq;
@@ -211,42 +189,11 @@ class TeamMember {
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(block_ + offset);
   }
-  WEFT_DEVICE int ahead(int distance) const { return pe(wrapped(rank() + distance, size())); }
-  WEFT_DEVICE int behind(int distance) const {
-    return pe(wrapped(rank() - distance + size(), size()));
-  }
-  // Each thread tells some, and hears from some.
-  WEFT_DEVICE bool tell_all(std::uint64_t epoch) {
-    const int first = 1 + scope_.rank();
-    for (int distance = first; distance < size(); distance += scope_.size())
-      port_.signal(word_at(layout_.sync_word(epoch, distance - 1)), epoch, ahead(distance));
-    bool ok = true;
-    for (int distance = first; ok && distance < size(); distance += scope_.size())
-      ok = port_.wait(word_at(layout_.sync_word(epoch, distance - 1)), epoch, behind(distance));
-    return ok;
-  }
-  WEFT_DEVICE bool disseminate(std::uint64_t epoch) {
-    bool ok = true;
-    int distance = 1;
-    for (int round = 0; ok && distance < size(); ++round, distance *= 2) {
-      auto* word = word_at(layout_.sync_word(epoch, round));
-      port_.signal(word, epoch, ahead(distance));
-      ok = port_.wait(word, epoch, behind(distance));
-    }
-    return ok;
-  }
   WEFT_DEVICE_CALLED bool wait_for(int from) {
     return port_.wait(word_at(layout_.slot(header_.seq, from)), header_.seq, pe(from));
   }
 
-  // True if all threads of the scope say so; and then each sees what any of them has acquired.
-  WEFT_DEVICE bool agree(bool ok) {
-    const bool all = scope_.all(ok);
-    if (!all && scope_.rank() == 0)
-      platform::store<Order::kRelaxed, Reach::kBlock>(
-          &reinterpret_cast<TeamHeader*>(block_)->broken, std::uint64_t{1});
-    return all;
-  }
+  WEFT_DEVICE bool agree(bool ok) { return dev::agree(scope_, block_, ok); }
 
   Port& port_;
   Scope scope_;

@@ -42,8 +42,8 @@ struct DeviceContext {
   std::int32_t lane = 0;    // which ring of `state`
   std::uint32_t flags = 0;  // kDeviceCheck, kDeviceRing
   TeamBlocks teams;
-  // If not null, every PE is mapped: PE 0's offset 0 here, each other's `stride` bytes behind the
-  // one before, so that no table needs to be looked up.
+  // If not null, every PE is mapped, PE 0's offset 0 here, each other's `stride` bytes behind the
+  // one before, and no flag is set: nothing needs to be looked up or verified.
   std::byte* first = nullptr;
   std::uint64_t stride = 0;
 };

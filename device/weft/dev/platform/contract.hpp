@@ -16,7 +16,8 @@
 //   bool warp_all(bool), block_all(bool)       true when all gave true
 //
 // Memory. T is 1, 2, 4 or 8 bytes for load and store, 4 or 8 for the others; integers where
-// arithmetic is done. All are single atomic accesses at a naturally aligned address.
+// arithmetic is done. All are single atomic accesses at a naturally aligned address; all but loads
+// and stores want one of the GPU's or the host's memory, not of a block's shared one.
 //   T load<Order, Reach>(const T*)             kRelaxed, kAcquire
 //   void store<Order, Reach>(T*, T)            kRelaxed, kRelease
 //   T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)     the old value

@@ -169,7 +169,6 @@ inline T fetch_xor(T* word, T value) {
 }
 
 inline constexpr bool kCopiesShares = true;
-inline constexpr std::size_t kWarpBytes = 256;
 
 // --- together -----------------------------------------------------------------------------------
 

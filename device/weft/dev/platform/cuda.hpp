@@ -35,14 +35,11 @@ WEFT_DEVICE unsigned grid_size() { return gridDim.x * gridDim.y * gridDim.z; }
 
 // --- together -----------------------------------------------------------------------------------
 
-// The lanes of my warp that exist: the last warp of a block may be short.
-WEFT_DEVICE unsigned warp_mask() {
-  const unsigned first = thread_rank() & ~(kWarpSize - 1);
-  const unsigned left = block_size() - first;
-  return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
-}
+// The last warp of a block may be short: lanes that are not there are not waited for. To name only
+// those that are would cost more than all the rest of a barrier.
+inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
-WEFT_DEVICE void sync_warp() { __syncwarp(warp_mask()); }
+WEFT_DEVICE void sync_warp() { __syncwarp(kWholeWarp); }
 WEFT_DEVICE void sync_block() { __syncthreads(); }
 
 template <class T>
@@ -50,7 +47,7 @@ WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16, "at most 16 bytes");
   unsigned words[(sizeof(T) + 3) / 4] = {};
   memcpy(words, &value, sizeof(T));
-  for (unsigned& word : words) word = __shfl_sync(warp_mask(), word, static_cast<int>(lane));
+  for (unsigned& word : words) word = __shfl_sync(kWholeWarp, word, static_cast<int>(lane));
   memcpy(&value, words, sizeof(T));
   sync_warp();  // the shuffle itself orders no memory
   return value;
@@ -68,7 +65,7 @@ WEFT_DEVICE T block_broadcast(T value) {
 }
 
 WEFT_DEVICE bool warp_all(bool mine) {
-  const bool all = __all_sync(warp_mask(), mine) != 0;
+  const bool all = __all_sync(kWholeWarp, mine) != 0;
   sync_warp();
   return all;
 }
@@ -134,16 +131,17 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
   } else {                                           \
     WEFT_PTX_FOR_SCOPE(form, "acq_rel", __VA_ARGS__) \
   }
+// A plain address may also be one of shared memory, for which an atomic takes a loop of its own.
 // clang-format off
 #define WEFT_PTX_LOAD(how, type, code) \
   asm volatile("ld." how "." type " %0, [%1];" : "=" code(word) : "l"(from) : "memory")
 #define WEFT_PTX_STORE(how, type, code) \
   asm volatile("st." how "." type " [%0], %1;" : : "l"(to), code(word) : "memory")
 #define WEFT_PTX_RMW(how, op, code) \
-  asm volatile("atom." how "." op " %0, [%1], %2;" \
+  asm volatile("atom." how ".global." op " %0, [%1], %2;" \
                : "=" code(old) : "l"(to), code(word) : "memory")
 #define WEFT_PTX_CAS(how, op, code) \
-  asm volatile("atom." how "." op " %0, [%1], %2, %3;" \
+  asm volatile("atom." how ".global." op " %0, [%1], %2, %3;" \
                : "=" code(old) : "l"(to), code(expected), code(word) : "memory")
 // clang-format on
 
@@ -231,8 +229,6 @@ WEFT_DEVICE void full_fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
 // Neighbouring threads move neighbouring units: one transaction for the warp.
 inline constexpr bool kCopiesShares = false;
-// As many bytes as one warp has under way at once.
-inline constexpr std::size_t kWarpBytes = 4096;
 
 // --- time and the rest --------------------------------------------------------------------------
 

@@ -134,8 +134,6 @@ WEFT_DEVICE void full_fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 
 // Neighbouring threads move neighbouring units: one transaction for the wave.
 inline constexpr bool kCopiesShares = false;
-// As many bytes as one wave has under way at once.
-inline constexpr std::size_t kWarpBytes = 8192;
 
 // --- time and the rest --------------------------------------------------------------------------
 

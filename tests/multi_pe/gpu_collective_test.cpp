@@ -182,7 +182,7 @@ TEST_P(GpuCollectives, RandomSequencesMatchTheReference) {
   ScriptShape shape;
   shape.npes = GetParam().npes;
   shape.types = &types;
-  shape.steps = take_turns(GetParam()) ? 12 : 120;
+  shape.steps = take_turns(GetParam()) ? 40 : 120;
   shape.most_bytes = std::size_t{128} << 10;
   std::mt19937_64 random(test_seed());
   const Script script = script::make_script(shape, random);

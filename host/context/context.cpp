@@ -25,22 +25,34 @@ int Context::npes() const { return impl_->npes; }
 Runtime& Context::runtime() const { return *impl_->job->runtime; }
 void Context::share() { impl_->shared = true; }
 
+// A put into the heap and no more: it needs so few registers that it saves none.
 Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int pe,
                               const Notify& notify, Done done) {
-  std::byte* const heap = way_.heap_of(pe);
-  const std::size_t at = way_.offset(dst, bytes);
-  const bool good = at != detail::kNowhere && src != nullptr;
-  if (notify.op == NotifyOp::kNone) [[likely]] {
-    if (heap == nullptr || !good) [[unlikely]]
-      return impl_->report_put(dst, src, bytes, pe, notify, done);
-    put_to(heap + at, src, bytes);
-    return nullptr;
+  if (notify.op == NotifyOp::kNone && src != nullptr) {
+    if (std::byte* const heap = way_.heap_of(pe)) {
+      const std::size_t at = reinterpret_cast<std::uintptr_t>(dst) - way_.heap;
+      const std::size_t there = __atomic_load_n(&way_.reachable->bytes, __ATOMIC_RELAXED);
+      if (at <= there && bytes <= there - at) {
+        put_to(heap + at, src, bytes);
+        return nullptr;
+      }
+    }
   }
-  const std::size_t signal = way_.offset(notify.signal, sizeof(std::uint64_t));
+  return impl_->put_further(dst, src, bytes, pe, notify, done);
+}
+
+Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t bytes, int target,
+                                        const Notify& notify, Done done) {
+  std::byte* const heap = way.heap_of(target);
+  const std::size_t at = way.offset(dst, bytes);
+  const bool good = at != detail::kNowhere && src != nullptr;
+  const bool tells = notify.op != NotifyOp::kNone;
+  const std::size_t signal = tells ? way.offset(notify.signal, sizeof(std::uint64_t)) : 0;
   const bool signal_good = signal != detail::kNowhere && signal % sizeof(std::uint64_t) == 0;
-  if (heap == nullptr || !signal_good || (!good && bytes != 0)) [[unlikely]]
-    return impl_->report_put(dst, src, bytes, pe, notify, done);
-  if (bytes != 0) put_to(heap + at, src, bytes);
+  if (heap == nullptr || !signal_good || (!good && (bytes != 0 || !tells))) [[unlikely]]
+    return report_put(dst, src, bytes, target, notify, done);
+  if (good && bytes != 0) put_to(heap + at, src, bytes);
+  if (!tells) return nullptr;
   // Release, after the data: pairs with the acquire of a wait on the signal.
   notify_at(reinterpret_cast<std::uint64_t*>(heap + signal), notify.op, notify.value);
   return nullptr;

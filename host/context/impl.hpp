@@ -44,6 +44,10 @@ struct Context::Impl {
                                    std::uint64_t compare, int pe);
   // The same, reported: where the hot path jumps when it cannot go on.
   static Raw to_raw(Status status);
+  // Puts that the direct way takes, with a notify or into adopted memory; and those that it
+  // refuses.
+  [[gnu::noinline]] Raw put_further(void* dst, const void* src, std::size_t bytes, int pe,
+                                    const Notify& notify, Done done);
   [[gnu::noinline, gnu::cold]] Raw report_put(void* dst, const void* src, std::size_t bytes, int pe,
                                               const Notify& notify, Done done);
   [[gnu::noinline, gnu::cold]] Raw report_get(void* dst, const void* src, std::size_t bytes, int pe,

@@ -51,7 +51,7 @@ Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t 
   const bool signal_good = signal != detail::kNowhere && signal % sizeof(std::uint64_t) == 0;
   if (heap == nullptr || !signal_good || (!good && (bytes != 0 || !tells))) [[unlikely]]
     return report_put(dst, src, bytes, target, notify, done);
-  if (good && bytes != 0) put_to(heap + at, src, bytes);
+  if (bytes != 0) put_to(heap + at, src, bytes);
   if (!tells) return nullptr;
   // Release, after the data: pairs with the acquire of a wait on the signal.
   notify_at(reinterpret_cast<std::uint64_t*>(heap + signal), notify.op, notify.value);

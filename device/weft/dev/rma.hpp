@@ -107,7 +107,7 @@ WEFT_DEVICE void deliver(const DeviceContext& h, Who who, const void* dst, const
   Targets to;
   if (is_plain(h, dst, bytes) && (!tells || is_plain(h, notify.signal, sizeof(std::uint64_t)))) {
     const std::ptrdiff_t distance = distance_to(h, pe);
-    to = {moved(dst, distance), moved(notify.signal, distance)};
+    to = {moved(dst, distance), tells ? moved(notify.signal, distance) : nullptr};
   } else {
     to = find_targets(h, who.rank() == 0, dst, src, bytes, align, pe, notify, until);
     if (to.bytes == nullptr) return;

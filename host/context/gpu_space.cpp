@@ -92,8 +92,8 @@ Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_gr
 }
 
 Status GpuSpace::lay_out() {
-  ASSIGN_OR_RETURN(teams_,
-                   allocate_team_blocks(*heap_, npes_, static_cast<int>(options_.max_teams)));
+  ASSIGN_OR_RETURN(teams_, allocate_team_blocks(*heap_, npes_, static_cast<int>(options_.max_teams),
+                                                team_packed_bytes(npes_)));
   const auto count = static_cast<std::size_t>(teams_.count);
   const auto npes = static_cast<std::size_t>(npes_);
   ASSIGN_OR_RETURN(void* const picture,

@@ -38,6 +38,8 @@ class GpuSpace {
   Status connect(Bootstrap& bootstrap, std::function<Status()> before_growth);
   // Collective in effect: what kernels need of the runtime, first in the heap.
   Status lay_out();
+  // Some PE does not map all, so that packed messages cannot be stored; before any kernel.
+  void pack_nothing() { teams_.packed_bytes = 0; }
 
   Platform& platform() const { return platform_; }
   int ordinal() const { return ordinal_; }

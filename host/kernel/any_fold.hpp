@@ -13,8 +13,8 @@ inline constexpr bool is_on_gpus(Element type) {
   return type <= Element::kDouble;  // no long double, no complex numbers
 }
 
-enum class Folding : std::uint8_t { kReduce, kReduceScatter, kScanInclusive, kScanExclusive };
-WEFT_HOST_DEVICE constexpr bool is_scan(Folding what) { return what >= Folding::kScanInclusive; }
+using dev::Folding;
+using dev::is_scan;
 
 struct AnyFold {
   Element type;
@@ -51,6 +51,12 @@ struct AnyFold {
     }
   }
 
+  static constexpr bool kPacks = true;  // every type on GPUs fits
+  WEFT_DEVICE std::uint64_t unit(std::uint64_t a, std::uint64_t b) const {
+    std::uint64_t result = 0;
+    visit([&](auto typed) { result = typed.unit(a, b); });
+    return result;
+  }
   template <class Scope, class Source>
   WEFT_DEVICE void fold(const Scope& scope, std::byte* dst, const Source& source, int n,
                         std::size_t count) const {

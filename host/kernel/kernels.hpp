@@ -166,9 +166,12 @@ struct MoveKernel {
     const dev::Block block;
     switch (what) {
       case Moving::kBroadcast:
-        dev::coll::run(ctx, block, team, "broadcast", [&](auto& m) {
-          return dev::coll::broadcast(m, dst, src, bytes, root, root_too);
-        });
+        dev::coll::run(
+            ctx, block, team, "broadcast", bytes,
+            [&](auto& m) {
+              return dev::coll::broadcast_packed(m, dst, src, bytes, root, root_too);
+            },
+            [&](auto& m) { return dev::coll::broadcast(m, dst, src, bytes, root, root_too); });
         break;
       case Moving::kFcollect: dev::fcollect(ctx, block, team, dst, src, bytes); break;
       case Moving::kAlltoall: dev::alltoall(ctx, block, team, dst, src, bytes); break;
@@ -180,50 +183,6 @@ struct MoveKernel {
     }
   }
 };
-
-// What a member folds of mine: its piece, which it has sent into its slot of my block, and my own.
-template <class Member>
-struct Sent {
-  Member& m;
-  const std::byte* mine;
-  WEFT_DEVICE const std::byte* operator()(int rank) const {
-    return rank == m.rank() ? mine : m.payload(rank);
-  }
-};
-
-// A reduction or a scan by pushing, slot by slot: reducescatter_pushed() says why several pieces
-// are sent by the scope as one. In place: a piece of src is overwritten by its owner after it has
-// been sent.
-template <class Member>
-WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std::byte* src,
-                             std::size_t count, const AnyFold& fold) {
-  const int n = m.size();
-  const int me = m.rank();
-  const bool scans = is_scan(what);
-  const int first = scans ? me + 1 : 0;  // whom I send to
-  const int heard = scans ? me : n;      // how many I hear of
-  const int folded = what == Folding::kScanInclusive ? me + 1 : heard;
-  const std::size_t bytes = count * fold.element;
-  const std::size_t stride = what == Folding::kReduceScatter ? bytes : 0;  // of two members' parts
-  const std::size_t room = m.payload_bytes();
-  const bool together = bytes > room;
-  const std::size_t piece = together ? room / fold.element * fold.element : room;
-  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
-    const std::size_t now = bytes - at < piece ? bytes - at : piece;
-    if (!m.begin()) return false;
-    m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
-      m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
-    });
-    if (!m.all_arrived(0, heard)) return false;
-    if (!scans) m.end_all();
-    const std::byte* const mine = src + static_cast<std::size_t>(me) * stride + at;
-    if (folded == 0)
-      fold.fill(m.scope(), dst + at, now / fold.element);
-    else
-      fold.fold(m.scope(), dst + at, Sent<Member>{m, mine}, folded, now / fold.element);
-  }
-  return true;
-}
 
 // Reductions and scans.
 struct FoldKernel {
@@ -238,12 +197,15 @@ struct FoldKernel {
   std::size_t count;  // elements of dst
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    dev::coll::run(ctx, dev::Block{}, team, name(), [&](auto& m) {
+    dev::coll::run(
+        ctx, dev::Block{}, team, name(), is_scan(what) ? 0 : count * fold.element,
+        [&](auto& m) { return dev::coll::fold_packed(m, what, dst, src, count, fold); },
+        [&](auto& m) {
 #if WEFT_TARGET_CPU
-      if (!pushes) return folded(m);
+          if (!pushes) return folded(m);
 #endif
-      return fold_pushed(m, what, dst, src, count, fold);
-    });
+          return dev::coll::fold_pushed(m, what, dst, src, count, fold);
+        });
   }
 #if WEFT_TARGET_CPU
   template <class Member>

@@ -31,24 +31,6 @@ std::string text_of(const Blob& blob) {
   return std::string(reinterpret_cast<const char*>(blob.data()), blob.size());
 }
 
-template <class T>
-Blob bytes_of_value(const T& value) {
-  const auto* raw = reinterpret_cast<const std::byte*>(&value);
-  return Blob(raw, raw + sizeof(T));
-}
-template <class T>
-Result<T> value_of(const Blob& blob, std::size_t pe, std::string_view what) {
-  if (blob.size() != sizeof(T))
-    return Status::error(
-        Code::kVersionMismatch,
-        fmt::format("PE {} sent {} of {} bytes, mine has {}; run the same build of "
-                    "Weft on every PE",
-                    pe, what, blob.size(), sizeof(T)));
-  T value;
-  std::memcpy(&value, blob.data(), sizeof(T));
-  return value;
-}
-
 }  // namespace
 
 Result<Runtime> Runtime::Impl::create(Result<std::unique_ptr<Bootstrap>> bootstrap,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -135,11 +136,23 @@ Status Runtime::Impl::start_gpu(const std::vector<Facts>& facts) {
   return Status::ok();
 }
 
+// Kernels choose alike on all PEs, so all PEs have to reach all.
+Status Runtime::Impl::agree_to_pack() {
+  const bool mine = job->gpu->maps_all();
+  ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    ASSIGN_OR_RETURN(const bool theirs, value_of<bool>(all[pe], pe, "GPU maps"));
+    if (!theirs) job->gpu->pack_nothing();
+  }
+  return Status::ok();
+}
+
 Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   RETURN_IF_ERROR(agree(*job->bootstrap, open_gpu(facts), "taking a GPU"));
   RETURN_IF_ERROR(
       job->gpu->connect(*job->bootstrap, [this] { return wired ? rendezvous() : Status::ok(); }));
   RETURN_IF_ERROR(agree(*job->bootstrap, job->gpu->lay_out(), "laying out GPU memory"));
+  RETURN_IF_ERROR(agree_to_pack());
   // Now, since nothing can be prepared while a stream is captured.
   RETURN_IF_ERROR(agree(*job->bootstrap, job->device(0).status(), "preparing for kernels"));
   job->heap->set_neighbour(&job->gpu->heap());

@@ -49,6 +49,7 @@ struct Runtime::Impl {
   Status find_gpus(Facts* mine);
   Result<int> choose_gpu(const std::vector<Facts>& facts) const;
   Status open_gpu(const std::vector<Facts>& facts);
+  Status agree_to_pack();
   Status join_gpus(const std::vector<Facts>& facts);
   Status start_gpu(const std::vector<Facts>& facts);
 

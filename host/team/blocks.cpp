@@ -8,8 +8,9 @@
 
 namespace weft {
 
-Result<TeamBlocks> allocate_team_blocks(Heap& heap, int npes, int max_teams) {
-  TeamBlocks blocks = team_blocks(npes, max_teams + 1, 0);
+Result<TeamBlocks> allocate_team_blocks(Heap& heap, int npes, int max_teams,
+                                        std::size_t packed_bytes) {
+  TeamBlocks blocks = team_blocks(npes, max_teams + 1, 0, packed_bytes);
   const std::size_t bytes = blocks.stride * static_cast<std::size_t>(blocks.count);
   auto memory = heap.allocate(bytes, kCacheLine);
   if (!memory)

@@ -10,6 +10,7 @@ namespace weft {
 
 // Blocks for `max_teams` teams and one more, for the runtime itself; of a heap that has nothing
 // else yet, so they are zero. Collective in effect, as Heap::allocate is.
-Result<TeamBlocks> allocate_team_blocks(Heap& heap, int npes, int max_teams);
+Result<TeamBlocks> allocate_team_blocks(Heap& heap, int npes, int max_teams,
+                                        std::size_t packed_bytes = 0);
 
 }  // namespace weft

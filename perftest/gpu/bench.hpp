@@ -28,6 +28,8 @@ class Bench {
     ASSIGN_OR_RETURN(bench.dst, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
     ASSIGN_OR_RETURN(bench.src, rt.allocate_device<Vector>(kMostBytes / sizeof(Vector)));
     ASSIGN_OR_RETURN(bench.words, rt.allocate_device<Word>(kWords));
+    ASSIGN_OR_RETURN(bench.packets, rt.callocate_device<Vector>(
+                                        BareExchange::packets(kMostOfCollective, rt.npes())));
     for (int pe = 0; pe < rt.npes(); ++pe)
       if (rt.context().ptr(bench.words, pe) == nullptr)
         return Status::error(Code::kUnsupported,
@@ -73,6 +75,7 @@ class Bench {
   DeviceContext handle;
   Vector *dst = nullptr, *src = nullptr;
   Word* words = nullptr;
+  Vector* packets = nullptr;  // of bare exchanges
 
  private:
   static constexpr std::size_t kWords = 1024;
@@ -99,7 +102,7 @@ class Bench {
     if (receiver(row, npes()) != pe()) return Status::ok();
     std::vector<Word> seen(row.bytes / sizeof(Word));
     RETURN_IF_ERROR(rt_->context().get_bytes(seen.data(), dst, row.bytes, pe()));
-    if (seen == contents(sender(row, npes()), row.bytes)) return Status::ok();
+    if (seen == outcome(row, npes())) return Status::ok();
     return Status::error(Code::kInternal, std::string("weft-gpu-perf: wrong data after ") +
                                               name_of(row.what) + ", " + shape_of(row));
   }

@@ -244,4 +244,87 @@ struct BareMeet {
   }
 };
 
+template <bool kReduces>
+struct Collective {
+  DeviceContext handle;
+  Team team;
+  Word* dst;
+  const Word* src;
+  std::size_t count;
+  int iters;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    const dev::Block block;
+    for (int i = 0; i < iters; ++i) {
+      if constexpr (kReduces)
+        dev::reduce<ReduceOp::kSum>(ctx, block, team, dst, src, count);
+      else
+        dev::fcollect(ctx, block, team, dst, src, count);
+    }
+  }
+};
+// Each word goes to everybody with a flag in each half, and everybody looks for it; nothing else.
+// That a thread has all of a round says that all have taken what the thread sent in the one before:
+// two places are enough.
+struct BareExchange {
+  DeviceContext handle;
+  Vector* place;
+  Word first;
+  Word* dst;
+  const Word* src;
+  std::size_t count;
+  int iters;
+  bool sums;
+  static std::size_t packets(std::size_t bytes, int npes) {
+    return 2 * static_cast<std::size_t>(npes) * (bytes / sizeof(Word));
+  }
+  WEFT_DEVICE void operator()() const {
+    for (Word i = first; i < first + static_cast<Word>(iters); ++i) {
+      for (auto at = static_cast<std::size_t>(dev::thread_rank()); at < count;
+           at += dev::block_size())
+        exchange(at, i);
+      dev::Block().sync();
+    }
+  }
+
+ private:
+  WEFT_DEVICE void exchange(std::size_t at, Word round) const {
+    const dev::Context ctx(handle);
+    const int n = ctx.npes(), me = ctx.pe();
+    const Word word = src[at], flag = round << 32;
+    Vector* const places = place + (round % 2) * static_cast<Word>(n) * count + at;
+    for (int i = 1; i < n; ++i) {
+      const int to = me + i < n ? me + i : me + i - n;
+      send(ctx.ptr(places + static_cast<std::size_t>(me) * count, to), flag | (word & 0xffffffffu),
+           flag | (word >> 32));
+    }
+    Word sum = 0;
+    for (int from = 0; from < n; ++from) {
+      const Word its =
+          from == me ? word : take(places + static_cast<std::size_t>(from) * count, round);
+      sum += its;
+      if (!sums) dst[static_cast<std::size_t>(from) * count + at] = its;
+    }
+    if (sums) dst[at] = sum;
+  }
+  static WEFT_DEVICE void send(Vector* to, Word low, Word high) {
+    asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};"
+                 :
+                 : "l"(to), "l"(low), "l"(high)
+                 : "memory");
+  }
+  static WEFT_DEVICE Word take(const Vector* from, Word round) {
+    const auto flag = static_cast<std::uint32_t>(round);
+    Word low, high;
+    do {
+      asm volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(low), "=l"(high)
+                   : "l"(from)
+                   : "memory");
+    } while (static_cast<std::uint32_t>(low >> 32) != flag ||
+             static_cast<std::uint32_t>(high >> 32) != flag);
+    return (low & 0xffffffffu) | high << 32;
+  }
+};
+
 }  // namespace weft::perf::gpu

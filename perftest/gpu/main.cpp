@@ -80,6 +80,20 @@ Result<Times> measure_meeting(Bench& b, const Row& row) {
       });
 }
 
+template <bool kReduces>
+Result<Times> measure_collective(Bench& b, const Row& row) {
+  const int iters = iterations(row);
+  const std::size_t count = row.bytes / sizeof(Word);
+  auto* const dst = reinterpret_cast<Word*>(b.dst);
+  const auto* const src = reinterpret_cast<const Word*>(b.src);
+  const Team world = b.runtime().world();
+  return b.measure(
+      row, [&] { return Collective<kReduces>{b.handle, world, dst, src, count, iters}; },
+      [&] {
+        return BareExchange{b.handle, b.packets, b.next(iters), dst, src, count, iters, kReduces};
+      });
+}
+
 template <class Measure>
 Result<Times> with_scope(Group group, Measure measure) {
   if (group == Group::kThread) return measure(dev::Thread{});
@@ -101,6 +115,8 @@ Result<Times> measure(Bench& b, const Row& row) {
     case What::kFetchAdd: return measure_fetch_add(b, row);
     case What::kBarrier: return measure_meeting<true>(b, row);
     case What::kSync: return measure_meeting<false>(b, row);
+    case What::kFcollect: return measure_collective<false>(b, row);
+    case What::kReduce: return measure_collective<true>(b, row);
   }
   return Status::error(Code::kInternal, "weft-gpu-perf: a row of no kind");
 }

@@ -22,6 +22,8 @@ enum class What {
   kFetchAdd,   // PE 0 adds to a word of PE 1's, each waits for the one before
   kBarrier,    // all PEs
   kSync,
+  kFcollect,  // all PEs: `bytes` of each to all
+  kReduce,    // all PEs: their sum, of 64-bit integers
 };
 enum class Group { kThread, kWarp, kBlock };  // the threads that call together
 
@@ -66,15 +68,21 @@ inline constexpr Row kRows[] = {
     {What::kBarrier, Group::kBlock, 1, 1024, 0},
     {What::kSync, Group::kBlock, 1, 32, 0},
     {What::kSync, Group::kBlock, 1, 1024, 0},
+    {What::kFcollect, Group::kBlock, 1, 1024, 64},
+    {What::kFcollect, Group::kBlock, 1, 1024, 2 * kKiB},
+    {What::kFcollect, Group::kBlock, 1, 1024, 4 * kKiB},
+    {What::kReduce, Group::kBlock, 1, 1024, 64},
+    {What::kReduce, Group::kBlock, 1, 1024, 2 * kKiB},
+    {What::kReduce, Group::kBlock, 1, 1024, 4 * kKiB},
 };
+inline constexpr std::size_t kMostOfCollective = 4 * kKiB;
 
 inline bool is_stream(const Row& row) { return row.what == What::kPut || row.what == What::kGet; }
 inline bool is_pair(const Row& row) {
   return row.what == What::kSignal || row.what == What::kPutSignal;
 }
 inline bool takes_part(const Row& row, int pe) {
-  if (row.what == What::kBarrier || row.what == What::kSync) return true;
-  return pe == 0 || (is_pair(row) && pe == 1);
+  return row.what >= What::kBarrier || pe == 0 || (is_pair(row) && pe == 1);
 }
 // Long enough, some milliseconds, for a kernel's launch not to count.
 inline int iterations(const Row& row) {
@@ -92,6 +100,8 @@ inline const char* name_of(What what) {
     case What::kFetchAdd: return "fetch_add";
     case What::kBarrier: return "barrier";
     case What::kSync: return "sync";
+    case What::kFcollect: return "fcollect";
+    case What::kReduce: return "reduce";
   }
   return "";
 }
@@ -141,8 +151,13 @@ inline std::vector<std::uint64_t> contents(int pe, std::size_t bytes) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = content(pe, i);
   return words;
 }
-// Whose source a row's data comes from, and who has it then (-1: nobody).
-inline int sender(const Row& row, int npes) { return row.what == What::kGet ? 1 % npes : 0; }
+// What a row leaves where it moves data to, and at whom that is looked at (-1: nowhere).
+inline std::vector<std::uint64_t> outcome(const Row& row, int npes) {
+  std::vector<std::uint64_t> words = contents(row.what == What::kGet ? 1 % npes : 0, row.bytes);
+  for (int pe = 1; row.what == What::kReduce && pe < npes; ++pe)
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] += content(pe, i);
+  return words;
+}
 inline int receiver(const Row& row, int npes) {
   if (row.bytes == 0) return -1;
   return row.what == What::kGet ? 0 : 1 % npes;

@@ -133,6 +133,16 @@ __global__ void __launch_bounds__(1024) barriers(int iters) {
 __global__ void __launch_bounds__(1024) syncs(int iters) {
   for (int i = 0; i < iters; ++i) nvshmemx_sync_all_block();
 }
+__global__ void __launch_bounds__(1024) fcollects(Buffers b, std::size_t count, int iters) {
+  for (int i = 0; i < iters; ++i)
+    nvshmemx_uint64_fcollect_block(NVSHMEM_TEAM_WORLD, reinterpret_cast<Word*>(b.dst),
+                                   reinterpret_cast<const Word*>(b.src), count);
+}
+__global__ void __launch_bounds__(1024) reduces(Buffers b, std::size_t count, int iters) {
+  for (int i = 0; i < iters; ++i)
+    nvshmemx_uint64_sum_reduce_block(NVSHMEM_TEAM_WORLD, reinterpret_cast<Word*>(b.dst),
+                                     reinterpret_cast<const Word*>(b.src), count);
+}
 __global__ void first_put(Word* word) {
   nvshmem_uint64_p(word, 1, (nvshmem_my_pe() + 1) % nvshmem_n_pes());
   nvshmem_quiet();
@@ -164,6 +174,8 @@ void launch(const Row& row, const Buffers& b, int peer, Word first) {
     case What::kFetchAdd: fetch_adds<<<1, 1>>>(b.words + 512, peer, iters); break;
     case What::kBarrier: barriers<<<1, row.threads>>>(iters); break;
     case What::kSync: syncs<<<1, row.threads>>>(iters); break;
+    case What::kFcollect: fcollects<<<1, row.threads>>>(b, row.bytes / sizeof(Word), iters); break;
+    case What::kReduce: reduces<<<1, row.threads>>>(b, row.bytes / sizeof(Word), iters); break;
   }
   check(cudaGetLastError(), name_of(row.what));
 }
@@ -184,7 +196,7 @@ void check_data(const Job& job, const Row& row, const Buffers& b) {
   if (receiver(row, job.npes) != job.pe) return;
   std::vector<Word> seen(row.bytes / sizeof(Word));
   check(cudaMemcpy(seen.data(), b.dst, row.bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  if (seen != contents(sender(row, job.npes), row.bytes))
+  if (seen != outcome(row, job.npes))
     fail(std::string("wrong data after ") + name_of(row.what) + ", " + shape_of(row));
 }
 

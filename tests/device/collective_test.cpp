@@ -38,7 +38,8 @@ TEST_P(CollectiveTest, BlocksUseTeamsOfTheirOwn) { on_pes(way(), npes(), use_a_t
 
 // Runtimes have tests of their own, which also call on the host.
 INSTANTIATE_TEST_SUITE_P(Ways, CollectiveTest,
-                         ::testing::Combine(::testing::Values(Way::kMapped, Way::kRing),
+                         ::testing::Combine(::testing::Values(Way::kMapped, Way::kPacked,
+                                                              Way::kRing),
                                             ::testing::Values(1, 2, 3, 5, 8)),
                          [](const auto& info) {
                            return to_string(std::get<0>(info.param)) + "_" +

@@ -26,7 +26,8 @@ struct JobOptions {
   std::uint64_t ring_capacity = 8;
   std::uint64_t deadline_ns = 60'000'000'000;
   bool check = false;
-  bool proxy = true;  // false: nobody serves the rings
+  bool packs = false;  // where peers are mapped: small messages of collectives go packed
+  bool proxy = true;   // false: nobody serves the rings
   std::uint64_t seed = 1;
 };
 

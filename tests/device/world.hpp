@@ -1,6 +1,7 @@
-// One test body, its PEs reached in every way there is: a hand-made job whose heaps are mapped, one
-// where all goes through the ring to a late proxy, and real runtimes, plain and behind the fault
-// injector. A PE is a thread; on GPUs each launches on its own (PE i on GPU i modulo their number).
+// One test body, its PEs reached in every way there is: a hand-made job whose heaps are mapped (and
+// whose collectives may pack small messages), one where all goes through the ring to a late proxy,
+// and real runtimes, plain and behind the fault injector. A PE is a thread; on GPUs each launches
+// on its own (PE i on GPU i modulo their number).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@
 
 namespace weft::test {
 
-enum class Way { kMapped, kRing, kRuntime, kLateRuntime };
+enum class Way { kMapped, kPacked, kRing, kRuntime, kLateRuntime };
 #if WEFT_TARGET_CPU
 inline const std::vector<Way> kWays = {Way::kMapped, Way::kRing, Way::kRuntime, Way::kLateRuntime};
 #else
@@ -37,6 +38,7 @@ inline const std::vector<Way> kWays = {Way::kMapped, Way::kRing};  // runtimes' 
 inline std::string to_string(Way way) {
   switch (way) {
     case Way::kMapped: return "mapped";
+    case Way::kPacked: return "packed";
     case Way::kRing: return "ring";
     case Way::kRuntime: return "runtime";
     case Way::kLateRuntime: return "late";
@@ -107,12 +109,16 @@ class JobPe final : public Pe {
   int take_team_id() {
     TeamBlocks& blocks = job_.teams(pe_);
     if (blocks.count == 0) {
-      blocks = team_blocks(npes(), kMaxTeams, 0);
+      blocks =
+          team_blocks(npes(), kMaxTeams, 0, job_.options().packs ? team_packed_bytes(npes()) : 0);
       const std::size_t bytes = kMaxTeams * blocks.stride;
       blocks.offset = static_cast<std::uint64_t>(allocate<std::byte>(bytes) - job_.heap(pe_));
       if (job_.options().mapped) blocks.pushed_bytes = 2048;
     }
     EXPECT_LT(teams_, kMaxTeams);
+    // A little before the flags of packed messages begin anew.
+    auto* const header = job_.at<TeamHeader>(pe_, team_block_offset(blocks, teams_));
+    header->packed = header->packed_synced = kPackedPeriod - 3;
     return teams_++;
   }
   void* allocate_bytes(std::size_t bytes) override {
@@ -195,7 +201,8 @@ inline void on_pes(Way way, int npes, const PeTest& body) {
     return on_runtimes(npes, way == Way::kLateRuntime, check, body);
   JobOptions options;
   options.npes = npes;
-  options.mapped = way == Way::kMapped;
+  options.mapped = way != Way::kRing;
+  options.packs = way == Way::kPacked;
   options.heap_bytes = std::size_t{4} << 20;
   options.ring_capacity = std::uint64_t{1} << (1 + test_seed() % 6);
   options.check = check;

@@ -21,7 +21,7 @@ class Collective {
  public:
   explicit Collective(JobOptions options, int pes = kPes, std::uint64_t pushed_bytes = kAllPushed)
       : job(with_room(options, pes)), pes_(pes) {
-    TeamBlocks blocks = team_blocks(pes, 1, 0);
+    TeamBlocks blocks = team_blocks(pes, 1, 0, options.packs ? kMostPackedBytes : 0);
     blocks.offset = job.allocate<std::byte>(blocks.stride);
     blocks.pushed_bytes = pushed_bytes;
     for (int pe = 0; pe < pes; ++pe) job.teams(pe) = blocks;
@@ -209,6 +209,15 @@ void run_scope(const JobOptions& options, unsigned threads) {
   }
 }
 
+// What broadcast, fcollect, alltoall, reduce and reducescatter do with small messages that may go
+// packed.
+template <class Scope>
+void run_packed(JobOptions options, unsigned threads) {
+  options.packs = true;
+  for (Kind kind : {0, 1, 3, 5, 6})
+    for (std::size_t count : {kTiny, kSmall}) collective<Scope>(options, kind, count, threads);
+}
+
 // What broadcast, fcollect, alltoall and reduce do where receivers read.
 template <class Scope>
 void run_pulled(const JobOptions& options, unsigned threads) {
@@ -230,6 +239,7 @@ int main(int argc, char** argv) {
   meetings_of_pes<Block>(mapped, false, 1, kManyPes);
   run_scope<Block>(mapped, 3);
   run_pulled<Block>(mapped, 3);
+  run_packed<Block>(mapped, 3);
   run_scope<Block>(by_ring, 3);
   return 0;
 }

@@ -14,6 +14,7 @@
 
 #include <weft/dev/check.hpp>
 #include <weft/dev/collective_move.hpp>
+#include <weft/dev/collective_packed.hpp>
 #include <weft/dev/collective_reduce.hpp>
 #include <weft/dev/copy.hpp>
 #include <weft/dev/notify.hpp>
@@ -27,17 +28,16 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, const std::uint64_t* copy,
-                                     const std::uint64_t* word, std::uint64_t wanted, int pe,
+WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, MissingWord missing,
                                      std::uint64_t waited_ns) {
   const DeviceContext h = cold;
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;
   fault.where = where;
-  fault.pe = pe;
-  fault.offset = offset_of(h, word);
-  fault.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-  fault.wanted = wanted;
+  fault.pe = missing.pe;
+  fault.offset = offset_of(h, missing.word);
+  fault.seen = missing.seen;
+  fault.wanted = missing.wanted;
   fault.waited_ns = waited_ns;
   fault.cmp = Cmp::kGe;
   report(h, fault);
@@ -93,6 +93,18 @@ class ContextPort {
   WEFT_DEVICE bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(direct(word, pe), word, value, pe);
   }
+  template <class Came, class Missing>
+  WEFT_DEVICE bool poll(Came came, Missing missing) const {
+    Deadline deadline(*h_.state);
+    if (dev::poll(deadline, came)) return true;
+    report_missing(h_, where_, missing(), deadline.waited_ns());
+    return false;
+  }
+  template <class T>
+  WEFT_DEVICE T* there(T* in_block, int pe) const {
+    const auto offset = reinterpret_cast<const std::byte*>(in_block) - h_.heap;
+    return reinterpret_cast<T*>(heap_of(h_, pe) + offset);
+  }
   template <class Scope>
   WEFT_DEVICE_CALLED void fence(Scope scope) const {
     ctx_.fence(scope);
@@ -116,8 +128,9 @@ class ContextPort {
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h_.state);
-    if (poll(deadline, [&] { return wanted.came(0); })) return true;
-    report_missing(h_, where_, copy, word, value, pe, deadline.waited_ns());
+    if (dev::poll(deadline, [&] { return wanted.came(0); })) return true;
+    const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
+    report_missing(h_, where_, {word, pe, seen, value}, deadline.waited_ns());
     return false;
   }
   const Context& ctx_;
@@ -140,8 +153,8 @@ WEFT_DEVICE_COLD bool refuse_team(ColdContext cold, FaultCode code, const char* 
 
 // `body(member)` after the checks that every collective makes.
 template <class Scope, class Body>
-WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                     Body body) {
+WEFT_DEVICE_CALLED bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                            Body body) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   ContextPort port(ctx, where);
@@ -149,6 +162,20 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
   if (!member.broken()) return member.finish(body(member));
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
   return member.finish(false);
+}
+
+// The same of a call whose messages are of `bytes`: packed(member) where these go packed.
+template <class Scope, class Packed, class Body>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     std::size_t bytes, Packed packed, Body body) {
+  const DeviceContext& h = ctx.handle();
+  const ContextPort port(ctx, where);
+  if (!port.layout().packs(bytes)) return run(ctx, scope, team, where, body);
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  PackedMember<ContextPort, Scope> member(port, scope, team);
+  if (!member.broken()) return packed(member);
+  if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
+  return member.finish(false, false);
 }
 
 template <class Scope>
@@ -192,6 +219,19 @@ WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
   return reinterpret_cast<const std::byte*>(elements);
 }
 
+// A reduce or reducescatter of `count` elements: packed, or body(member).
+template <class Scope, class Fold, class Body>
+WEFT_DEVICE bool run_fold(const Context& ctx, Scope scope, const Team& team, Folding what,
+                          std::byte* dst, const std::byte* src, std::size_t count, const Fold& fold,
+                          Body body) {
+  const char* const where = what == Folding::kReduce ? "reduce" : "reducescatter";
+  const auto packed = [&](auto& m) { return fold_packed(m, what, dst, src, count, fold); };
+  if constexpr (Fold::kPacks)
+    return run(ctx, scope, team, where, count * fold.element, packed, body);
+  else
+    return run(ctx, scope, team, where, body);
+}
+
 }  // namespace coll
 
 template <class Scope>
@@ -218,9 +258,13 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
     return coll::refuse_team(ctx.handle(), FaultCode::kBadRoot, "broadcast", team, root);
   if (!coll::are_there(ctx, "broadcast", dst, 1, src, team.rank == root ? 1 : 0, count))
     return false;
-  return coll::run(ctx, scope, team, "broadcast", [&](auto& m) {
-    return coll::broadcast(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T), root);
-  });
+  const std::size_t bytes = count * sizeof(T);
+  std::byte* const to = coll::bytes_at(dst);
+  const std::byte* const from = coll::bytes_at(src);
+  return coll::run(
+      ctx, scope, team, "broadcast", bytes,
+      [&](auto& m) { return coll::broadcast_packed(m, to, from, bytes, root); },
+      [&](auto& m) { return coll::broadcast(m, to, from, bytes, root); });
 }
 
 template <class Scope, class T>
@@ -228,9 +272,13 @@ WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* 
                           std::size_t count) {
   static_assert(is_rma_type<T>, "fcollect moves trivially copyable types");
   if (!coll::are_there(ctx, "fcollect", dst, team.size, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "fcollect", [&](auto& m) {
-    return coll::fcollect(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
-  });
+  const std::size_t bytes = count * sizeof(T);
+  std::byte* const to = coll::bytes_at(dst);
+  const std::byte* const from = coll::bytes_at(src);
+  return coll::run(
+      ctx, scope, team, "fcollect", bytes,
+      [&](auto& m) { return coll::fcollect_packed(m, to, from, bytes); },
+      [&](auto& m) { return coll::fcollect(m, to, from, bytes); });
 }
 
 template <class Scope, class T>
@@ -248,9 +296,13 @@ WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* 
                           std::size_t count) {
   static_assert(is_rma_type<T>, "alltoall moves trivially copyable types");
   if (!coll::are_there(ctx, "alltoall", dst, team.size, src, team.size, count)) return false;
-  return coll::run(ctx, scope, team, "alltoall", [&](auto& m) {
-    return coll::alltoall(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
-  });
+  const std::size_t bytes = count * sizeof(T);
+  std::byte* const to = coll::bytes_at(dst);
+  const std::byte* const from = coll::bytes_at(src);
+  return coll::run(
+      ctx, scope, team, "alltoall", bytes,
+      [&](auto& m) { return coll::alltoall_packed(m, to, from, bytes); },
+      [&](auto& m) { return coll::alltoall(m, to, from, bytes); });
 }
 
 template <class Scope, class T>
@@ -274,20 +326,22 @@ template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                         std::size_t count) {
   if (!coll::are_there(ctx, "reduce", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "reduce", [&](auto& m) {
-    return coll::reduce(m, coll::bytes_at(dst), coll::bytes_at(src), count,
-                        coll::ElementFold<T, kOp>{});
-  });
+  const coll::ElementFold<T, kOp> fold;
+  std::byte* const to = coll::bytes_at(dst);
+  const std::byte* const from = coll::bytes_at(src);
+  return coll::run_fold(ctx, scope, team, Folding::kReduce, to, from, count, fold,
+                        [&](auto& m) { return coll::reduce(m, to, from, count, fold); });
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
                                const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "reducescatter", dst, 1, src, team.size, count)) return false;
-  return coll::run(ctx, scope, team, "reducescatter", [&](auto& m) {
-    return coll::reducescatter(m, coll::bytes_at(dst), coll::bytes_at(src), count,
-                               coll::ElementFold<T, kOp>{});
-  });
+  const coll::ElementFold<T, kOp> fold;
+  std::byte* const to = coll::bytes_at(dst);
+  const std::byte* const from = coll::bytes_at(src);
+  return coll::run_fold(ctx, scope, team, Folding::kReduceScatter, to, from, count, fold,
+                        [&](auto& m) { return coll::reducescatter(m, to, from, count, fold); });
 }
 
 template <ReduceOp kOp, class Scope, class T>

@@ -5,6 +5,8 @@
 //   fold(scope, dst, source, n, count)     dst[i] = source(0)[i] op ... op source(n-1)[i], n >= 1;
 //                                          dst may be one of the sources; no sync of the scope
 //   fill(scope, dst, count)                the operator's identity
+//   kPacks, unit(a, b)                     elements fit in the 8 bytes of a packed unit; a op b of
+//                                          those in two of them
 //
 // dst == src is allowed everywhere; each algorithm says why that is safe in it.
 #pragma once
@@ -16,9 +18,14 @@
 #include <weft/reduce_op.hpp>
 #include <weft/types.hpp>
 
+#include <weft/dev/packed.hpp>
 #include <weft/dev/team_member.hpp>
 
 namespace weft::dev {
+
+enum class Folding : std::uint8_t { kReduce, kReduceScatter, kScanInclusive, kScanExclusive };
+WEFT_HOST_DEVICE constexpr bool is_scan(Folding what) { return what >= Folding::kScanInclusive; }
+
 inline namespace WEFT_TARGET {
 namespace coll {
 
@@ -100,24 +107,62 @@ struct ElementFold {
          i += static_cast<std::size_t>(scope.size()))
       reinterpret_cast<T*>(dst)[i] = identity<kOp, T>();
   }
+
+  static constexpr bool kPacks = sizeof(T) <= kPackedUnit;
+  WEFT_DEVICE std::uint64_t unit(std::uint64_t a, std::uint64_t b) const {
+    T sums[kPackedUnit / sizeof(T)], others[kPackedUnit / sizeof(T)];
+    memcpy(sums, &a, sizeof(a));
+    memcpy(others, &b, sizeof(b));
+    for (std::size_t i = 0; i < kPackedUnit / sizeof(T); ++i)
+      sums[i] = combine<kOp>(sums[i], others[i]);
+    memcpy(&a, sums, sizeof(a));
+    return a;
+  }
 };
 
-// Every member pushes all it has, every member folds. In place: the pushes have read src before
-// the fold, which may overwrite the one source that is its dst.
+// What a member folds of mine: its piece, which it has sent into its slot of my block, and my own.
+template <class Member>
+struct Sent {
+  Member& m;
+  const std::byte* mine;
+  WEFT_DEVICE const std::byte* operator()(int rank) const {
+    return rank == m.rank() ? mine : m.payload(rank);
+  }
+};
+
+// Any of them, slot by slot: every member pushes what it has to those who need it, and folds what
+// it has been sent. In place: in each exchange a member overwrites only that piece of its src which
+// it has just sent, or is folding.
 template <class Member, class Fold>
-WEFT_DEVICE bool reduce_small(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
-                              const Fold& fold) {
+WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std::byte* src,
+                             std::size_t count, const Fold& fold) {
   const int n = m.size();
+  const int me = m.rank();
+  const bool scans = is_scan(what);
+  const int first = scans ? me + 1 : 0;  // whom I send to
+  const int heard = scans ? me : n;      // how many I hear of
+  const int folded = what == Folding::kScanInclusive ? me + 1 : heard;
   const std::size_t bytes = count * fold.element;
-  if (!m.begin()) return false;
-  m.for_peers(0, n, bytes,
-              [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); });
-  if (!m.all_arrived(0, n)) return false;
-  m.end_all();
-  fold.fold(
-      m.scope(), dst,
-      [&](int rank) -> const std::byte* { return rank == m.rank() ? src : m.payload(rank); }, n,
-      count);
+  const std::size_t stride = what == Folding::kReduceScatter ? bytes : 0;  // of two members' parts
+  const std::size_t room = m.payload_bytes();
+  // To begin an exchange says that I have finished the one before, all my threads: several pieces
+  // are sent by the scope as one, never by a thread while another is still folding.
+  const bool together = bytes > room;
+  const std::size_t piece = together ? room / fold.element * fold.element : room;
+  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
+    const std::size_t now = bytes - at < piece ? bytes - at : piece;
+    if (!m.begin()) return false;
+    m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
+      m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
+    });
+    if (!m.all_arrived(0, heard)) return false;
+    if (!scans) m.end_all();
+    const std::byte* const mine = src + static_cast<std::size_t>(me) * stride + at;
+    if (folded == 0)
+      fold.fill(m.scope(), dst + at, now / fold.element);
+    else
+      fold.fold(m.scope(), dst + at, Sent<Member>{m, mine}, folded, now / fold.element);
+  }
   return true;
 }
 
@@ -195,38 +240,8 @@ WEFT_DEVICE bool reduce(Member& m, std::byte* dst, const std::byte* src, std::si
                         const Fold& fold) {
   const std::size_t bytes = count * fold.element;
   if (m.size() == 1 || (bytes <= m.payload_bytes() && !m.port().pulls(bytes)))
-    return reduce_small(m, dst, src, count, fold);
+    return fold_pushed(m, Folding::kReduce, dst, src, count, fold);
   return reduce_large(m, dst, src, count, fold);
-}
-
-// Blocks go to their owner slot by slot. In place: in each exchange a member overwrites only that
-// piece of its block 0 which it has just sent (or, as rank 0, is folding).
-template <class Member, class Fold>
-WEFT_DEVICE bool reducescatter_pushed(Member& m, std::byte* dst, const std::byte* src,
-                                      std::size_t count, const Fold& fold) {
-  const int n = m.size();
-  const std::size_t bytes = count * fold.element;
-  const std::size_t piece = m.payload_bytes() / fold.element * fold.element;
-  auto block = [&](int rank) { return src + static_cast<std::size_t>(rank) * bytes; };
-  // To begin an exchange says that I have finished the one before, all my threads: several pieces
-  // are sent by the scope as one, never by a thread while another is still folding.
-  const bool together = bytes > piece;
-  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
-    const std::size_t now = bytes - at < piece ? bytes - at : piece;
-    if (!m.begin()) return false;
-    m.for_peers(0, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
-      m.send(caller, to, m.payload(m.rank()), block(to) + at, now);
-    });
-    if (!m.all_arrived(0, n)) return false;
-    m.end_all();
-    fold.fold(
-        m.scope(), dst + at,
-        [&](int rank) -> const std::byte* {
-          return rank == m.rank() ? block(rank) + at : m.payload(rank);
-        },
-        n, now / fold.element);
-  }
-  return true;
 }
 
 // Large ones are pulled; then a sync, since peers have read my src.
@@ -235,30 +250,10 @@ WEFT_DEVICE bool reducescatter(Member& m, std::byte* dst, const std::byte* src, 
                                const Fold& fold) {
   const std::size_t bytes = count * fold.element;
   if (dst == src || bytes <= m.payload_bytes() || m.size() == 1)
-    return reducescatter_pushed(m, dst, src, count, fold);
+    return fold_pushed(m, Folding::kReduceScatter, dst, src, count, fold);
   if (!m.sync() || !m.begin()) return false;
   pull_and_fold(m, dst, src + static_cast<std::size_t>(m.rank()) * bytes, bytes, fold);
   return m.sync();
-}
-
-// Every member pushes all it has to the ranks behind it. In place as in reduce_small.
-template <class Member, class Fold>
-WEFT_DEVICE bool scan_small(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
-                            const Fold& fold, bool inclusive) {
-  const std::size_t bytes = count * fold.element;
-  if (!m.begin()) return false;
-  m.for_peers(m.rank() + 1, m.size(), bytes,
-              [&](auto caller, int to) { m.send(caller, to, m.payload(m.rank()), src, bytes); });
-  if (!m.all_arrived(0, m.rank())) return false;
-  const int many = m.rank() + (inclusive ? 1 : 0);
-  if (many == 0)
-    fold.fill(m.scope(), dst, count);
-  else
-    fold.fold(
-        m.scope(), dst,
-        [&](int rank) -> const std::byte* { return rank == m.rank() ? src : m.payload(rank); },
-        many, count);
-  return true;
 }
 
 // Each member owns a share, folds it rank after rank and puts what stands between two ranks to the
@@ -314,8 +309,9 @@ WEFT_DEVICE bool scan_large(Member& m, std::byte* dst, const std::byte* src, std
 template <class Member, class Fold>
 WEFT_DEVICE bool scan(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
                       const Fold& fold, bool inclusive) {
+  const Folding what = inclusive ? Folding::kScanInclusive : Folding::kScanExclusive;
   if (count * fold.element <= m.payload_bytes() || m.size() == 1)
-    return scan_small(m, dst, src, count, fold, inclusive);
+    return fold_pushed(m, what, dst, src, count, fold);
   return scan_large(m, dst, src, count, fold, inclusive);
 }
 

@@ -131,7 +131,7 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
   scope.sync();
   // A barrier of the block takes longer than a warp for so few bytes.
   if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone && bytes <= kWarpBytes) {
-    const Part warp(true);
+    const FirstWarp warp;
     if (warp.has_me()) deliver<true>(h, warp, dst, src, bytes, align, pe, notify, until);
   } else {
     deliver<false>(h, scope, dst, src, bytes, align, pe, notify, until);

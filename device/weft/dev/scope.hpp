@@ -47,21 +47,14 @@ struct Block {
   WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
 };
 
-// A block, or its first warp alone, of which other threads are no part.
-struct Part {
-  bool is_warp;
+// The first warp of a block, of which other threads are no part.
+struct FirstWarp {
   int mine = Block{}.rank();
-  int count = is_warp ? Warp{}.size() : Block{}.size();
-  WEFT_DEVICE explicit Part(bool warp) : is_warp(warp) {}
+  int count = Warp{}.size();
   WEFT_DEVICE int rank() const { return mine; }
   WEFT_DEVICE int size() const { return count; }
   WEFT_DEVICE bool has_me() const { return mine < count; }
-  WEFT_DEVICE void sync() const {
-    if (is_warp)
-      Warp{}.sync();
-    else
-      Block{}.sync();
-  }
+  WEFT_DEVICE void sync() const { Warp{}.sync(); }
 };
 
 WEFT_DEVICE unsigned thread_rank() { return platform::thread_rank(); }

@@ -1,15 +1,17 @@
 // A team's block: the words and the scratch that its collectives use, one in every PE's heap.
 // TeamBlocks (dev/state.hpp) says where block `team.id` lies; this header says what is inside.
 //
-//   header      seq, synced, epoch, broken: written by the owner of the heap only
+//   header      counters, broken: written by the owner of the heap only
 //   sync words  [kSyncParities][messages of a sync], each alone on a cache line; peers set them
 //   list        one int32 per rank: the members of a list team (Team::list points here)
 //   work        two buffers of kWorkBytes, used by the owner only
 //   slots       [kGenerations][rank]: 16 bytes of words, then payload; rank's PE writes it
+//   packed      [kGenerations][rank]: units of packed.hpp; rank's PE writes it. Not in every job
 //
-// Blocks start out zeroed. When an id is used again, every member of the new team calls
-// reset_team_block() on its own block, then all members synchronise (over the parent), then the
-// team is used. What is in a block of a team that nobody is a member of does not matter.
+// Blocks start out zeroed. When an id is used again, every member of the new team zeroes its own
+// block or, where nothing is packed, calls reset_team_block() on it, then all members synchronise
+// (over the parent), then the team is used. What is in a block of a team that nobody is a member of
+// does not matter.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +30,18 @@ inline constexpr std::size_t kWorkBytes =
     4096 + kCacheLine;                                // 4 KiB fit into a slot beside its words
 inline constexpr std::size_t kScratchBytes = 131072;  // all slots of a team, while npes allows it
 
+inline constexpr std::size_t kPackedUnit = 8;          // bytes of data in a pair of packed words
+inline constexpr std::size_t kMostPackedBytes = 2048;  // of a message
+// A packed exchange's flag is its number modulo this, plus 1: a word that was never written has 0.
+inline constexpr std::uint64_t kPackedPeriod = std::uint64_t{1} << 31;
+
 struct TeamHeader {
   std::uint64_t seq = 0;     // exchanges that this PE has begun
   std::uint64_t synced = 0;  // every member has finished exchanges 1..synced
   std::uint64_t epoch = 0;   // syncs that this PE has begun
   std::uint64_t broken = 0;  // not 0: a wait failed, members are out of step
+  std::uint64_t packed = 0;  // packed exchanges that this PE has begun; they are counted apart
+  std::uint64_t packed_synced = 0;  // every member has finished packed exchanges 1..packed_synced
 };
 
 // Up to this many members a sync is one round, in which everybody tells everybody. One message
@@ -64,6 +73,14 @@ WEFT_HOST_DEVICE constexpr std::size_t team_slot_bytes(int npes) {
   return (lines < 1 ? 1 : lines > most ? most : lines) * kCacheLine;
 }
 
+// Bytes of one packed message: as much scratch again, shared out alike; the words are twice that.
+WEFT_HOST_DEVICE constexpr std::size_t team_packed_bytes(int npes) {
+  const std::size_t share = kScratchBytes / kGenerations / static_cast<std::size_t>(npes) / 2;
+  const std::size_t lines = share / kCacheLine;
+  const std::size_t most = kMostPackedBytes / kCacheLine;
+  return (lines < 1 ? 1 : lines > most ? most : lines) * kCacheLine;
+}
+
 // Offsets inside a block. Small enough to be made anew wherever it is needed.
 struct TeamLayout {
   std::size_t list = 0;
@@ -71,6 +88,7 @@ struct TeamLayout {
   std::size_t slots = 0;
   std::size_t bytes = 0;  // of the whole block
   std::size_t slot_bytes = 0;
+  std::size_t packed_bytes = 0;  // of one message; 0: nothing is packed
   std::int32_t npes = 1;
   std::int32_t sync_words = 0;
 
@@ -93,27 +111,48 @@ struct TeamLayout {
     return slot(seq, rank) + kSlotHeader;
   }
   WEFT_HOST_DEVICE constexpr std::size_t payload_bytes() const { return slot_bytes - kSlotHeader; }
+
+  // Messages that go packed; for all members the same.
+  WEFT_HOST_DEVICE constexpr bool packs(std::size_t bytes) const {
+    return bytes != 0 && bytes <= packed_bytes;
+  }
+  // The words that `rank` fills in packed exchange `seq`, and where those of all begin and end.
+  WEFT_HOST_DEVICE constexpr std::size_t packed(std::uint64_t seq, int rank) const {
+    const auto generation = static_cast<std::size_t>(seq % kGenerations);
+    const auto index = generation * static_cast<std::size_t>(npes) + static_cast<std::size_t>(rank);
+    return packed_begin() + index * 2 * packed_bytes;
+  }
+  WEFT_HOST_DEVICE constexpr std::size_t packed_begin() const {
+    return slots + kGenerations * static_cast<std::size_t>(npes) * slot_bytes;
+  }
+  WEFT_HOST_DEVICE constexpr std::size_t packed_end() const {
+    return packed_begin() + kGenerations * static_cast<std::size_t>(npes) * 2 * packed_bytes;
+  }
 };
 
-WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_bytes) {
+WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_bytes,
+                                                  std::size_t packed_bytes = 0) {
   const auto n = static_cast<std::size_t>(npes);
   TeamLayout layout;
   layout.npes = npes;
   layout.slot_bytes = slot_bytes;
+  layout.packed_bytes = packed_bytes;
   layout.sync_words = sync_words(npes);
   layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(layout.sync_words));
   layout.work = layout.list + round_to_line(n * sizeof(std::int32_t));
   layout.slots = layout.work + 2 * kWorkBytes;
-  layout.bytes = layout.slots + kGenerations * n * slot_bytes;
+  layout.bytes = layout.packed_end();
   return layout;
 }
 
 // What the runtime allocates (zeroed, `count * stride` bytes, aligned to kCacheLine) at `offset`.
-WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::uint64_t offset) {
+WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::uint64_t offset,
+                                                  std::size_t packed_bytes = 0) {
   TeamBlocks blocks;
   blocks.offset = offset;
   blocks.slot_bytes = static_cast<std::int32_t>(team_slot_bytes(npes));
-  const TeamLayout layout = team_layout(npes, team_slot_bytes(npes));
+  blocks.packed_bytes = static_cast<std::int32_t>(packed_bytes);
+  const TeamLayout layout = team_layout(npes, team_slot_bytes(npes), packed_bytes);
   blocks.stride = layout.bytes;
   blocks.count = max_teams;
   blocks.sync_words = layout.sync_words;
@@ -130,6 +169,7 @@ WEFT_HOST_DEVICE constexpr TeamLayout team_layout(const TeamBlocks& blocks, int 
   layout.slots = static_cast<std::size_t>(blocks.slots);
   layout.bytes = blocks.stride;
   layout.slot_bytes = static_cast<std::size_t>(blocks.slot_bytes);
+  layout.packed_bytes = static_cast<std::size_t>(blocks.packed_bytes);
   layout.npes = npes;
   layout.sync_words = blocks.sync_words;
   return layout;

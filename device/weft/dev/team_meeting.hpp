@@ -100,6 +100,7 @@ WEFT_DEVICE bool meet_as_one(Port& port, const Scope& scope, const Team& team, s
   if (scope.rank() == 0) {  // while the words are under way
     kept->epoch = epoch;
     kept->synced = kept->seq;
+    kept->packed_synced = kept->packed;
   }
   return meeting.hear();
 }
@@ -112,7 +113,7 @@ WEFT_DEVICE bool meet(Port& port, const Scope& scope, const Team& team, Refuse r
   std::byte* const block = port.block(team.id);
   bool ok = true;
   if constexpr (std::is_same_v<Scope, Block>) {
-    const Part few(true);
+    const FirstWarp few;
     if (few.has_me()) ok = meet_as_one(port, few, team, block, refuse);
   } else {
     ok = meet_as_one(port, scope, team, block, refuse);

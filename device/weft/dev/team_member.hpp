@@ -36,6 +36,7 @@
 // in which everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and
 // scans, where nobody waits for those behind, do not, and begin() puts in a sync when they have
 // used up the generations. Every member counts the same, so all put it in at the same place.
+// packed_member.hpp has exchanges of another kind, which are counted apart.
 #pragma once
 
 #include <cstddef>
@@ -96,6 +97,7 @@ class TeamMember {
     scope_.sync();  // what my other threads did comes before the release
     const std::uint64_t epoch = ++header_.epoch;
     header_.synced = header_.seq;
+    header_.packed_synced = header_.packed;
     const TeamMeeting<Port, Scope> meeting{port_, scope_, team_, layout_, block_, epoch};
     meeting.tell();
     return agree(meeting.hear());
@@ -184,6 +186,7 @@ class TeamMember {
     auto* kept = reinterpret_cast<TeamHeader*>(block_);
     kept->seq = header_.seq;
     kept->synced = header_.synced;
+    kept->packed_synced = header_.packed_synced;
     kept->epoch = header_.epoch;
   }
   WEFT_DEVICE std::uint64_t* word_at(std::size_t offset) const {

@@ -25,6 +25,9 @@ struct TeamBlocks {
   std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
   // Of the layout, so that no call works it out: messages of a sync; where buffers and slots begin.
   std::int32_t sync_words = 0, work = 0, slots = 0;
+  // Messages up to this size go packed (dev/packed.hpp): where only kernels use the teams, and
+  // every PE maps every other.
+  std::int32_t packed_bytes = 0;
   // Larger blocks are read where they lie by who wants them; set when every PE maps every other.
   std::uint64_t pushed_bytes = ~std::uint64_t{0};
 };

@@ -1,10 +1,13 @@
 // The collectives' algorithms over plain memory: random teams, sizes, roots and operators, called
 // one after the other without barriers, while the network delivers as badly as it may.
 #include <weft/dev/collective_move.hpp>
+#include <weft/dev/collective_packed.hpp>
 #include <weft/dev/collective_reduce.hpp>
 
 #include <gtest/gtest.h>
 
+#include <barrier>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,8 +56,34 @@ class Call {
 
  private:
   bool call() {
+    const std::size_t bytes = step_.count * sizeof(T);
+    const bool whole = step_.kind == Kind::kBroadcast || step_.kind == Kind::kFcollect ||
+                       step_.kind == Kind::kAlltoall || step_.kind == Kind::kReduce ||
+                       step_.kind == Kind::kReduceScatter;
+    if (whole && port_.layout().packs(bytes)) {
+      dev::PackedMember<MemoryPort, Scope> m(port_, scope_, team_);
+      return !m.broken() && call_packed(m);
+    }
     dev::TeamMember<MemoryPort, Scope> m(port_, scope_, team_);
     return m.finish(!m.broken() && call(m));
+  }
+  template <class Member>
+  bool call_packed(Member& m) {
+    auto* dst = reinterpret_cast<std::byte*>(data_.dst());
+    auto* src = reinterpret_cast<const std::byte*>(data_.src());
+    const std::size_t bytes = step_.count * sizeof(T);
+    switch (step_.kind) {
+      case Kind::kBroadcast: return dev::coll::broadcast_packed(m, dst, src, bytes, step_.root);
+      case Kind::kFcollect: return dev::coll::fcollect_packed(m, dst, src, bytes);
+      case Kind::kAlltoall: return dev::coll::alltoall_packed(m, dst, src, bytes);
+      default: break;
+    }
+    const bool all = step_.kind == Kind::kReduce;
+    const dev::Folding what = all ? dev::Folding::kReduce : dev::Folding::kReduceScatter;
+    return script::with_op<T>(step_.op, [&](auto op) {
+      const ElementFold<T, decltype(op)::value> fold;
+      return dev::coll::fold_packed(m, what, dst, src, step_.count, fold);
+    });
   }
   template <class Member>
   bool call(Member& m) {
@@ -119,11 +148,12 @@ struct Shape {
   int npes;
   int threads;  // of a scope
   Reach reach;
+  std::size_t packed_bytes = 0;
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.npes << " PEs x " << shape.threads << " threads, reach "
-       << static_cast<int>(shape.reach);
+       << static_cast<int>(shape.reach) << ", packs " << shape.packed_bytes << " bytes";
 }
 
 class CollectiveAlgorithms : public ::testing::TestWithParam<Shape> {};
@@ -135,7 +165,8 @@ TEST_P(CollectiveAlgorithms, RandomSequencesMatchTheReference) {
   wanted.npes = shape.npes;
   wanted.steps = 120;
   const Script script = script::make_script(wanted, random);
-  Job job(shape.npes, script::script_buffer_bytes(wanted), shape.reach, random());
+  Job job(shape.npes, script::script_buffer_bytes(wanted), shape.reach, random(),
+          shape.packed_bytes);
 
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::vector<std::thread> threads;
@@ -161,6 +192,10 @@ std::vector<Shape> shapes() {
       all.push_back({npes, 1, reach});
       if (npes <= 5) all.push_back({npes, 3, reach});
     }
+  for (int npes : {1, 2, 3, 5, 9, 16}) {
+    all.push_back({npes, 1, Reach::kAll, 320});
+    if (npes <= 5) all.push_back({npes, 3, Reach::kAll, 320});
+  }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, CollectiveAlgorithms, ::testing::ValuesIn(shapes()));
@@ -213,8 +248,10 @@ TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
 
 // A root never waits for those it sends to; the slots must not be used again under slow members.
 TEST(CollectiveBroadcast, ARootThatRunsAheadOverwritesNothing) {
-  for (int npes : {2, 5, 12}) {
-    Job job(npes, 4096, Reach::kSome, test_seed());
+  for (int npes : {2, 5, 12, -2, -5, -12}) {  // negative: packed
+    const bool packs = npes < 0;
+    npes = std::abs(npes);
+    Job job(npes, 4096, packs ? Reach::kAll : Reach::kSome, test_seed(), packs ? 64 : 0);
     on_all(npes, [&](int pe) {
       MemoryPort port(job, pe, 0);
       const Team team = world(npes, pe);
@@ -225,10 +262,16 @@ TEST(CollectiveBroadcast, ARootThatRunsAheadOverwritesNothing) {
         words[1] = 0;
         if (pe != root)
           for (int i = 0; i < 3 * pe; ++i) std::this_thread::yield();
-        dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
-        ASSERT_TRUE(
-            m.finish(dev::coll::broadcast(m, reinterpret_cast<std::byte*>(words + 1),
-                                          reinterpret_cast<const std::byte*>(words), 8, root)));
+        auto* const dst = reinterpret_cast<std::byte*>(words + 1);
+        const auto* const src = reinterpret_cast<const std::byte*>(words);
+        if (packs) {
+          const OneThread alone;
+          dev::PackedMember<MemoryPort, OneThread> m(port, alone, team);
+          ASSERT_TRUE(dev::coll::broadcast_packed(m, dst, src, 8, root));
+        } else {
+          dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
+          ASSERT_TRUE(m.finish(dev::coll::broadcast(m, dst, src, 8, root)));
+        }
         ASSERT_EQ(words[1], round * 7);
       }
     });
@@ -257,10 +300,98 @@ TEST(CollectiveFailure, AMissingMemberFailsTheCallAndTheTeamStaysBroken) {
   }
 }
 
+// Long ago everybody sent messages with the flags that are to come.
+TEST(CollectivePacked, FlagsThatBeginAnewMeetNoneOfBefore) {
+  constexpr int kPes = 3, kRounds = kGenerations;
+  constexpr std::size_t kWords = 8;
+  Job job(kPes, 4096, Reach::kAll, 1, 64);
+  std::barrier<> idle(kPes);
+  on_all(kPes, [&](int pe) {
+    MemoryPort port(job, pe, 0);
+    const Team team = world(kPes, pe);
+    auto* words = reinterpret_cast<std::uint64_t*>(job.buffers(pe));
+    auto* const header = reinterpret_cast<TeamHeader*>(job.heap(pe));
+    const ElementFold<std::uint64_t, ReduceOp::kSum> sum;
+    for (std::uint64_t period = 1; period <= 2; ++period) {
+      header->packed = header->packed_synced = period * kPackedPeriod - 1;
+      idle.arrive_and_wait();
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        const std::uint64_t mine = 1000 * period + round;
+        std::fill_n(words, kWords, mine);
+        if (pe == 0)
+          for (int i = 0; i < 100; ++i) std::this_thread::yield();
+        auto* bytes = reinterpret_cast<std::byte*>(words);
+        const OneThread alone;
+        dev::PackedMember<MemoryPort, OneThread> m(port, alone, team);
+        ASSERT_TRUE(dev::coll::fold_packed(m, dev::Folding::kReduce, bytes, bytes, kWords, sum));
+        for (std::size_t i = 0; i < kWords; ++i) ASSERT_EQ(words[i], kPes * mine);
+      }
+      idle.arrive_and_wait();
+    }
+  });
+}
+
+TEST(CollectivePacked, AMissingMemberIsNamed) {
+  const int npes = 6, missing = 4;
+  Job job(npes, 4096, Reach::kAll, 1, 64);
+  job.deadline = std::chrono::milliseconds(50);
+  on_all(npes, [&](int pe) {
+    if (pe == missing) return;
+    MemoryPort port(job, pe, 0);
+    const Team team = world(npes, pe);
+    std::byte* words = job.buffers(pe);
+    const ElementFold<std::uint32_t, ReduceOp::kMax> fold;
+    const OneThread alone;
+    dev::PackedMember<MemoryPort, OneThread> first(port, alone, team);
+    EXPECT_FALSE(dev::coll::fold_packed(first, dev::Folding::kReduce, words, words, 3, fold));
+    EXPECT_EQ(port.missed, missing);
+    dev::PackedMember<MemoryPort, OneThread> second(port, alone, team);
+    EXPECT_TRUE(second.broken());
+  });
+}
+
+TEST(PackedUnits, KeepBytesOfEverySizeAndAlignment) {
+  std::mt19937_64 random(test_seed());
+  for (std::size_t bytes = 1; bytes <= 40; ++bytes)
+    for (std::size_t from = 0; from < 8; ++from)
+      for (std::size_t to = 0; to < 8; ++to) {
+        alignas(8) std::byte src[48], dst[48], before[48];
+        for (std::size_t i = 0; i < sizeof(src); ++i) {
+          src[i] = static_cast<std::byte>(random());
+          dst[i] = before[i] = static_cast<std::byte>(random());
+        }
+        for (std::size_t unit = 0; unit < dev::packed_units(bytes); ++unit) {
+          alignas(16) std::uint64_t words[2] = {};
+          std::uint64_t data = 0;
+          dev::store_packed(words, dev::load_unit(src + from, bytes, unit), 77);
+          EXPECT_FALSE(dev::load_packed(words, 76, &data));
+          ASSERT_TRUE(dev::load_packed(words, 77, &data));
+          dev::store_unit(dst + to, bytes, unit, data);
+        }
+        ASSERT_EQ(std::memcmp(dst + to, src + from, bytes), 0);
+        ASSERT_EQ(std::memcmp(dst, before, to), 0);
+        ASSERT_EQ(std::memcmp(dst + to + bytes, before + to + bytes, sizeof(dst) - to - bytes), 0);
+      }
+}
+
+// One word of two has come: the unit has not.
+TEST(PackedUnits, AreThereWhenBothWordsAre) {
+  alignas(16) std::uint64_t words[2] = {};
+  std::uint64_t data = 0;
+  dev::store_packed(words, 0x1122334455667788, 9);
+  for (int half : {0, 1}) {
+    alignas(16) std::uint64_t some[2] = {words[0], words[1]};
+    some[half] = 0;
+    EXPECT_FALSE(dev::load_packed(some, 9, &data));
+  }
+  EXPECT_TRUE(dev::load_packed(words, 9, &data));
+  EXPECT_EQ(data, 0x1122334455667788u);
+}
+
 TEST(TeamBlock, PartsDoNotOverlapAndStayInside) {
   for (int npes : {1, 2, 3, 7, 8, 64, 100, 1024}) {
-    const TeamBlocks blocks = team_blocks(npes, 32, 0);
-    const TeamLayout layout = team_layout(npes, static_cast<std::size_t>(blocks.slot_bytes));
+    const TeamBlocks blocks = team_blocks(npes, 32, 0, team_packed_bytes(npes));
+    const TeamLayout layout = team_layout(blocks, npes);
     const auto n = static_cast<std::size_t>(npes);
     EXPECT_GE(layout.sync_word(0, 0), sizeof(TeamHeader));
     const std::size_t last_word =
@@ -270,9 +401,15 @@ TEST(TeamBlock, PartsDoNotOverlapAndStayInside) {
     EXPECT_EQ(layout.work_buffer(1) + kWorkBytes, layout.slots);
     EXPECT_LE(layout.payload_bytes(), kWorkBytes);
     EXPECT_EQ(layout.slot(0, 0), layout.slots);
-    EXPECT_EQ(layout.slot(kGenerations - 1, npes - 1) + layout.slot_bytes, layout.bytes);
+    EXPECT_EQ(layout.slot(kGenerations - 1, npes - 1) + layout.slot_bytes, layout.packed_begin());
+    EXPECT_EQ(layout.packed(kGenerations, 0), layout.packed_begin());
+    EXPECT_EQ(layout.packed_begin() % 16, 0u);
+    EXPECT_EQ(layout.packed(kGenerations - 1, npes - 1) + 2 * layout.packed_bytes,
+              layout.packed_end());
+    EXPECT_EQ(layout.packed_end(), layout.bytes);
+    EXPECT_EQ(team_blocks(npes, 32, 0).stride, layout.packed_begin());
     EXPECT_EQ(layout.payload(1, 0) % 16, 0u);
-    EXPECT_LE(layout.bytes, kScratchBytes + 2 * kWorkBytes + 8192 + n * 64 * kGenerations);
+    EXPECT_LE(layout.bytes, 2 * kScratchBytes + 2 * kWorkBytes + 8192 + 3 * n * 64 * kGenerations);
   }
 }
 

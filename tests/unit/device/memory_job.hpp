@@ -127,14 +127,22 @@ class Job {
  public:
   static constexpr int kMaxTeams = 8;
 
-  Job(int npes, std::size_t buffer_bytes, Reach reach, std::uint64_t seed)
+  Job(int npes, std::size_t buffer_bytes, Reach reach, std::uint64_t seed,
+      std::size_t packed_bytes = 0)
       : npes(npes),
         reach(reach),
         network(seed),
-        blocks(team_blocks(npes, kMaxTeams, 0)),
+        blocks(team_blocks(npes, kMaxTeams, 0, packed_bytes)),
         buffer_bytes_(buffer_bytes) {
     const std::size_t bytes = blocks.stride * kMaxTeams + 2 * buffer_bytes;
     for (int pe = 0; pe < npes; ++pe) heaps_.emplace_back(bytes / kCacheLine + 2);
+    // A little before the flags of packed messages begin anew.
+    for (int pe = 0; pe < npes; ++pe)
+      for (int team = 0; team < kMaxTeams; ++team) {
+        const auto block = heap(pe) + team_block_offset(blocks, team);
+        auto* const header = reinterpret_cast<TeamHeader*>(block);
+        header->packed = header->packed_synced = kPackedPeriod - 3;
+      }
   }
   std::byte* heap(int pe) {
     return reinterpret_cast<std::byte*>(heaps_[static_cast<unsigned>(pe)].data());
@@ -176,6 +184,10 @@ class MemoryPort {
   T* direct(T* mine, int pe) const {
     return job_.direct(pe_, pe) ? at(mine, pe) : nullptr;
   }
+  template <class T>
+  T* there(T* in_block, int pe) const {
+    return at(in_block, pe);
+  }
   bool pulls(std::size_t bytes) const { return job_.reach == Reach::kAll && bytes > 300; }
   // A scope's leader talks to the network, as on the ring; direct stores are split up.
   template <class Scope>
@@ -197,7 +209,7 @@ class MemoryPort {
     scope.sync();
     copy(scope, dst, at(static_cast<const std::byte*>(src), pe), bytes);
   }
-  void signal(std::uint64_t* word, std::uint64_t value, int pe) {
+  void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
     ++signals;
     if (job_.direct(pe_, pe))
       __atomic_store_n(at(word, pe), value, __ATOMIC_RELEASE);
@@ -207,14 +219,14 @@ class MemoryPort {
   bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
     return wait(at(word, pe), value, pe);
   }
-  bool wait(const std::uint64_t* word, std::uint64_t value, int) {
-    const auto end = std::chrono::steady_clock::now() + job_.deadline;
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      job_.network.progress();
-      std::this_thread::yield();
-    }
-    return true;
+  bool wait(const std::uint64_t* word, std::uint64_t value, int) const {
+    return wait([=] { return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value; });
+  }
+  template <class Came, class Missing>
+  bool poll(Came came, Missing missing) const {
+    const bool ok = wait(came);
+    if (!ok) missed = missing().pe;
+    return ok;
   }
   template <class Scope>
   void fence(const Scope& scope) {
@@ -240,15 +252,26 @@ class MemoryPort {
     return offset <= job_.heap_bytes() && bytes <= job_.heap_bytes() - offset;
   }
 
-  int signals = 0;
+  mutable int signals = 0;
+  mutable int missed = -1;  // who a packed message did not come from
 
  private:
+  template <class Came>
+  bool wait(Came came) const {
+    const auto end = std::chrono::steady_clock::now() + job_.deadline;
+    while (!came()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      job_.network.progress();
+      std::this_thread::yield();
+    }
+    return true;
+  }
   template <class T>
   T* at(T* mine, int pe) const {
     const auto offset = reinterpret_cast<const std::byte*>(mine) - job_.heap(pe_);
     return reinterpret_cast<T*>(job_.heap(pe) + offset);
   }
-  void post(int pe, std::byte* dst, std::vector<std::byte> bytes, Notify notify) {
+  void post(int pe, std::byte* dst, std::vector<std::byte> bytes, Notify notify) const {
     Network::Message message{pe_,     pe,          context_, fences_, dst, std::move(bytes),
                              nullptr, notify.value};
     if (notify.signal != nullptr) message.word = at(notify.signal, pe);

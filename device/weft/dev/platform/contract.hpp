@@ -20,9 +20,12 @@
 // and stores want one of the GPU's or the host's memory, not of a block's shared one.
 //   T load<Order, Reach>(const T*)             kRelaxed, kAcquire
 //   void store<Order, Reach>(T*, T)            kRelaxed, kRelease
-//   T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)     the old value
-//   T compare_swap<Order, Reach>(T*, T compare, T value)                            the old value
-//   void fence<Reach>()               stores of mine that come later are ordered after everything
+//   Pair load_pair(const uint64_t*)            relaxed, for the system; each word is atomic by
+//   itself, void store_pair(uint64_t*, Pair)           and both are moved at once where hardware
+//   can T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)     the old
+//   value T compare_swap<Order, Reach>(T*, T compare, T value)                            the old
+//   value void fence<Reach>()               stores of mine that come later are ordered after
+//   everything
 //                                     that comes before (also what others did that I synchronised
 //                                     with); loads of mine that come later, after earlier loads
 //   void full_fence()                 fence<kSystem>, and loads of mine that come later also after
@@ -84,6 +87,8 @@ WEFT_HOST_DEVICE constexpr bool has_memory() {
          same<void, decltype(platform::full_fence())>;
 }
 static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
+static_assert(same<Pair, decltype(platform::load_pair(std::declval<const Word*>()))>);
+static_assert(same<void, decltype(platform::store_pair(std::declval<Word*>(), Pair{}))>);
 
 static_assert(same<void, decltype(platform::relax())>);
 static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);

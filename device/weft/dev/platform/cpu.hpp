@@ -124,6 +124,15 @@ inline void store(T* word, T value) {
   }
 }
 
+inline Pair load_pair(const std::uint64_t* from) {
+  return {load<Order::kRelaxed, Reach::kSystem>(from),
+          load<Order::kRelaxed, Reach::kSystem>(from + 1)};
+}
+inline void store_pair(std::uint64_t* to, Pair pair) {
+  store<Order::kRelaxed, Reach::kSystem>(to, pair.first);
+  store<Order::kRelaxed, Reach::kSystem>(to + 1, pair.second);
+}
+
 template <Order kOrder, Reach kReach, class T>
 inline T exchange(T* word, T value) {
   T old;

@@ -174,6 +174,22 @@ WEFT_DEVICE void store(T* to, T value) {
   }
 }
 
+// The elements of a vector are accesses of their own, in no order (PTX, Vector Data Types).
+WEFT_DEVICE Pair load_pair(const std::uint64_t* from) {
+  Pair pair;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(pair.first), "=l"(pair.second)
+               : "l"(from)
+               : "memory");
+  return pair;
+}
+WEFT_DEVICE void store_pair(std::uint64_t* to, Pair pair) {
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};"
+               :
+               : "l"(to), "l"(pair.first), "l"(pair.second)
+               : "memory");
+}
+
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T compare_swap(T* to, T compare, T value) {
   const auto expected = to_register(compare);

@@ -92,6 +92,15 @@ template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE void store(T* word, T value) {
   __hip_atomic_store(word, value, model<kOrder>, scope_of<kReach>);
 }
+WEFT_DEVICE Pair load_pair(const std::uint64_t* from) {
+  return {load<Order::kRelaxed, Reach::kSystem>(from),
+          load<Order::kRelaxed, Reach::kSystem>(from + 1)};
+}
+WEFT_DEVICE void store_pair(std::uint64_t* to, Pair pair) {
+  store<Order::kRelaxed, Reach::kSystem>(to, pair.first);
+  store<Order::kRelaxed, Reach::kSystem>(to + 1, pair.second);
+}
+
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T exchange(T* word, T value) {
   return __hip_atomic_exchange(word, value, model<kOrder>, scope_of<kReach>);

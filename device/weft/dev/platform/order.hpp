@@ -1,6 +1,8 @@
 // How strongly, and for whom, an atomic operation of the device API is ordered.
 #pragma once
 
+#include <cstdint>
+
 namespace weft::dev {
 
 enum class Order {
@@ -12,5 +14,10 @@ enum class Order {
 
 // Who takes part: threads of my block, of my device, or of all devices and hosts.
 enum class Reach { kBlock, kDevice, kSystem };
+
+// Two words that lie one behind the other, at a multiple of 16 bytes.
+struct Pair {
+  std::uint64_t first, second;
+};
 
 }  // namespace weft::dev

@@ -106,6 +106,12 @@ class Platform {
   // chunk that this machine cannot hold is refused now, with what is there and what was asked.
   // Zeroed. When the result goes away, `where` is bare address space again.
   virtual Result<Memory> commit(Range where, const MemoryHints& hints) = 0;
+  // Whether adopt() takes `address`, which is no reservation's: the memory of one of its devices,
+  // mine or another.
+  virtual bool is_device_memory(const void*) const { return false; }
+  // Whether what is adopted lies where adopt() and open() are told. If not, mine stays where it is,
+  // and both take no place; open() returns where the peer's lies.
+  virtual bool adopts_where_told() const { return true; }
   // The memory that lies behind `own`, whole pages of this process that are no reservation's, from
   // now on lies behind `where`, a part of one, as well, and can be shared like any chunk. What it
   // holds stays; pages that hold zeros only take no memory. Other threads may read it meanwhile,

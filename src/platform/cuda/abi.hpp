@@ -15,6 +15,7 @@ enum class Attribute : unsigned {
   kStreamWords = 122,  // 64 bits wide
 };
 using Context = void*;
+inline constexpr unsigned kGpuMemory = 2;  // PointerAttribute::kMemoryType
 
 enum class StepType : unsigned { kWait64 = 4, kWrite64 = 5 };
 inline constexpr unsigned kWaitAtLeast = 0, kWaitEqual = 1;  // flags of kWait64

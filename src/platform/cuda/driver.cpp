@@ -25,6 +25,9 @@ constexpr gpu::Words kWords{
     .holders = "nvidia-smi",
     .topology = "nvidia-smi topo -p2p r",
     .pass_in = "--gpus all",
+    .sharable =
+        "cudaMalloc (but not cudaMallocAsync), ncclMemAlloc, and cuMemCreate with "
+        "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR among its requestedHandleTypes",
     .module = "NVRM",
 };
 
@@ -87,6 +90,7 @@ class CudaDriver final : public gpu::Driver {
   abi::Outcome word_steps(std::span<const WordStep> steps, Stream stream) const override;
 
  protected:
+  unsigned type_of_gpu_memory() const override { return abi::kGpuMemory; }
   std::string_view error_name(Error error) const override {
     const char* name = nullptr;
     return own_.error_name(error, &name).error == Error::kSuccess && name != nullptr ? name : "";

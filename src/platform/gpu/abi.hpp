@@ -73,6 +73,7 @@ struct Access {
 };
 
 enum class Granularity : unsigned { kMinimum = 0 };
+enum class PointerAttribute : unsigned { kMemoryType = 2, kIsManaged = 8, kOrdinal = 9 };
 enum class CaptureStatus : unsigned { kNone = 0 };
 
 using Module = void*;
@@ -126,6 +127,14 @@ struct Entry<Error(P...)> {
       Handle handle, HandleType type, unsigned long long flags)                                    \
   ROW(import_handle, cuMemImportFromShareableHandle, hipMemImportFromShareableHandle,              \
       Handle* handle, void* shared, HandleType type)                                               \
+  ROW(retain, cuMemRetainAllocationHandle, hipMemRetainAllocationHandle, Handle* handle,           \
+      void* address)                                                                               \
+  ROW(properties, cuMemGetAllocationPropertiesFromHandle, hipMemGetAllocationPropertiesFromHandle, \
+      AllocationProperties* properties, Handle handle)                                             \
+  ROW(address_range, cuMemGetAddressRange_v2, hipMemGetAddressRange, Pointer* base,                \
+      std::size_t* bytes, Pointer address)                                                         \
+  ROW(pointer_attribute, cuPointerGetAttribute, hipPointerGetAttribute, void* value,               \
+      PointerAttribute attribute, Pointer address)                                                 \
   ROW(free, cuMemFree_v2, hipFree, Pointer memory)                                                 \
   ROW(ipc_get, cuIpcGetMemHandle, hipIpcGetMemHandle, Token* token, Pointer memory)                \
   ROW(ipc_open, cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, Pointer* memory, Token token,          \

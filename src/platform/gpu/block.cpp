@@ -2,61 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <utility>
 
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 #include "src/platform/gpu/memory_blob.hpp"
+#include "src/platform/gpu/peer_block.hpp"
 
 namespace weft::gpu {
 namespace {
 
 using Registry = ReservationRegistry<Block>;
 
-// A block of another process, mapped once for all its parts.
-class PeerBlock final : public cpu::Owned {
- public:
-  static Result<std::shared_ptr<PeerBlock>> open(const Device& device, const abi::Token& token);
-  PeerBlock(const Device& device, abi::Pointer memory) : device_(device), memory_(memory) {}
-  ~PeerBlock() override {
-    const auto scope = Scope::enter(device_);
-    if (!scope) return;  // a child of fork(): it is the parent's
-    warn(device_.check(device_.call().ipc_close(memory_), "close a peer's memory"));
-  }
-  abi::Pointer memory() const { return memory_; }
-
- private:
-  const Device& device_;
-  abi::Pointer memory_;
-};
-
-Result<std::shared_ptr<PeerBlock>> PeerBlock::open(const Device& device, const abi::Token& token) {
-  static std::mutex mutex;
-  static auto* const all =
-      new std::map<std::pair<const Device*, abi::Token>, std::weak_ptr<PeerBlock>>;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<PeerBlock>& known = (*all)[{&device, token}];
-  if (auto block = known.lock()) return block;
-  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
-  abi::Pointer memory = 0;
-  RETURN_IF_ERROR(device.check(device.call().ipc_open(&memory, token, abi::kEnablePeerAccess),
-                               "open a peer's memory"));
-  auto block = std::make_shared<PeerBlock>(device, memory);
-  known = block;
-  return block;
-}
-
 // Of a thread of this process: its addresses are good here, if the GPU reaches them.
 Result<Memory> open_here(const Device& device, const MemoryBlob& peer) {
   const Range range{abi::address(peer.base + peer.offset), peer.bytes};
   ASSIGN_OR_RETURN(auto block, containing<Block>(range));
-  if (&block->device() != &device) {
-    ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
-    const abi::Outcome reached = device.driver().reach(block->device().home());
-    if (reached.error != abi::Error::kPeerAccessAlreadyEnabled)
-      RETURN_IF_ERROR(device.check(reached, "reach " + block->device().describe()));
-  }
+  if (&block->device() != &device) RETURN_IF_ERROR(device.reach(peer.home));
   return Memory(range, std::shared_ptr<cpu::Owned>(std::move(block)));
 }
 

@@ -104,6 +104,13 @@ Status Device::zero(Range where) const {
   return check(call().stream_synchronize(stream_), kWhat);
 }
 
+Status Device::reach(Home peer) const {
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*this));
+  const abi::Outcome reached = driver_.reach(peer);
+  if (reached.error == abi::Error::kPeerAccessAlreadyEnabled) return Status::ok();
+  return check(reached, "reach another GPU of this process");
+}
+
 Result<int> Device::find(const Identity& peer) const {
   if (peer == identity_) return ordinal_;
   ASSIGN_OR_RETURN(const int count, driver_.count());

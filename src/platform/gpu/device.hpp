@@ -62,6 +62,8 @@ class Device {
   Status allow(Range where) const;
   // Complete on return.
   Status zero(Range where) const;
+  // Lets this GPU load and store what that one has allocated in this process.
+  Status reach(Home peer) const;
   // Why this GPU cannot reach the memory of that one; "" if it can.
   std::string why_not_reached(const Identity& peer) const;
   // The ordinal of that one in this process; an error if it is not visible.

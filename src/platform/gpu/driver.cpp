@@ -107,6 +107,26 @@ Result<int> Driver::count() const {
   return gpus;
 }
 
+bool Driver::is_managed(const void* address) const {
+  unsigned char managed = 0;  // what the driver writes is a bool, of one byte
+  const abi::Outcome asked =
+      call().pointer_attribute(&managed, abi::PointerAttribute::kIsManaged, abi::pointer(address));
+  return asked.error == Error::kSuccess && managed != 0;
+}
+
+// What the driver does not know at all is memory of the host.
+int Driver::owner_of(const void* address) const {
+  const auto ask = [&](abi::PointerAttribute attribute, void* value) {
+    return call().pointer_attribute(value, attribute, abi::pointer(address)).error ==
+           Error::kSuccess;
+  };
+  unsigned type = 0;
+  int ordinal = -1;
+  if (!ask(abi::PointerAttribute::kMemoryType, &type)) return -1;
+  if (type != type_of_gpu_memory() && !is_managed(address)) return -1;
+  return ask(abi::PointerAttribute::kOrdinal, &ordinal) ? ordinal : -1;
+}
+
 Status Driver::failure(abi::Outcome outcome, std::string_view what) const {
   const auto [error, function] = outcome;
   const auto known = [](std::string_view text, std::string_view otherwise) {

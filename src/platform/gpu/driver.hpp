@@ -24,6 +24,7 @@ struct Words {
   std::string_view holders;   // the tool that shows who holds memory
   std::string_view topology;  // the command that shows which GPUs reach each other
   std::string_view pass_in;   // what gives a container GPUs
+  std::string_view sharable;  // what memory of a program's own other processes can map
   std::string_view module;    // whose lines the kernel's log holds
 };
 
@@ -55,6 +56,11 @@ class Driver {
   Status check_process() const;
   // How many GPUs it shows to this process.
   Result<int> count() const;
+  // The GPU that has the memory at `address`, managed or not; -1: none, it is the host's or
+  // nothing. In a Scope, as the next.
+  int owner_of(const void* address) const;
+  // Memory that the driver moves between GPUs and the host.
+  bool is_managed(const void* address) const;
 
   // --- what the vendors do in their own ways -----------------------------------------------------
 
@@ -80,6 +86,7 @@ class Driver {
   virtual abi::Outcome word_steps(std::span<const WordStep> steps, Stream stream) const = 0;
 
  protected:
+  virtual unsigned type_of_gpu_memory() const = 0;  // as PointerAttribute::kMemoryType has it
   Driver(Kind kind, const Words& words) : kind_(kind), words_(words), process_(process_uuid()) {}
   virtual std::string_view error_name(abi::Error error) const = 0;  // "": unknown
   virtual std::string_view error_text(abi::Error error) const = 0;

@@ -9,6 +9,7 @@
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/room.hpp"
+#include "src/platform/gpu/adoption.hpp"
 #include "src/platform/gpu/block.hpp"
 #include "src/platform/gpu/chunk.hpp"
 #include "src/platform/gpu/reservation.hpp"
@@ -111,13 +112,14 @@ Result<Memory> GpuPlatform::commit(Range where, const MemoryHints&) {
   return hold(where, std::move(chunk));
 }
 
+bool GpuPlatform::is_device_memory(const void* address) const {
+  const auto scope = Scope::enter(*device_);
+  return scope && device_->driver().owner_of(address) >= 0;
+}
+
 Result<Memory> GpuPlatform::adopt(Range own, Range) {
-  return Status::error(
-      Code::kUnsupported,
-      fmt::format(
-          "{} bytes at {} cannot become symmetric where they are: memory of a GPU cannot be "
-          "adopted. Allocate it from the symmetric heap",
-          own.bytes, fmt::ptr(own.base)));
+  ASSIGN_OR_RETURN(auto adoption, Adoption::make(*device_, own));
+  return hold(own, std::move(adoption));
 }
 
 Result<Blob> GpuPlatform::share(const Memory& memory) {
@@ -132,6 +134,7 @@ Result<Blob> GpuPlatform::share(const Memory& memory) {
 }
 
 Result<Memory> GpuPlatform::open(const Blob& blob, Range where) {
+  if (Adoption::is_shared_by(blob)) return Adoption::open(*device_, blob, where.bytes);
   if (!maps_where_told()) return Part::open(*device_, blob, where.bytes);
   ASSIGN_OR_RETURN(auto chunk, Chunk::open(*device_, blob, where));
   return hold(where, std::move(chunk));

@@ -30,6 +30,8 @@ class GpuPlatform final : public Platform {
   Result<Memory> reserve(std::size_t bytes) override;
   // The hints are about pages of host memory: a GPU has no choice of them.
   Result<Memory> commit(Range where, const MemoryHints& hints) override;
+  bool is_device_memory(const void* address) const override;
+  bool adopts_where_told() const override { return false; }
   Result<Memory> adopt(Range own, Range where) override;
   Result<Blob> share(const Memory& memory) override;
   Result<Memory> open(const Blob& blob, Range where) override;

@@ -7,7 +7,7 @@
 
 namespace weft::gpu {
 
-static_assert(std::is_trivially_copyable_v<MemoryBlob> && sizeof(MemoryBlob) == 152, "no padding");
+static_assert(std::is_trivially_copyable_v<MemoryBlob> && sizeof(MemoryBlob) == 160, "no padding");
 
 MemoryBlob describe(const Device& device, std::size_t bytes) {
   MemoryBlob out;
@@ -16,6 +16,7 @@ MemoryBlob describe(const Device& device, std::size_t bytes) {
   out.gpu = device.identity();
   out.bytes = bytes;
   out.process = process_uuid();
+  out.home = device.home();
   return out;
 }
 

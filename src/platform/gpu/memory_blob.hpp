@@ -22,6 +22,7 @@ struct MemoryBlob {
   std::uint64_t base = 0;    // of the allocation, there, and how far into it the memory begins;
   std::uint64_t offset = 0;  // of use with kIpc
   abi::Token token{};        // the driver's; with kFd where the descriptor is
+  Home home = 0;             // of the GPU, there
 };
 
 // With all but the token, base and offset.

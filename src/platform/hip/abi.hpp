@@ -14,6 +14,8 @@ inline constexpr unsigned kDeviceFinegrained = 1, kDeviceUncached = 3;  // flags
 inline constexpr unsigned kHostCoherent = 0x40000000;                   // flag of host_alloc
 // Versions: of ROCm 7.0, where the properties of created memory may say so, and of 7.1.
 inline constexpr int kHasUncached = 70000000, kTakesFdByValue = 70100000;
+// Of ROCm 6.0: PointerAttribute::kMemoryType of a GPU's memory is 2, and was 1.
+inline constexpr int kCountsTypesFromOne = 60000000;
 
 // ROW(member of Table, name in the library, parameters)
 #define WEFT_HIP_DRIVER_FUNCTIONS(ROW)                                                    \

@@ -22,6 +22,9 @@ constexpr gpu::Words kWords{
     .holders = "rocm-smi",
     .topology = "rocm-smi --showtopoaccess",
     .pass_in = "--device=/dev/kfd --device=/dev/dri",
+    .sharable =
+        "hipMalloc (but not hipMallocAsync), and hipMemCreate with "
+        "hipMemHandleTypePosixFileDescriptor as its handle type",
     .module = "amdgpu",
 };
 
@@ -119,6 +122,9 @@ class HipDriver final : public gpu::Driver {
   }
 
  protected:
+  unsigned type_of_gpu_memory() const override {
+    return version_ >= abi::kCountsTypesFromOne ? 2 : 1;
+  }
   std::string_view error_name(Error error) const override { return text(own_.error_name(error)); }
   std::string_view error_text(Error error) const override { return text(own_.error_text(error)); }
   std::string_view how_to_mend(Error error) const override;

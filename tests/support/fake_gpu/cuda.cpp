@@ -161,6 +161,7 @@ int current() {
   return stack.empty() ? -1 : stack.back();
 }
 std::size_t depth() { return cuda::abi::contexts().size(); }
+unsigned memory_type(bool on_gpu) { return on_gpu ? cuda::abi::kGpuMemory : 1; }
 bool knows(gpu::abi::AllocationType type) { return type == gpu::abi::AllocationType::kPinned; }
 int descriptor(void* shared) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(shared)); }
 

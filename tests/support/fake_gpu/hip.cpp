@@ -101,6 +101,10 @@ namespace weft::fake_gpu {
 
 int current() { return hip::abi::current_device(); }
 std::size_t depth() { return 0; }  // nothing is ever pushed
+unsigned memory_type(bool on_gpu) {
+  const bool from_one = state().settings.version >= hip::abi::kCountsTypesFromOne;
+  return (on_gpu ? 1 : 0) + (from_one ? 1 : 0);
+}
 bool knows(gpu::abi::AllocationType type) {
   return type == gpu::abi::AllocationType::kPinned ||
          (type == gpu::abi::AllocationType::kUncached &&

@@ -29,6 +29,20 @@ UniqueFd dirty_file(int device, std::size_t bytes) {
   return file;
 }
 
+const std::pair<const Pointer, Mapping>* mapping_at(Pointer address) {
+  auto after = state().mappings.upper_bound(address);
+  if (after == state().mappings.begin()) return nullptr;
+  const auto& found = *--after;
+  return address - found.first < found.second.bytes ? &found : nullptr;
+}
+
+const std::pair<const Pointer, Allocation>* allocation_at(Pointer address) {
+  auto after = state().allocations.upper_bound(address);
+  if (after == state().allocations.begin()) return nullptr;
+  const auto& found = *--after;
+  return address - found.first < found.second.bytes ? &found : nullptr;
+}
+
 }  // namespace weft::fake_gpu
 
 namespace weft::gpu::abi {
@@ -45,13 +59,18 @@ bool has_way(HandleType type) {
          (type == HandleType::kFabric && ways.contains("fabric"));
 }
 
+bool allows(const AllocationProperties& properties, HandleType type) {
+  return (static_cast<unsigned>(properties.handle_types) & static_cast<unsigned>(type)) != 0;
+}
+
 Error check(const AllocationProperties& properties) {
   const bool is_valid = fake_gpu::knows(properties.type) &&
                         properties.location.type == LocationType::kDevice &&
                         properties.windows_only == nullptr && properties.flags.compression == 0 &&
                         properties.flags.usage == 0;
   if (!is_valid) return Error::kInvalidValue;
-  return has_way(properties.handle_types) ? Error::kSuccess : Error::kNotSupported;
+  const bool is_private = properties.handle_types == HandleType::kNone;
+  return is_private || has_way(properties.handle_types) ? Error::kSuccess : Error::kNotSupported;
 }
 
 // The GPU that a file of create() belongs to; -1: it is none of those.
@@ -98,7 +117,7 @@ extern "C" Error FAKE_NAME(cuMemCreate, hipMemCreate)(Handle* handle, std::size_
   if (!file) return Error::kOperatingSystem;
   call->used[device] += bytes;
   *handle = ++call->last_handle;
-  call->handles[*handle].reset(new Physical{device, bytes, std::move(file), true});
+  call->handles[*handle].reset(new Physical{device, bytes, std::move(file), true, *properties});
   return Error::kSuccess;
 }
 
@@ -108,13 +127,38 @@ extern "C" Error FAKE_NAME(cuMemRelease, hipMemRelease)(Handle handle) {
   return call->handles.erase(handle) == 1 ? Error::kSuccess : Error::kInvalidValue;
 }
 
+extern "C" Error FAKE_NAME(cuMemRetainAllocationHandle,
+                           hipMemRetainAllocationHandle)(Handle* handle, void* address) {
+  Call call("cuMemRetainAllocationHandle");
+  if (call.refused()) return call.error();
+  const auto* const mapped = fake_gpu::mapping_at(pointer(address));
+  if (mapped == nullptr) return Error::kInvalidValue;
+  *handle = ++call->last_handle;
+  call->handles[*handle] = mapped->second.physical;
+  return Error::kSuccess;
+}
+
+extern "C" Error FAKE_NAME(cuMemGetAllocationPropertiesFromHandle,
+                           hipMemGetAllocationPropertiesFromHandle)(
+    AllocationProperties* properties, Handle handle) {
+  Call call("cuMemGetAllocationPropertiesFromHandle");
+  if (call.refused()) return call.error();
+  const auto found = call->handles.find(handle);
+  if (found == call->handles.end()) return Error::kInvalidValue;
+  *properties = found->second->properties;
+  return Error::kSuccess;
+}
+
 extern "C" Error FAKE_NAME(cuMemExportToShareableHandle,
                            hipMemExportToShareableHandle)(void* out, Handle handle, HandleType type,
                                                           unsigned long long flags) {
   Call call("cuMemExportToShareableHandle");
   if (call.refused()) return call.error();
   const auto found = call->handles.find(handle);
-  if (flags != 0 || !has_way(type) || found == call->handles.end()) return Error::kInvalidValue;
+  if (flags != 0 || !has_way(type) || found == call->handles.end() ||
+      !allows(found->second->properties, type)) {
+    return Error::kInvalidValue;
+  }
   if (type == HandleType::kFabric) {
     const Physical& memory = *found->second;
     *static_cast<Token*>(out) = fake_gpu::token_of(memory.device, memory.file.get(), memory.bytes);
@@ -150,6 +194,7 @@ extern "C" Error FAKE_NAME(cuMemImportFromShareableHandle,
   if (!is_device(device)) return Error::kInvalidDevice;
   *handle = ++call->last_handle;
   call->handles[*handle].reset(new Physical{device, bytes, std::move(file), false});
+  call->handles[*handle]->properties.location = {LocationType::kDevice, device};
   return Error::kSuccess;
 }
 

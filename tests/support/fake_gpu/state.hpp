@@ -48,6 +48,7 @@ struct Settings {
   std::set<std::pair<int, int>> no_peer;
   std::set<std::string> ways;  // in which created memory may be shared
   int version = 0;             // HIP's
+  bool managed = false;
   struct Failure {
     std::string function;
     int call;
@@ -62,6 +63,7 @@ struct Physical {
   std::size_t bytes;
   UniqueFd file;
   bool is_created_here;  // else imported
+  gpu::abi::AllocationProperties properties{};
   ~Physical();
 };
 
@@ -141,6 +143,9 @@ UniqueFd dirty_file(int device, std::size_t bytes);
 Token token_of(int device, int file, std::size_t bytes);
 UniqueFd open_token(const Token& token, int* device, std::size_t* bytes);
 Error reach(int peer);  // lets the current GPU
+// What is mapped, or allocated, at an address, and where; null: nothing.
+const std::pair<const Pointer, Mapping>* mapping_at(Pointer address);
+const std::pair<const Pointer, Allocation>* allocation_at(Pointer address);
 // kSuccess if the current GPU may touch all of it: host memory, or mapped and allowed.
 Error check_reach(Pointer base, std::size_t bytes);
 
@@ -153,6 +158,7 @@ Error queue(const char* function, Stream stream, std::function<void()> work,
 
 // In cuda.cpp and hip.cpp.
 int current();  // the thread's GPU; -1: none
+unsigned memory_type(bool on_gpu);
 std::size_t depth();
 bool knows(gpu::abi::AllocationType type);
 int descriptor(void* shared);

@@ -15,6 +15,20 @@ using fake_gpu::State;
 
 namespace {
 
+// Of memory of a GPU, mapped or allocated, at an address: which GPU; -1: there is none.
+int device_at(Pointer address) {
+  if (const auto* const mapped = fake_gpu::mapping_at(address))
+    return mapped->second.physical->device;
+  const auto* const allocated = fake_gpu::allocation_at(address);
+  return allocated == nullptr ? -1 : allocated->second.device;
+}
+
+bool is_pinned(const State& all, Pointer address) {
+  for (const auto& [base, bytes] : all.host_blocks)
+    if (address - pointer(base) < bytes) return true;
+  return false;
+}
+
 bool map_nothing(Pointer base, std::size_t bytes) {
   return ::mmap(address(base), bytes, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -122,6 +136,41 @@ extern "C" Error FAKE_NAME(cuMemSetAccess, hipMemSetAccess)(Pointer base, std::s
   const int protection = mapping.access.empty() ? PROT_NONE : PROT_READ | PROT_WRITE;
   return ::mprotect(address(base), bytes, protection) == 0 ? Error::kSuccess
                                                            : Error::kOperatingSystem;
+}
+
+extern "C" Error FAKE_NAME(cuMemGetAddressRange_v2, hipMemGetAddressRange)(Pointer* base,
+                                                                           std::size_t* bytes,
+                                                                           Pointer address) {
+  Call call("cuMemGetAddressRange_v2");
+  if (call.refused()) return call.error();
+  if (const auto* const mapped = fake_gpu::mapping_at(address)) {
+    *base = mapped->first;
+    *bytes = mapped->second.bytes;
+  } else if (const auto* const allocated = fake_gpu::allocation_at(address)) {
+    *base = allocated->first;
+    *bytes = allocated->second.bytes;
+  } else {
+    return Error::kInvalidValue;
+  }
+  return Error::kSuccess;
+}
+
+extern "C" Error FAKE_NAME(cuPointerGetAttribute,
+                           hipPointerGetAttribute)(void* value, PointerAttribute attribute,
+                                                   Pointer address) {
+  Call call("cuPointerGetAttribute");
+  if (call.refused()) return call.error();
+  const int device = device_at(address);
+  if (device < 0 && !is_pinned(*call.operator->(), address)) return Error::kInvalidValue;
+  switch (attribute) {
+    case PointerAttribute::kMemoryType:
+      *static_cast<unsigned*>(value) =
+          fake_gpu::memory_type(device >= 0 && !call->settings.managed);
+      break;
+    case PointerAttribute::kIsManaged: *static_cast<bool*>(value) = call->settings.managed; break;
+    case PointerAttribute::kOrdinal: *static_cast<int*>(value) = device < 0 ? 0 : device; break;
+  }
+  return Error::kSuccess;
 }
 
 }  // namespace weft::gpu::abi

@@ -9,6 +9,7 @@
 
 #include "src/platform/gpu/gpu.hpp"
 #include "tests/support/fake_gpu/fake_gpu.hpp"
+#include "tests/support/own_gpu_memory.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 #include "tests/unit/platform/child.hpp"
@@ -21,8 +22,10 @@ using test::fake_gpu_live;
 using test::FakeGpuSettings;
 using test::kFake;
 using test::kIsHip;
+using test::OwnGpuMemory;
 using test::said_by;
 using test::symbol;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -326,11 +329,164 @@ TEST_F(GpuTest, NothingToCopyIsFineAndNullIsNot) {
   EXPECT_CODE(gpu().copy(&byte, nullptr, 1, nullptr), Code::kInvalidArgument);
 }
 
-TEST_F(GpuTest, GpuMemoryCannotBeAdopted) {
-  const Memory reserved = *gpu().reserve(kPage);
-  const auto refused = gpu().adopt({reserved.base(), kPage}, reserved.range());
-  EXPECT_CODE(refused, Code::kUnsupported);
-  EXPECT_THAT(text(refused), HasSubstr("Allocate it from the symmetric heap"));
+// --- memory of a program's own -------------------------------------------------------------------
+
+// Peers of the owner, as a thread of its process: on its own GPU, and on the other one.
+Result<Memory> opened_piece(const Memory& adopted, int by, std::size_t bytes) {
+  const auto blob = gpu().share(adopted);
+  if (!blob) return blob.status();
+  return gpu(by).open(*blob, {nullptr, bytes});
+}
+
+void expect_shared(Platform& owner, const Range& own, const Memory& peer, int by) {
+  std::mt19937_64 random(test_seed());
+  const auto data = random_bytes(random, own.bytes);
+  EXPECT_OK(write(owner, own.base, data));
+  EXPECT_EQ(peer.bytes(), own.bytes);
+  EXPECT_EQ(*read(gpu(by), peer.base(), own.bytes), data);
+  EXPECT_OK(write(gpu(by), peer.base() + 77, {~data[77]}));
+  EXPECT_EQ((*read(owner, own.base, 78))[77], ~data[77]);
+}
+
+TEST_F(GpuTest, MappedMemoryIsAdoptedWhereItIs) {
+  const OwnGpuMemory mine = OwnGpuMemory::mapped(kFake, 0, {kPage, 2 * kPage, kPage});
+  EXPECT_TRUE(gpu().is_device_memory(mine.base() + 3 * kPage));
+  EXPECT_TRUE(gpu(1).is_device_memory(mine.base()));
+  const std::vector<Range> pieces = {{mine.base(), mine.bytes()},
+                                     {mine.base() + 4096, 1000},                  // in the first
+                                     {mine.base() + kPage + 16, 3 * kPage - 17},  // in two
+                                     {mine.base() + 3 * kPage, kPage}};
+  for (const Range& own : pieces) {
+    EXPECT_OK(write(gpu(), own.base, {std::byte{42}}));
+    const auto adopted = gpu().adopt(own, {});
+    ASSERT_OK(adopted);
+    EXPECT_EQ(adopted->base(), own.base);
+    EXPECT_EQ((*read(gpu(), own.base, 1))[0], std::byte{42}) << "contents stay";
+    for (const int by : {0, 1}) {
+      const auto peer = opened_piece(*adopted, by, own.bytes);
+      ASSERT_OK(peer);
+      expect_shared(gpu(), own, *peer, by);
+    }
+  }
+}
+
+TEST_F(GpuTest, AllocatedMemoryIsAdoptedWhereItIs) {
+  const OwnGpuMemory mine = OwnGpuMemory::allocated(kFake, 0, 3 * kPage);
+  for (const Range& own : {Range{mine.base(), mine.bytes()}, Range{mine.base() + 512, kPage + 1}}) {
+    const auto adopted = gpu().adopt(own, {});
+    ASSERT_OK(adopted);
+    for (const int by : {0, 1}) {
+      const auto peer = opened_piece(*adopted, by, own.bytes);
+      ASSERT_OK(peer);
+      EXPECT_EQ(peer->base(), own.base) << "threads of one process";
+      expect_shared(gpu(), own, *peer, by);
+    }
+  }
+}
+
+TEST_F(GpuTest, AdoptedMemoryThatWasMappedOutlivesItsMapping) {
+  OwnGpuMemory mine = OwnGpuMemory::mapped(kFake, 0, {kPage});
+  EXPECT_OK(write(gpu(), mine.base(), {std::byte{7}}));
+  auto adopted = gpu().adopt({mine.base(), kPage}, {});
+  ASSERT_OK(adopted);
+  const auto peer = opened_piece(*adopted, 1, kPage);
+  ASSERT_OK(peer);
+  mine.free();
+  adopted = Memory();
+  EXPECT_EQ((*read(gpu(1), peer->base(), 1))[0], std::byte{7});
+}
+
+TEST_F(GpuTest, WhatCannotBeAdoptedSaysWhy) {
+  const auto why = [](Range own, int by = 0) {
+    const auto refused = gpu(by).adopt(own, {});
+    EXPECT_CODE(refused, Code::kInvalidArgument);
+    return text(refused);
+  };
+  const OwnGpuMemory mine = OwnGpuMemory::allocated(kFake, 0, kPage);
+  std::byte on_host[64];
+  EXPECT_FALSE(gpu().is_device_memory(on_host));
+  EXPECT_THAT(why({mine.base() + 8, 64}), HasSubstr("begins at a multiple of 16 bytes"));
+  EXPECT_THAT(why({mine.base(), 0}), HasSubstr("and has some"));
+  EXPECT_THAT(why({mine.base(), kPage}, 1),
+              HasSubstr("they are memory of GPU 0, and this PE uses"));
+  EXPECT_THAT(why({mine.base() + 16, kPage}), HasSubstr("run past the end of the allocation"));
+  const Memory pinned = *gpu().host_visible(4096);
+  EXPECT_FALSE(gpu().is_device_memory(pinned.base()));
+  EXPECT_THAT(why(pinned.range()), HasSubstr("not memory of a GPU"));
+  const Place heap = committed(1);
+  EXPECT_THAT(why(heap.chunk.range()), HasSubstr("symmetric already, being in a heap"));
+  OwnGpuMemory freed = OwnGpuMemory::allocated(kFake, 0, kPage);
+  const Range gone{freed.base(), kPage};
+  freed.free();
+  EXPECT_THAT(why(gone), HasSubstr("were they freed?"));
+  const OwnGpuMemory alone = OwnGpuMemory::mapped(kFake, 0, {kPage}, gpu::abi::HandleType::kNone);
+  EXPECT_THAT(why({alone.base(), kPage}),
+              AllOf(HasSubstr("created as memory of one process only"),
+                    HasSubstr("Peers can map memory of " + said_by("cudaMalloc", "hipMalloc"))));
+  const FakeGpuSettings settings("MANAGED=1");
+  EXPECT_THAT(why({mine.base(), kPage}), HasSubstr("managed memory"));
+}
+
+TEST_F(GpuTest, AFailureOfAdoptLeavesNothing) {
+  const OwnGpuMemory mapped = OwnGpuMemory::mapped(kFake, 0, {kPage, kPage});
+  const OwnGpuMemory allocated = OwnGpuMemory::allocated(kFake, 0, kPage);
+  const auto before = fake_gpu_live();
+  const auto expect_refused = [&](const OwnGpuMemory& mine, const std::string& failures) {
+    {
+      const FakeGpuSettings settings("FAIL=" + failures);
+      const auto refused = gpu().adopt({mine.base(), mine.bytes()}, {});
+      EXPECT_FALSE(refused) << failures;
+      EXPECT_EQ(fake_gpu_live(), before) << failures;
+    }
+    EXPECT_OK(gpu().adopt({mine.base(), mine.bytes()}, {}));
+    EXPECT_EQ(fake_gpu_live(), before) << failures;
+  };
+  for (const char* function :
+       {kEnter.c_str(), "cuPointerGetAttribute", "cuMemRetainAllocationHandle",
+        "cuMemGetAllocationPropertiesFromHandle", "cuMemGetAddressRange_v2"})
+    expect_refused(mapped, function + std::string(":1:304"));
+  expect_refused(mapped, "cuMemRetainAllocationHandle:2:304");
+  for (const char* function : {"cuMemGetAddressRange_v2", "cuIpcGetMemHandle"})
+    expect_refused(allocated, function + std::string(":1:304"));
+}
+
+TEST_F(GpuTest, AFailureToOpenAPieceLeavesNothing) {
+  const OwnGpuMemory mine = OwnGpuMemory::mapped(kFake, 0, {kPage, kPage});
+  const Memory adopted = *gpu().adopt({mine.base(), mine.bytes()}, {});
+  const Blob blob = *gpu().share(adopted);
+  const auto before = fake_gpu_live();
+  for (const char* failure :
+       {"cuMemAddressReserve:1", "cuDeviceCanAccessPeer:1", "cuMemImportFromShareableHandle:1",
+        "cuMemImportFromShareableHandle:2", "cuMemMap:2", "cuMemSetAccess:2"}) {
+    {
+      const FakeGpuSettings settings("FAIL=" + std::string(failure) + ":304");
+      const auto refused = gpu(1).open(blob, {nullptr, mine.bytes()});
+      EXPECT_FALSE(refused) << failure;
+      EXPECT_THAT(text(refused), HasSubstr(kSystemError)) << failure;
+    }
+    EXPECT_EQ(fake_gpu_live(), before) << failure;
+    EXPECT_OK(gpu(1).open(blob, {nullptr, mine.bytes()}));
+  }
+  for (const std::size_t less : {std::size_t{1}, blob.size() / 2, blob.size() - 1})
+    EXPECT_CODE(gpu(1).open(Blob(blob.begin(), blob.end() - static_cast<std::ptrdiff_t>(less)),
+                            {nullptr, mine.bytes()}),
+                Code::kInvalidArgument);
+  EXPECT_CODE(gpu(1).open(blob, {nullptr, kPage}), Code::kInvalidArgument);
+  const FakeGpuSettings apart("NO_PEER=0-1");
+  EXPECT_CODE(gpu(1).open(blob, {nullptr, mine.bytes()}), Code::kUnsupported);
+}
+
+TEST_F(GpuTest, AdoptedMemoryOfManyAllocationsLeavesNoDescriptors) {
+  const Place keeps_server = committed(1);
+  EXPECT_OK(gpu().share(keeps_server.chunk));
+  const OwnGpuMemory mine = OwnGpuMemory::mapped(kFake, 0, std::vector<std::size_t>(20, kPage));
+  const std::size_t descriptors = test::open_descriptors();
+  for (int i = 0; i < 4; ++i) {
+    const auto adopted = gpu().adopt({mine.base(), mine.bytes()}, {});
+    ASSERT_OK(adopted);
+    EXPECT_OK(opened_piece(*adopted, i % 2, mine.bytes()));
+  }
+  EXPECT_LE(test::open_descriptors(), descriptors + 2);
 }
 
 // --- two GPUs ------------------------------------------------------------------------------------
@@ -598,6 +754,19 @@ TEST_F(WithoutSharing, ThreadsUseTheOwnersAddresses) {
   EXPECT_CODE(gpu(kOther).open(Blob(blob.size()), {nullptr, kPage}), Code::kInvalidArgument);
   const FakeGpuSettings apart("DEVICES=6 NO_PEER=4-5");
   EXPECT_CODE(gpu(kOther).open(blob, {nullptr, kPage}), Code::kUnsupported);
+}
+
+TEST_F(WithoutSharing, AllocatedMemoryIsAdoptedAllTheSame) {
+  const OwnGpuMemory mine = OwnGpuMemory::allocated(kFake, kMine, kPage);
+  const Range own{mine.base() + 32, 1000};
+  const auto adopted = gpu(kMine).adopt(own, {});
+  ASSERT_OK(adopted);
+  const Blob blob = *gpu(kMine).share(*adopted);
+  for (const int by : {kMine, kOther, kOther}) {
+    const auto peer = gpu(by).open(blob, {nullptr, own.bytes});
+    ASSERT_OK(peer);
+    expect_shared(gpu(kMine), own, *peer, by);
+  }
 }
 
 }  // namespace

@@ -47,6 +47,11 @@ static_assert(equal(AccessFlags::kNone, hipMemAccessFlagsProtNone));
 static_assert(equal(AccessFlags::kReadWrite, hipMemAccessFlagsProtReadWrite));
 static_assert(equal(Granularity::kMinimum, hipMemAllocationGranularityMinimum));
 static_assert(equal(CopyKind::kDefault, hipMemcpyDefault));
+static_assert(equal(PointerAttribute::kMemoryType, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE));
+static_assert(equal(PointerAttribute::kIsManaged, HIP_POINTER_ATTRIBUTE_IS_MANAGED));
+static_assert(equal(PointerAttribute::kOrdinal, HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
+static_assert(HIP_VERSION >= kCountsTypesFromOne ? equal(2, hipMemoryTypeDevice)
+                                                 : equal(1, hipMemoryTypeDevice));
 static_assert(equal(CaptureStatus::kNone, hipStreamCaptureStatusNone));
 static_assert(equal(kHostPortable, hipHostMallocPortable));
 static_assert(equal(kHostDeviceMapped, hipHostMallocMapped));

@@ -1,0 +1,89 @@
+// GPU memory that a program takes from the driver by itself: mapped by handles, as PyTorch's
+// expandable segments and ncclMemAlloc do it, or allocated as cudaMalloc does.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "src/platform/gpu/driver.hpp"
+#include "src/platform/gpu/gpu.hpp"
+
+namespace weft::test {
+
+class OwnGpuMemory {
+ public:
+  // Allocations of so many bytes, whole pages, beside one another.
+  static OwnGpuMemory mapped(const gpu::Library& library, int ordinal,
+                             const std::vector<std::size_t>& allocations,
+                             gpu::abi::HandleType type = gpu::abi::HandleType::kPosixFd) {
+    OwnGpuMemory made(library, ordinal);
+    for (const std::size_t bytes : allocations) made.bytes_ += bytes;
+    const auto& call = made.driver_->call();
+    expect(call.reserve(&made.base_, made.bytes_, 0, 0, 0));
+    gpu::abi::AllocationProperties properties{};
+    if (!made.driver_->describe_memory(ordinal, properties).is_ok()) std::abort();
+    properties.handle_types = type;
+    properties.location = {gpu::abi::LocationType::kDevice, ordinal};
+    const gpu::abi::Access access{properties.location, gpu::abi::AccessFlags::kReadWrite};
+    gpu::abi::Pointer at = made.base_;
+    for (const std::size_t bytes : allocations) {
+      gpu::abi::Handle handle = 0;
+      expect(call.create(&handle, bytes, &properties, 0));
+      expect(call.map(at, bytes, 0, handle, 0));
+      expect(call.release(handle));  // the mapping keeps it
+      expect(call.set_access(at, bytes, &access, 1));
+      made.parts_.emplace_back(at, bytes);
+      at += bytes;
+    }
+    return made;
+  }
+  static OwnGpuMemory allocated(const gpu::Library& library, int ordinal, std::size_t bytes) {
+    OwnGpuMemory made(library, ordinal);
+    made.bytes_ = bytes;
+    made.enter([&] { expect(made.driver_->allocate(&made.base_, bytes)); });
+    return made;
+  }
+  OwnGpuMemory(OwnGpuMemory&& other) noexcept
+      : driver_(other.driver_),
+        home_(other.home_),
+        base_(std::exchange(other.base_, 0)),
+        bytes_(other.bytes_),
+        parts_(std::move(other.parts_)) {}
+  OwnGpuMemory& operator=(OwnGpuMemory&&) = delete;
+  ~OwnGpuMemory() { free(); }
+
+  std::byte* base() const { return gpu::abi::address(base_); }
+  std::size_t bytes() const { return bytes_; }
+  void free() {
+    if (base_ == 0) return;
+    const auto& call = driver_->call();
+    for (const auto& [at, bytes] : parts_) expect(call.unmap(at, bytes));
+    enter([&] { expect(parts_.empty() ? call.free(base_) : call.free_reserved(base_, bytes_)); });
+    base_ = 0;
+  }
+
+ private:
+  OwnGpuMemory(const gpu::Library& library, int ordinal) : driver_(*gpu::Driver::get(library)) {
+    if (!driver_->open(ordinal, home_).is_ok()) std::abort();
+  }
+  static void expect(const gpu::abi::Outcome& outcome) {
+    if (outcome.error != gpu::abi::Error::kSuccess) std::abort();
+  }
+  template <class Work>
+  void enter(Work work) const {
+    gpu::Home before = 0;
+    expect(driver_->enter(home_, before));
+    work();
+    expect(driver_->leave(before));
+  }
+
+  const gpu::Driver* driver_;
+  gpu::Home home_ = 0;
+  gpu::abi::Pointer base_ = 0;
+  std::size_t bytes_ = 0;
+  std::vector<std::pair<gpu::abi::Pointer, std::size_t>> parts_;
+};
+
+}  // namespace weft::test

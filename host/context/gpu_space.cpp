@@ -16,8 +16,10 @@ namespace {
 
 // What lies where in the picture.
 constexpr std::size_t kHandlesAt = sizeof(DeviceState);
-constexpr std::size_t kPeersAt = kHandlesAt + kMaxLanes * sizeof(DeviceContext);
-static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kPeersAt % alignof(std::byte*) == 0);
+constexpr std::size_t kAdoptedAt = kHandlesAt + kMaxLanes * sizeof(DeviceContext);
+constexpr std::size_t kPeersAt = kAdoptedAt + Heap::kMaxAdopted * sizeof(AdoptedRange);
+static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kAdoptedAt % alignof(AdoptedRange) == 0 &&
+              kPeersAt % alignof(std::byte*) == 0);
 
 }  // namespace
 
@@ -80,15 +82,24 @@ Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_gr
   env.size_option = "WEFT_GPU_HEAP_SIZE";
   env.is_gpu = true;
   env.places = places_;
+  env.adopted_at = heap_->range().bytes;
   ASSIGN_OR_RETURN(auto transports, make_transports(env));
   ASSIGN_OR_RETURN(routes_, connect_routes(std::move(transports), bootstrap));
   heap_->on_growth([this, &bootstrap, before = std::move(before_growth)](
                        std::uint64_t offset, const Result<Memory>& chunk) -> Status {
     RETURN_IF_ERROR(before());
-    const std::string what = fmt::format("growing the {} at offset {:#x}", heap_->name(), offset);
-    return attach_growth(routes_, bootstrap, what, offset, chunk);
+    return grow(bootstrap, offset, chunk);
   });
   return Status::ok();
+}
+
+Status GpuSpace::grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk) {
+  const bool adopts = offset >= heap_->range().bytes;
+  const std::string what =
+      adopts ? std::string("adopting GPU memory")
+             : fmt::format("growing the {} at offset {:#x}", heap_->name(), offset);
+  return attach_growth(routes_, bootstrap, what, offset, chunk,
+                       adopts ? &places_of_adopted_ : nullptr);
 }
 
 Status GpuSpace::lay_out() {
@@ -119,6 +130,8 @@ Status GpuSpace::publish(DeviceState state) {
   state.heap = heap_->range().base;
   state.heap_bytes = heap_->range().bytes;
   state.peer = reinterpret_cast<std::byte* const*>(peers);
+  state.adopted = reinterpret_cast<const AdoptedRange*>(picture_ + kAdoptedAt);
+  state.adopted_count = heap_->adopted().size();
   RETURN_IF_ERROR(copy(peers, routes_.peer.data(), routes_.peer.size() * sizeof(std::byte*)));
   return copy(picture_, &state, sizeof(state));
 }
@@ -150,6 +163,45 @@ Status GpuSpace::show(const DeviceContext& handle) {
   return copy(const_cast<DeviceContext*>(shown(handle.lane)), &handle, sizeof(handle));
 }
 
+// --- adopted memory ------------------------------------------------------------------------------
+
+Status GpuSpace::adopt(Range own) {
+  const std::size_t bytes = static_cast<std::size_t>(npes_) * sizeof(std::byte*);
+  ASSIGN_OR_RETURN(void* const table, heap_->allocate(bytes, alignof(std::byte*)));
+  Status adopted = heap_->adopt(own, static_cast<std::byte* const*>(table));
+  if (!adopted.is_ok()) {
+    RETURN_IF_ERROR(heap_->free(table));
+    return adopted;
+  }
+  const AdoptedRange& range = *heap_->piece_of(own.base, own.bytes);
+  Piece& piece = piece_behind(range);
+  piece = {std::move(places_of_adopted_), table, 1};
+  RETURN_IF_ERROR(copy(table, piece.places.data(), bytes));
+  return show_adopted(range);
+}
+
+void GpuSpace::adopt_again(const AdoptedRange& range) { ++piece_behind(range).holders; }
+
+Status GpuSpace::disown(const AdoptedRange& range) {
+  Piece& piece = piece_behind(range);
+  if (--piece.holders > 0) return Status::ok();
+  const std::uint64_t offset = range.offset;
+  heap_->disown(range);
+  Status shown = show_adopted(range);
+  detach_chunk(routes_, offset);
+  Status freed = heap_->free(std::exchange(piece.table, nullptr));
+  return shown.is_ok() ? freed : shown;
+}
+
+// The range is there before it is counted; kernels that are running find it or not.
+Status GpuSpace::show_adopted(const AdoptedRange& range) const {
+  const auto own = heap_->adopted();
+  auto* const ranges = reinterpret_cast<AdoptedRange*>(picture_ + kAdoptedAt);
+  RETURN_IF_ERROR(copy(ranges + (&range - own.data()), &range, sizeof(range)));
+  const std::uint64_t count = own.size();
+  return copy(&reinterpret_cast<DeviceState*>(picture_)->adopted_count, &count, sizeof(count));
+}
+
 Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {
   RETURN_IF_ERROR(platform_.copy(dst, src, bytes, stream_));
   return platform_.synchronize(stream_);
@@ -170,9 +222,15 @@ Result<std::uint64_t> GpuSpace::amo(const kernel::AmoKernel& amo) const {
 }
 
 std::byte* GpuSpace::there(const void* symmetric, int pe) const {
+  const auto to = static_cast<std::size_t>(pe);
   const std::uint64_t offset = heap_->try_offset(symmetric, 0);
-  std::byte* const heap = routes_.peer[static_cast<std::size_t>(pe)];
-  return offset == Heap::kNoOffset || heap == nullptr ? nullptr : heap + offset;
+  std::byte* const heap = routes_.peer[to];
+  if (offset == Heap::kNoOffset || heap == nullptr) return nullptr;
+  const AdoptedRange* const range =
+      offset < heap_->range().bytes ? nullptr : heap_->piece_of(symmetric, 0);
+  if (range == nullptr) return heap + offset;
+  return pieces_[static_cast<std::size_t>(range - heap_->adopted().data())].places[to] +
+         (offset - range->offset);
 }
 
 }  // namespace weft

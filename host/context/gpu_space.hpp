@@ -3,11 +3,13 @@
 // GPU is out of reach, is left to the transport: kernels ask by a ring, host threads post.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <weft/dev/state.hpp>
 #include <weft/options.hpp>
@@ -58,6 +60,12 @@ class GpuSpace {
   Status publish_ring(int lane, const RingView& ring);
   // Whose memory it is, and how peers' is found: what does not depend on the context.
   DeviceContext handle() const;
+  // GPU memory that the program has already becomes symmetric where it is, for kernels, too.
+  // Collective in effect; so are the next two.
+  Status adopt(Range own);
+  // The same piece once more, of heap().adopted(): disown() is called as often.
+  void adopt_again(const AdoptedRange& piece);
+  Status disown(const AdoptedRange& piece);
   // Puts what a lane's kernels are given where they can read it, and tells where.
   Status show(const DeviceContext& handle);
   const DeviceContext* shown(int lane) const;
@@ -75,8 +83,21 @@ class GpuSpace {
 
  private:
   GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options);
+  // What of a piece of adopted memory the heap does not know.
+  struct Piece {
+    std::vector<std::byte*>
+        places;             // where each PE's lies, for copies and kernels of mine; or null
+    void* table = nullptr;  // the same where kernels read it
+    int holders = 0;
+  };
+
   Status reserve();
   HeapShape shape_of_heap() const;
+  Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
+  Piece& piece_behind(const AdoptedRange& range) {
+    return pieces_[static_cast<std::size_t>(&range - heap_->adopted().data())];
+  }
+  Status show_adopted(const AdoptedRange& range) const;
 
   Platform& platform_;
   const int ordinal_, pe_, npes_;
@@ -87,7 +108,9 @@ class GpuSpace {
   Routes routes_;
   TeamBlocks teams_;
   Memory lists_;
-  // In the heap: a DeviceState, a DeviceContext for each lane, the table of peers.
+  std::array<Piece, Heap::kMaxAdopted> pieces_;  // beside heap_->adopted()
+  std::vector<std::byte*> places_of_adopted_;    // of the piece that is being adopted
+  // In the heap: a DeviceState, a DeviceContext for each lane, what is adopted, the table of peers.
   std::byte* picture_ = nullptr;
   mutable std::mutex answer_mutex_;  // guards the word behind the next
   Memory answer_;

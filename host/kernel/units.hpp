@@ -17,8 +17,8 @@ WEFT_DEVICE std::size_t my_thread() {
 // Where what is `mine` lies on the member `rank` of a kernel's team.
 template <class Kernel, class T>
 WEFT_DEVICE T* on_member(const Kernel& k, T* mine, int rank) {
-  return reinterpret_cast<T*>(dev::heap_of(k.handle, k.team.pe_of(rank)) +
-                              dev::offset_of(k.handle, mine));
+  const int pe = k.team.pe_of(rank);
+  return reinterpret_cast<T*>(dev::mapped_on(k.handle, mine, dev::heap_of(k.handle, pe), pe));
 }
 
 // What a thread loads and stores at once.

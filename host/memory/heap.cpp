@@ -62,7 +62,8 @@ Heap::Heap(Platform& platform, const HeapShape& shape, Memory reservation, std::
     : platform_(platform),
       shape_(shape),
       reservation_(std::move(reservation)),
-      range_{reservation_.base(), bytes} {}
+      range_{reservation_.base(), bytes},
+      adopted_end_(bytes) {}
 
 Heap::~Heap() { show(range_.base, committed()); }
 
@@ -135,35 +136,78 @@ Status Heap::check_can_hold(std::size_t bytes, std::size_t missing) const {
 
 // --- adopted memory ------------------------------------------------------------------------------
 
-Result<Memory> Heap::take_over(Range own, std::uint64_t offset) {
+Status Heap::check_room_for(Range own, std::uint64_t offset) const {
   const std::size_t room = space().bytes - offset;
-  if (own.bytes > room)
+  if (own.bytes <= room) return Status::ok();
+  return Status::error(
+      Code::kOutOfMemory,
+      fmt::format("{} bytes at {} cannot be adopted: {} of {} are left (WEFT_ADOPT_SIZE). Set a "
+                  "larger WEFT_ADOPT_SIZE (the same on every PE); it is address space, not "
+                  "memory",
+                  own.bytes, fmt::ptr(own.base), room, space().bytes - range_.bytes));
+}
+
+// An address has one offset.
+Status Heap::check_apart(Range own) const {
+  for (const AdoptedRange& piece : adopted()) {
+    if (piece.bytes == 0 || piece.base + piece.bytes <= own.base ||
+        own.base + own.bytes <= piece.base)
+      continue;
     return Status::error(
-        Code::kOutOfMemory,
-        fmt::format("{} bytes at {} cannot be adopted: {} of {} are left (WEFT_ADOPT_SIZE). Set a "
-                    "larger WEFT_ADOPT_SIZE (the same on every PE); it is address space, not "
-                    "memory",
-                    own.bytes, fmt::ptr(own.base), room, space().bytes - range_.bytes));
-  if (adopted().size() == kMaxAdopted)
+        Code::kInvalidArgument,
+        fmt::format(
+            "{} bytes at {} cannot be adopted: they overlap {} bytes at {} that are adopted "
+            "already; give those up first, or adopt all that you need at once",
+            own.bytes, fmt::ptr(own.base), piece.bytes, fmt::ptr(piece.base)));
+  }
+  return Status::ok();
+}
+
+std::size_t Heap::free_slot() const {
+  const auto own = adopted();
+  const auto unused = std::find_if(own.begin(), own.end(),
+                                   [](const AdoptedRange& piece) { return piece.bytes == 0; });
+  return static_cast<std::size_t>(unused - own.begin());
+}
+
+Result<Memory> Heap::take_over(Range own, std::uint64_t offset) {
+  if (free_slot() == kMaxAdopted)
     return Status::error(Code::kOutOfRange,
                          fmt::format("{} bytes at {} cannot be adopted: {} pieces of memory are "
                                      "already, as many as there can be",
                                      own.bytes, fmt::ptr(own.base), kMaxAdopted));
+  RETURN_IF_ERROR(check_apart(own));
+  if (!platform_.adopts_where_told()) return platform_.adopt(own, {});
+  RETURN_IF_ERROR(check_room_for(own, offset));
   return platform_.adopt(own, {space().base + offset, own.bytes});
 }
 
-Status Heap::adopt(Range own) {
+Status Heap::adopt(Range own, std::byte* const* peer) {
   const std::lock_guard in_order(order_);
-  const std::size_t count = adopted().size();
-  const std::uint64_t offset =
-      count == 0 ? range_.bytes : adopted_[count - 1].offset + adopted_[count - 1].bytes;
+  const std::uint64_t offset = round_up(adopted_end_, OffsetAllocator::kGranule);
   Result<Memory> chunk = take_over(own, offset);
   if (announce_) RETURN_IF_ERROR(announce_(offset, chunk));
   if (!chunk.is_ok()) return chunk.status();
-  chunks_.push_back(std::move(chunk).value());
-  adopted_[count] = {own.base, own.bytes, offset};
-  adopted_count_.store(count + 1, std::memory_order_release);  // pairs with adopted()
+  adopted_end_ = offset + own.bytes;
+  const std::size_t slot = free_slot();
+  adopted_memory_[slot] = std::move(chunk).value();
+  AdoptedRange& piece = adopted_[slot];
+  piece.offset = offset;
+  piece.peer = peer;
+  __atomic_store_n(&piece.base, own.base, __ATOMIC_RELAXED);
+  __atomic_store_n(&piece.bytes, own.bytes, __ATOMIC_RELAXED);
+  if (slot == adopted().size())
+    adopted_count_.store(slot + 1, std::memory_order_release);  // pairs with adopted()
   return Status::ok();
+}
+
+void Heap::disown(const AdoptedRange& piece) {
+  const std::lock_guard in_order(order_);
+  const auto slot = static_cast<std::size_t>(&piece - adopted_.data());
+  static const auto* const nowhere = reinterpret_cast<const std::byte*>(~std::uintptr_t{0});
+  __atomic_store_n(&adopted_[slot].bytes, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&adopted_[slot].base, nowhere, __ATOMIC_RELAXED);
+  adopted_memory_[slot] = Memory();
 }
 
 // --- giving back ---------------------------------------------------------------------------------
@@ -238,8 +282,10 @@ Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
                   "Runtime::allocate() or shmem_malloc()",
                   bytes, address, shape_.name, committed(), fmt::ptr(range_.base),
                   adopted().empty() ? ""
-                                    : ", nor in adopted static data, which thread-local, constant "
-                                      "and local variables are no part of"));
+                  : platform_.adopts_where_told()
+                      ? ", nor in adopted static data, which thread-local, constant "
+                        "and local variables are no part of"
+                      : ", nor in adopted memory"));
 }
 
 Status Heap::check_live(const void* address, std::size_t bytes) const {

@@ -66,11 +66,21 @@ class Heap {
   // Bytes of a live allocation that starts at `memory`.
   Result<std::size_t> size_of(const void* memory) const;
 
-  // Whole pages that this process has already get offsets behind those of the heap; contents and
-  // address stay, and offset_of() and its like know them from then on. Collective in effect, as
-  // allocate() is; every PE brings as many bytes. A failure leaves nothing adopted.
-  Status adopt(Range own);
-  // What has been. Grows at its end and never moves.
+  // Memory that this process has already gets offsets behind those of the heap; contents and
+  // address stay, and offset_of() and its like know it from then on. Whole pages, unless the
+  // platform leaves them where they are; then `peer` is what kernels find in the range. Collective
+  // in effect, as allocate() is; every PE brings as many bytes. A failure leaves nothing adopted.
+  Status adopt(Range own, std::byte* const* peer = nullptr);
+  // One of adopted(), which the platform left where it is, is this process's alone again.
+  // Collective in effect.
+  void disown(const AdoptedRange& piece);
+  // The piece that all of [address, address + bytes) lies in; null: none.
+  const AdoptedRange* piece_of(const void* address, std::size_t bytes) const {
+    const auto own = adopted();
+    return detail::adopted_range(own.data(), own.size(), address, bytes);
+  }
+  static constexpr std::size_t kMaxAdopted = 256;
+  // What has been; never moves. A piece that was given up holds nothing.
   std::span<const AdoptedRange> adopted() const {
     // acquire: pairs with the release in adopt().
     return {adopted_.data(), adopted_count_.load(std::memory_order_acquire)};
@@ -107,6 +117,9 @@ class Heap {
   void hide(const std::byte* memory, std::size_t bytes) const;
   void show(const std::byte* memory, std::size_t bytes) const;
   Result<Memory> take_over(Range own, std::uint64_t offset);
+  Status check_room_for(Range own, std::uint64_t offset) const;
+  Status check_apart(Range own) const;
+  std::size_t free_slot() const;
   Status grow(std::size_t bytes, std::size_t align);
   Status check_can_hold(std::size_t bytes, std::size_t missing) const;
   Status not_an_allocation(const void* memory) const;
@@ -124,9 +137,10 @@ class Heap {
   OffsetAllocator allocator_;
   std::vector<Memory> chunks_;
   std::atomic<std::size_t> committed_{0};
-  static constexpr std::size_t kMaxAdopted = 256;
   std::array<AdoptedRange, kMaxAdopted> adopted_;
+  std::array<Memory, kMaxAdopted> adopted_memory_;
   std::atomic<std::size_t> adopted_count_{0};
+  std::uint64_t adopted_end_;  // the first offset that none has ever had
 };
 
 }  // namespace weft

@@ -70,28 +70,6 @@ Status Runtime::Impl::free(void* memory) {
                                                   caller_argument("memory"), status.text()));
 }
 
-Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
-  RETURN_IF_ERROR(usable());
-  ++collective_calls;
-  std::string values;
-  for (const OwnMemory& piece : pieces)
-    values += fmt::format("{}{} bytes of {}", values.empty() ? "" : ", ", piece.bytes, piece.name);
-  RETURN_IF_ERROR(compare("adopt", std::move(values)));
-  for (const OwnMemory& piece : pieces) {
-    Status status = job->heap->adopt({static_cast<std::byte*>(piece.address), piece.bytes});
-    if (!status.is_ok())
-      return Status::error(status.code(),
-                           fmt::format("adopt of {}: {}", piece.name, status.text()));
-  }
-  job->show_adopted();
-  return rendezvous();
-}
-
-Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
-  const std::lock_guard lock(impl_->mutex);
-  return report(impl_->adopt(pieces));
-}
-
 Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align, MemoryKind kind) {
   const std::lock_guard lock(impl_->mutex);
   auto memory = impl_->allocate("allocate", bytes, align, kind);

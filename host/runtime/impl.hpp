@@ -61,7 +61,13 @@ struct Runtime::Impl {
   Status check_same(const char* routine, std::string values);
   // The same, whether WEFT_CHECK is set or not.
   Status compare(const char* routine, std::string values);
+  // Memory of a program's own (adopt.cpp).
   Status adopt(const std::vector<OwnMemory>& pieces);
+  Status disown(const std::vector<OwnMemory>& pieces);
+  std::string describe(const OwnMemory& piece) const;
+  Status adopt_one(const OwnMemory& piece);
+  Status disown_one(const OwnMemory& piece);
+  Status finish_together(Status mine, const char* what);
 
   // --- teams (teams.cpp) ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,

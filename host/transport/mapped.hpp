@@ -28,6 +28,10 @@ class MappedTransport : public Transport {
   // to their last bytes from now on. 0 bytes take the chunk away.
   void map(int pe, std::byte* heap, std::uint64_t offset, std::uint64_t bytes);
   std::byte* base_of(int pe) const;
+  // What is there lies apart from the heap, at each PE elsewhere.
+  bool lies_apart(std::uint64_t offset) const {
+    return offset >= env_.adopted_at && !env_.platform->adopts_where_told();
+  }
   // Whether carry_out() works with this platform's memory; by default it loads and stores.
   virtual bool carries() const;
   // Executes an op, no fence, that check() has passed, on the target whose offset 0 is at `heap`.

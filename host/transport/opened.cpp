@@ -1,6 +1,8 @@
 #include "host/transport/opened.hpp"
 
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,6 +59,7 @@ Result<Blob> OpenedTransport::expose(const Region& region) {
 
 Result<Mapping> OpenedTransport::attach(int pe, std::uint64_t offset, std::uint64_t bytes,
                                         const Blob& exposed) {
+  if (lies_apart(offset)) return attach_apart(pe, offset, bytes, exposed);
   Peer& peer = peers_[static_cast<std::size_t>(pe)];
   auto* heap = reinterpret_cast<std::byte*>(peer.address.heap);
   if (!is_here(pe)) {
@@ -97,7 +100,37 @@ Status OpenedTransport::open_chunk(int pe, std::uint64_t offset, std::uint64_t b
   return Status::ok();
 }
 
+// A failure is that of one piece, and the peer stays in reach.
+Result<Mapping> OpenedTransport::attach_apart(int pe, std::uint64_t offset, std::uint64_t bytes,
+                                              const Blob& exposed) {
+  Peer& peer = peers_[static_cast<std::size_t>(pe)];
+  ASSIGN_OR_RETURN(Platform* const platform, opener(pe, peer.identity));
+  ASSIGN_OR_RETURN(Memory memory, platform->open(exposed, {nullptr, bytes}));
+  std::byte* const base = memory.base();
+  {
+    const std::lock_guard lock(apart_mutex_);
+    peer.apart[offset] = std::move(memory);
+  }
+  map(pe, base_of(pe), offset, bytes);
+  return Mapping{base_of(pe), base};
+}
+
+std::byte* OpenedTransport::address_of(int pe, std::byte* heap, std::uint64_t offset) const {
+  if (!lies_apart(offset)) return heap + offset;
+  const std::lock_guard lock(apart_mutex_);
+  const auto& apart = peer(pe).apart;
+  const auto behind = apart.upper_bound(offset);
+  if (behind == apart.begin()) return nullptr;
+  const auto& [begin, memory] = *std::prev(behind);
+  return offset - begin < memory.bytes() ? memory.base() + (offset - begin) : nullptr;
+}
+
 void OpenedTransport::detach(int pe, std::uint64_t offset) {
+  if (lies_apart(offset)) {
+    const std::lock_guard lock(apart_mutex_);
+    peers_[static_cast<std::size_t>(pe)].apart.erase(offset);
+    return;
+  }
   map(pe, base_of(pe), offset, 0);
   peers_[static_cast<std::size_t>(pe)].chunks.erase(offset);
 }

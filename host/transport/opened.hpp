@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class OpenedTransport : public MappedTransport {
   // Whose open() takes its chunks, asked before each; and a reservation for them all.
   virtual Result<Platform*> opener(int pe, const Blob& identity) = 0;
   virtual Result<Memory> place_of(int pe, Platform& opener) const = 0;
+  // Where the offset of a PE lies whose heap is mapped at `heap`; null: it was adopted, and is no
+  // longer.
+  std::byte* address_of(int pe, std::byte* heap, std::uint64_t offset) const;
 
  private:
   // What a PE tells the others, and behind it its platform's identity. Bytes, since both ends are
@@ -51,6 +55,7 @@ class OpenedTransport : public MappedTransport {
     Memory reservation;                      // where its heap is mapped, unless it is here or the
                                              // platform maps where it likes
     std::map<std::uint64_t, Memory> chunks;  // by offset
+    std::map<std::uint64_t, Memory> apart;   // the same, of what lies apart; under apart_mutex_
   };
 
   const Peer& peer(int pe) const { return peers_[static_cast<std::size_t>(pe)]; }
@@ -61,10 +66,13 @@ class OpenedTransport : public MappedTransport {
   }
   std::string why_not_reached(int pe) const;
   Status open_chunk(int pe, std::uint64_t offset, std::uint64_t bytes, const Blob& exposed);
+  Result<Mapping> attach_apart(int pe, std::uint64_t offset, std::uint64_t bytes,
+                               const Blob& exposed);
 
   Address mine_;
   std::vector<Peer> peers_;
   bool shares_ = false;  // some peer opens what I share
+  mutable std::mutex apart_mutex_;
 };
 
 }  // namespace weft

@@ -86,7 +86,9 @@ Result<std::vector<Blob>> handles(const Routes& routes, const Region& region) {
 }
 
 // `attached` counts the PEs whose chunk is attached, also when one fails.
-Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, int& attached) {
+Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, int& attached,
+                  std::vector<std::byte*>* places) {
+  if (places != nullptr) places->assign(static_cast<std::size_t>(routes.npes()), nullptr);
   ASSIGN_OR_RETURN(const auto all,
                    exchange(routes.transports, bootstrap, "sharing a chunk of the heap",
                             handles(routes, region)));
@@ -100,7 +102,10 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
           mapping.status().code(),
           fmt::format("PE {}'s memory at heap offset {:#x}, through {}: {}", attached,
                       region.offset, transport.name(), mapping.status().text()));
-    if (transport.caps().maps) routes.peer[pe] = mapping->heap;
+    if (!transport.caps().maps) continue;
+    routes.peer[pe] = mapping->heap;
+    if (places != nullptr)
+      (*places)[pe] = attached == bootstrap.pe() ? region.memory.base() : mapping->apart;
   }
   return Status::ok();
 }
@@ -116,10 +121,10 @@ Result<Routes> connect_routes(Transports transports, Bootstrap& bootstrap) {
   return routes;
 }
 
-Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
-                    const Memory& chunk) {
+Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset, const Memory& chunk,
+                    std::vector<std::byte*>* places) {
   int attached = 0;
-  Status status = attach_all(routes, bootstrap, {offset, chunk}, attached);
+  Status status = attach_all(routes, bootstrap, {offset, chunk}, attached, places);
   status =
       agree(bootstrap, status, fmt::format("attaching the heap's chunk at offset {:#x}", offset));
   if (!status.is_ok())
@@ -128,11 +133,16 @@ Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
 }
 
 Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what,
-                     std::uint64_t offset, const Result<Memory>& chunk) {
+                     std::uint64_t offset, const Result<Memory>& chunk,
+                     std::vector<std::byte*>* places) {
   RETURN_IF_ERROR(agree(bootstrap, chunk.status(), what));
-  RETURN_IF_ERROR(attach_chunk(routes, bootstrap, offset, *chunk));
+  RETURN_IF_ERROR(attach_chunk(routes, bootstrap, offset, *chunk, places));
   LOG(kDebug, "memory", "{} done, {} bytes", what, chunk->bytes());
   return Status::ok();
+}
+
+void detach_chunk(const Routes& routes, std::uint64_t offset) {
+  for (int pe = 0; pe < routes.npes(); ++pe) routes.transport(pe).detach(pe, offset);
 }
 
 }  // namespace weft

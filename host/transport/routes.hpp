@@ -37,11 +37,15 @@ Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports
 
 // Collective, once per chunk of the heap and in the same order on all PEs: expose mine, exchange,
 // attach everybody's. Fills routes.peer. A chunk that fails on one PE fails on all.
-Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset,
-                    const Memory& chunk);
+Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset, const Memory& chunk,
+                    std::vector<std::byte*>* places = nullptr);
 // The same for what a heap has grown by, which may be a failure: one that fails on one PE fails on
-// all, which then give theirs back. `what` is being done, for messages.
+// all, which then give theirs back. `what` is being done, for messages. Of a chunk that lies apart
+// from the heap, `places` tells where each PE's does for me; null: use the transport.
 Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what,
-                     std::uint64_t offset, const Result<Memory>& chunk);
+                     std::uint64_t offset, const Result<Memory>& chunk,
+                     std::vector<std::byte*>* places = nullptr);
+// Forgets what every PE attached at that offset.
+void detach_chunk(const Routes& routes, std::uint64_t offset);
 
 }  // namespace weft

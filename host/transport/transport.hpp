@@ -41,7 +41,8 @@ struct Caps {
 };
 
 struct Mapping {
-  std::byte* heap = nullptr;  // where the peer's heap offset 0 lies in my address space; or null
+  std::byte* heap = nullptr;   // where the peer's heap offset 0 lies in my address space; or null
+  std::byte* apart = nullptr;  // where the chunk does, if it lies apart: adopted GPU memory
 };
 
 class Transport {

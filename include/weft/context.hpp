@@ -46,14 +46,26 @@ struct Reachable {
 
 inline constexpr std::size_t kNowhere = ~std::size_t{0};
 
+// The one that all of [symmetric, symmetric + size) lies in; null: none. Relaxed: another thread
+// may be changing a range that has nothing to do with the address.
+inline const AdoptedRange* adopted_range(const AdoptedRange* ranges, std::size_t count,
+                                         const void* symmetric, std::size_t size) {
+  for (const AdoptedRange* range = ranges; range != ranges + count; ++range) {
+    const std::size_t bytes = __atomic_load_n(&range->bytes, __ATOMIC_RELAXED);
+    const std::size_t at =
+        reinterpret_cast<std::uintptr_t>(symmetric) -
+        reinterpret_cast<std::uintptr_t>(__atomic_load_n(&range->base, __ATOMIC_RELAXED));
+    if (at <= bytes && size <= bytes - at) return range;
+  }
+  return nullptr;
+}
+
 inline std::size_t adopted_offset(const AdoptedRange* ranges, std::size_t count,
                                   const void* symmetric, std::size_t size) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = reinterpret_cast<std::uintptr_t>(symmetric) -
-                           reinterpret_cast<std::uintptr_t>(ranges[i].base);
-    if (at <= ranges[i].bytes && size <= ranges[i].bytes - at) return ranges[i].offset + at;
-  }
-  return kNowhere;
+  const AdoptedRange* const range = adopted_range(ranges, count, symmetric, size);
+  if (range == nullptr) return kNowhere;
+  return range->offset +
+         static_cast<std::size_t>(static_cast<const std::byte*>(symmetric) - range->base);
 }
 
 // Where mapped memory lies: all that a context's shortest calls read. Made by libweft; what is not

@@ -45,8 +45,8 @@ enum class MemoryKind { kHost, kDevice };
 
 // Memory that a PE has already, for Runtime::adopt.
 struct OwnMemory {
-  void* address = nullptr;  // of whole pages
-  std::size_t bytes = 0;    // whole pages; the same on every PE
+  void* address = nullptr;  // of whole pages; of memory of the PE's GPU, a multiple of 16
+  std::size_t bytes = 0;    // whole pages, or any of a GPU; the same on every PE
   std::string name;         // what it is, for messages; the same on every PE
 };
 
@@ -112,17 +112,26 @@ class WEFT_API Runtime {
   // PE. None if it is not all symmetric memory of mine.
   std::optional<std::uint64_t> offset_of(const void* address, std::size_t bytes = 1) const;
 
-  // Memory that I have already (static data, say, or what mmap gave) becomes symmetric where it
-  // is: every operation takes its addresses as it takes those of the heap, and piece i of a PE
-  // stands for piece i of the others, wherever it lies there. Contents stay. Collective, with as
-  // many pieces of the same sizes and names everywhere, which is checked; ends with a barrier.
+  // Memory that I have already (static data, what mmap gave, a framework's tensor on the PE's GPU)
+  // becomes symmetric where it is: every operation takes its addresses as it takes those of the
+  // heap of its kind, and piece i of a PE stands for piece i of the others, wherever it lies there.
+  // Contents stay. Collective, with as many pieces of the same sizes, names and kinds everywhere,
+  // which is checked; ends with a barrier. What lies within a piece that was adopted before is so
+  // already, if it does on all PEs.
   //
-  // Other threads of this process must not store to the pieces during the call. Until the runtime
-  // goes, the pages belong to an object in memory that peers map; afterwards they are ordinary
-  // private pages again, with their contents. A child of fork() gets a copy of its own. All pieces
-  // together: at most WEFT_ADOPT_SIZE bytes. What is adopted stays so as long as the runtime lives;
-  // so no part may be unmapped or adopted again before.
+  // Host memory: other threads of this process must not store to the pieces during the call. Until
+  // the runtime goes, the pages belong to an object in memory that peers map; afterwards they are
+  // ordinary private pages again, with their contents. A child of fork() gets a copy of its own.
+  // All pieces together: at most WEFT_ADOPT_SIZE bytes. What is adopted stays so as long as the
+  // runtime lives; so no part may be unmapped before.
+  //
+  // GPU memory (docs/guide/gpu.md says which): peers map the allocations that it lies in, whole.
+  // It must not be freed before disown(), or before the runtime goes.
   Status adopt(const std::vector<OwnMemory>& pieces);
+  // The opposite, collective and checked alike, once for each adopt(): from then on nobody has the
+  // GPU memory mapped, and it may be freed. First complete what is under way to it. Of host memory
+  // only the check is made.
+  Status disown(const std::vector<OwnMemory>& pieces);
 
   // --- teams ----------------------------------------------------------------------------------
   const Team& world() const;

@@ -258,7 +258,12 @@ TEST_P(AdoptTest, WhatCannotBeIsRefusedOnAll) {
     EXPECT_THAT(text({pages.base(), std::size_t{1} << 40, "huge"}, Code::kOutOfMemory),
                 HasSubstr("WEFT_ADOPT_SIZE"));
     RETURN_IF_ERROR(rt.adopt({pages.piece()}));
-    EXPECT_THAT(text(pages.piece(), Code::kInvalidArgument), HasSubstr("adopted already"));
+    EXPECT_OK(rt.adopt({pages.piece("again")}));
+    EXPECT_OK(rt.adopt({{pages.base() + page(), page(), "a part"}}));
+    EXPECT_THAT(text({pages.base() - page(), 2 * page(), "more"}, Code::kInvalidArgument),
+                HasSubstr("adopted already"));
+    EXPECT_OK(rt.disown({pages.piece()}));
+    EXPECT_CODE(rt.disown({{&pages, 8, "else"}}), Code::kNotSymmetric);
     // One PE's name differs: all hear of both.
     if (rt.npes() > 1) {
       Pages& more = keep(kept, 1);

@@ -10,7 +10,7 @@
 #include "src/platform/gpu/driver.hpp"
 #include "src/platform/gpu/gpu.hpp"
 
-namespace weft::test {
+namespace weft {
 
 class OwnGpuMemory {
  public:
@@ -86,4 +86,4 @@ class OwnGpuMemory {
   std::vector<std::pair<gpu::abi::Pointer, std::size_t>> parts_;
 };
 
-}  // namespace weft::test
+}  // namespace weft

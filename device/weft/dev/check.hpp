@@ -15,17 +15,37 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
-WEFT_DEVICE_COLD std::uint64_t adopted_offset(ColdContext h, const void* address,
-                                              std::uint64_t bytes) {
+// The memory that was adopted which all of [address, address + bytes) lies in; null: none.
+WEFT_DEVICE_COLD const AdoptedRange* adopted_range(ColdContext h, const void* address,
+                                                   std::uint64_t bytes) {
   // Acquire: pairs with the release of Job::show_adopted.
   const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const AdoptedRange& range = h.state->adopted[i];
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.base);
-    if (at <= range.bytes && bytes <= range.bytes - at) return range.offset + at;
+    if (at <= range.bytes && bytes <= range.bytes - at) return &range;
   }
-  return kNoHeapOffset;
+  return nullptr;
+}
+
+// kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
+WEFT_DEVICE_COLD std::uint64_t adopted_offset(ColdContext h, const void* address,
+                                              std::uint64_t bytes) {
+  const AdoptedRange* const range = adopted_range(h, address, bytes);
+  if (range == nullptr) return kNoHeapOffset;
+  return range->offset +
+         static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range->base);
+}
+
+// Where adopted memory lies at a PE whose heap is mapped; of another address, where that lies from
+// the heap.
+WEFT_DEVICE_COLD std::byte* adopted_on(ColdContext h, const void* address, std::byte* heap,
+                                       int pe) {
+  const auto* const mine = static_cast<const std::byte*>(address);
+  const AdoptedRange* const range = adopted_range(h, address, 0);
+  if (range == nullptr) return heap + (mine - h.state->heap);
+  std::byte* const base = range->peer != nullptr ? range->peer[pe] : heap + range->offset;
+  return base + (mine - range->base);
 }
 
 // Where pe's offset 0 is mapped; null: via the ring.
@@ -44,6 +64,13 @@ WEFT_DEVICE std::uint64_t offset_of(const DeviceContext& h, const void* symmetri
   if (offset <= h.heap_bytes) return offset;
   const std::uint64_t adopted = adopted_offset(h, symmetric, 0);
   return adopted != kNoHeapOffset ? adopted : offset;
+}
+
+// Where what is symmetric lies at `pe`, whose heap is mapped there.
+WEFT_DEVICE std::byte* mapped_on(const DeviceContext& h, const void* symmetric, std::byte* heap,
+                                 int pe) {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
+  return offset <= h.heap_bytes ? heap + offset : adopted_on(h, symmetric, heap, pe);
 }
 
 WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::uint64_t bytes) {
@@ -108,9 +135,8 @@ WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const v
   if (!allowed(h, where, symmetric, bytes, align, pe)) return {};
   std::byte* const heap = heap_of(h, pe);
   if (is_by_ring(h, heap)) return {nullptr, true};
-  const std::uint64_t offset = offset_of(h, symmetric);
-  if (touch == Touch::kWord) note_writer(h, heap, offset);
-  return {heap + offset, false};
+  if (touch == Touch::kWord) note_writer(h, heap, offset_of(h, symmetric));
+  return {mapped_on(h, symmetric, heap, pe), false};
 }
 
 // All PEs lie in a row, nothing is to be verified, and the range is the heap's: what every call

@@ -247,7 +247,7 @@ WEFT_DEVICE void copy_strided(Scope scope, T* dst, const T* src, std::ptrdiff_t 
 template <class T>
 WEFT_DEVICE T* Context::ptr(T* symmetric, int pe) const {
   if (pe < 0 || pe >= h_.npes || heap_of(h_, pe) == nullptr) return nullptr;
-  return reinterpret_cast<T*>(heap_of(h_, pe) + offset_of(h_, symmetric));
+  return reinterpret_cast<T*>(mapped_on(h_, symmetric, heap_of(h_, pe), pe));
 }
 
 template <class Scope, class T>

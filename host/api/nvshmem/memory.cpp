@@ -101,6 +101,26 @@ void buffer_unregister_all(const char* routine) {
   forget_buffers();
 }
 
+// --- memory of the program's own that becomes symmetric ------------------------------------------
+
+// Where it is, so the symmetric address is the given one.
+void* buffer_register_symmetric(const char* routine, void* buffer, std::size_t size, int flags) {
+  const Call call(routine);
+  if (!call) return nullptr;
+  if (flags != 0) {
+    refuse(routine, Code::kInvalidArgument,
+           fmt::format("argument flags is {}; there are none, pass 0", flags));
+    return nullptr;
+  }
+  return call.runtime_of().adopt({{buffer, size, "the buffer"}}).is_ok() ? buffer : nullptr;
+}
+
+int buffer_unregister_symmetric(const char* routine, void* buffer, std::size_t size) {
+  const Call call(routine);
+  if (!call) return NVSHMEMX_ERROR_INTERNAL;
+  return error_code(call.runtime_of().disown({{buffer, size, "the buffer"}}));
+}
+
 }  // namespace
 
 void forget_buffers() {

@@ -42,7 +42,8 @@ class Staged final : public OpenedTransport {
   bool carries() const override { return true; }
   Status carry_out(const Op& op, std::byte* heap) override;
   Status notify(Stage& stage, const Op& op, std::byte* heap) const;
-  Result<std::uint64_t> update(Stage& stage, const Op& op, std::byte* heap) const;
+  Result<std::uint64_t> update(Stage& stage, const Op& op, std::byte* word) const;
+  Result<std::byte*> find(const Op& op, std::byte* heap, std::uint64_t offset) const;
 
   std::vector<Way> ways_;
 };
@@ -75,39 +76,47 @@ Status Staged::check(const Op& op) const {
                   describe(op), there.text()));
 }
 
+Result<std::byte*> Staged::find(const Op& op, std::byte* heap, std::uint64_t offset) const {
+  if (auto* const there = address_of(static_cast<int>(op.pe), heap, offset)) return there;
+  return Status::error(
+      Code::kOutOfRange,
+      fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
+}
+
 Status Staged::carry_out(const Op& op, std::byte* heap) {
   Stage& stage = *ways_[op.pe].stage;
+  ASSIGN_OR_RETURN(std::byte* const there, find(op, heap, op.remote));
   auto* const local = reinterpret_cast<std::byte*>(op.local);
-  if (op.kind == OpKind::kGet) return stage.get(local, heap + op.remote, op.bytes);
+  if (op.kind == OpKind::kGet) return stage.get(local, there, op.bytes);
   if (op.kind == OpKind::kPut) {
-    RETURN_IF_ERROR(stage.put(heap + op.remote, local, op.bytes));
+    RETURN_IF_ERROR(stage.put(there, local, op.bytes));
     return notify(stage, op, heap);
   }
-  ASSIGN_OR_RETURN(const std::uint64_t old, update(stage, op, heap));
+  ASSIGN_OR_RETURN(const std::uint64_t old, update(stage, op, there));
   bring_result(op, old);
   return Status::ok();
 }
 
 Status Staged::notify(Stage& stage, const Op& op, std::byte* heap) const {
   if (op.notify == NotifyOp::kNone) return Status::ok();
+  ASSIGN_OR_RETURN(std::byte* const word, find(op, heap, op.signal));
   if (op.notify == NotifyOp::kSet)
-    return stage.set(reinterpret_cast<std::uint64_t*>(heap + op.signal), op.value);
+    return stage.set(reinterpret_cast<std::uint64_t*>(word), op.value);
   Op add;
   add.kind = OpKind::kAmoAdd;
-  add.remote = op.signal;
   add.value = op.value;
   add.width = sizeof(op.value);
-  return update(stage, add, heap).status();
+  return update(stage, add, word).status();
 }
 
-// By a kernel for which the peer's heap is that of a job of one PE.
-Result<std::uint64_t> Staged::update(Stage& stage, const Op& op, std::byte* heap) const {
+// By a kernel for which the word is the heap of a job of one PE.
+Result<std::uint64_t> Staged::update(Stage& stage, const Op& op, std::byte* word) const {
   kernel::AmoKernel kernel{};
-  kernel.handle.heap = kernel.handle.first = heap;
-  kernel.handle.heap_bytes = env().heap.bytes;
+  kernel.handle.heap = kernel.handle.first = word;
+  kernel.handle.heap_bytes = op.width;
   kernel.amo = amo_of(op.kind);
   kernel.width = op.width;
-  kernel.word = heap + op.remote;
+  kernel.word = word;
   kernel.value = op.value;
   kernel.compare = op.compare;
   return stage.amo(kernel);

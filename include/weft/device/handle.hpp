@@ -9,11 +9,13 @@ namespace weft {
 struct DeviceState;
 
 // Memory of the user's own that became symmetric (Runtime::adopt): `bytes` at my `base` have the
-// offsets from `offset` on, which lie behind those of the heap.
+// offsets from `offset` on, which lie behind those of the heap. Memory of a GPU stays where each PE
+// has it: then kernels find in `peer` where PE pe's begins. Null: at that offset of its heap.
 struct AdoptedRange {
   const std::byte* base = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
+  std::byte* const* peer = nullptr;
 };
 
 // Where the collectives of every team keep their words and scratch, in every PE's heap: block

@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -78,6 +80,24 @@ Status refuse(Range own, std::string_view why) {
                                                            own.bytes, fmt::ptr(own.base), why));
 }
 
+// Whether every page can be read: there are mappings without access, as drivers keep for addresses
+// of GPUs. A system that does not answer is taken at its word that there is memory.
+bool can_be_read(Range own) {
+  constexpr std::size_t kMany = 512;
+  std::array<char, kMany> bytes;
+  for (std::size_t at = 0; at < own.bytes;) {
+    std::array<iovec, kMany> pages;
+    std::size_t count = 0;
+    for (; count < kMany && at < own.bytes; ++count, at += page_bytes())
+      pages[count] = {own.base + at, 1};
+    const iovec to{bytes.data(), count};
+    const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, pages.data(), count, 0);
+    if (got < 0 && errno != EFAULT) return true;
+    if (got != static_cast<ssize_t>(count)) return false;
+  }
+  return true;
+}
+
 // Under the registry's lock.
 Status check_range(Range own) {
   if (own.bytes == 0 || reinterpret_cast<std::uintptr_t>(own.base) % page_bytes() != 0 ||
@@ -86,6 +106,10 @@ Status check_range(Range own) {
   std::vector<unsigned char> pages(own.bytes / page_bytes());
   if (::mincore(own.base, own.bytes, pages.data()) != 0)
     return refuse(own, "there is no memory behind some of them");
+  if (!can_be_read(own))
+    return refuse(own,
+                  "host threads cannot read some of them; are they memory of a GPU, which was "
+                  "freed, or has this job no symmetric memory of GPUs?");
   if (Reservation::containing({own.base, page_bytes()}).is_ok())
     return refuse(own, "they are symmetric already, being in a heap");
   const auto after = registry().live.lower_bound(own.base + own.bytes);

@@ -26,8 +26,7 @@ SIZES = ["8", "16", "32", "64", "128"]
 OMITTED = {
     "nvshmemx_*_atomic_add": "newer than NVSHMEM 3.2, whose names these are",
     "nvshmemx_*_atomic_fetch_add": "newer than NVSHMEM 3.2, whose names these are",
-    "nvshmemx_buffer_register_symmetric*": "memory of the user's own cannot become symmetric on GPUs yet",
-    "nvshmemx_buffer_unregister_symmetric": "memory of the user's own cannot become symmetric on GPUs yet",
+    "nvshmemx_buffer_register_symmetric_at_preferred_address": "memory becomes symmetric where it is",
     "nvshmemx_team_init": "members of a team have no way to find each other by a number",
     "nvshmemx_team_get_uniqueid": "as nvshmemx_team_init",
     "nvshmemx_qp_create": "there is no network transport with queue pairs yet",

@@ -270,6 +270,47 @@ TEST(Heap, AFailedAdoptionLeavesRoomForAnother) {
   EXPECT_EQ(own.base()[9], std::byte{9});
 }
 
+// A platform that leaves adopted memory where it is, as GPUs' do, and lends address space.
+class InPlacePlatform final : public test::IdlePlatform {
+ public:
+  bool adopts_where_told() const override { return false; }
+  Result<Memory> reserve(std::size_t bytes) override { return cpu_platform().reserve(bytes); }
+  Result<Memory> adopt(Range own, Range where) override {
+    EXPECT_EQ(where.base, nullptr);
+    return Memory(own, held);
+  }
+  std::shared_ptr<int> held = std::make_shared<int>(0);
+};
+
+TEST(Heap, PiecesThatStayWhereTheyAreComeAndGo) {
+  InPlacePlatform platform;
+  const auto heap = *Heap::create(platform, host_heap(sized(kMiB, kMiB)));
+  alignas(16) static std::byte own[4096];
+  std::byte* const table[1] = {};
+  ASSERT_TRUE(heap->adopt({own, 100}, table).is_ok());
+  ASSERT_TRUE(heap->adopt({own + 112, 200}).is_ok());
+  const AdoptedRange* const first = heap->piece_of(own + 99, 1);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->peer, table);
+  EXPECT_EQ(heap->try_offset(own + 5, 95), first->offset + 5);
+  const std::uint64_t second = heap->try_offset(own + 112, 200);
+  EXPECT_GE(second, first->offset + 100);
+  EXPECT_EQ(second % 16, 0u) << "words lie in offsets as they do in memory";
+  EXPECT_THAT(text(heap->adopt({own + 96, 16})), HasSubstr("overlap 100 bytes"));
+  EXPECT_THAT(text(heap->adopt({own + 300, 300})), HasSubstr("overlap 200 bytes"));
+  EXPECT_EQ(platform.held.use_count(), 3);
+  heap->disown(*first);
+  EXPECT_EQ(platform.held.use_count(), 2);
+  EXPECT_EQ(heap->try_offset(own, 0), Heap::kNoOffset);
+  EXPECT_EQ(heap->try_offset(own, 1), Heap::kNoOffset);
+  EXPECT_FALSE(heap->may_hold(nullptr));
+  EXPECT_EQ(heap->try_offset(own + 112, 200), second);
+  // Its place among the pieces is used again, its offsets are not.
+  ASSERT_TRUE(heap->adopt({own, 16}).is_ok());
+  EXPECT_EQ(heap->adopted().size(), 2u);
+  EXPECT_GT(heap->try_offset(own, 16), second);
+}
+
 // A platform that has no memory left.
 class EmptyPlatform final : public test::IdlePlatform {
  public:

@@ -22,7 +22,6 @@ using test::fake_gpu_live;
 using test::FakeGpuSettings;
 using test::kFake;
 using test::kIsHip;
-using test::OwnGpuMemory;
 using test::said_by;
 using test::symbol;
 using testing::AllOf;

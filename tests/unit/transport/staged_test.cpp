@@ -23,6 +23,8 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t kHeap = std::size_t{4} << 20;
 
+const Blob kPiece(2);  // what shares adopted memory
+
 Status broken() { return Status::error(Code::kIo, "broken"); }
 
 // A GPU whose memory is here, and whose copies run when the stream is waited for.
@@ -33,7 +35,9 @@ class Gpu final : public test::IdlePlatform {
   bool maps_where_told() const override { return false; }
   std::string why_not_owned(const Blob&) const override { return hidden; }
   Result<Platform*> owner(const Blob&) override { return peer; }
-  Result<Memory> open(const Blob&, Range) override {
+  bool adopts_where_told() const override { return false; }
+  Result<Memory> open(const Blob& blob, Range where) override {
+    if (blob == kPiece) return Memory({piece.data(), where.bytes}, nullptr);
     return Memory({heap.data(), heap.size()}, nullptr);
   }
   Result<Memory> host_visible(std::size_t bytes) override {
@@ -59,6 +63,7 @@ class Gpu final : public test::IdlePlatform {
     std::size_t bytes;
   };
   std::vector<std::byte> heap = std::vector<std::byte>(kHeap);
+  std::vector<std::byte> piece = std::vector<std::byte>(1000);
   std::vector<Copy> queued;
   std::string hidden;
   Gpu* peer = nullptr;
@@ -76,6 +81,7 @@ class StagedTest : public ::testing::Test {
     env.heap = {mine.heap.data(), kHeap};
     env.options = &options;
     env.is_gpu = true;
+    env.adopted_at = kHeap;
     staged = make_staged(env);
     const Blob address = *staged->address();
     ASSERT_OK(staged->connect(std::vector<Blob>{address, address}));
@@ -109,6 +115,35 @@ TEST_F(StagedTest, LargeOpsGoInHalvesAndKeepTheirBytes) {
     EXPECT_EQ(back, source);
   }
   EXPECT_EQ(staged->completed(host_lane(0)), 6u);
+}
+
+TEST_F(StagedTest, AdoptedMemoryIsFoundApartUntilItIsNoLonger) {
+  attach();
+  constexpr std::uint64_t kAt = kHeap + 512;
+  const auto mapping = staged->attach(1, kAt, 1000, kPiece);
+  ASSERT_OK(mapping);
+  EXPECT_EQ(mapping->apart, theirs.piece.data());
+  std::byte byte{7};
+  EXPECT_OK(staged->post(host_lane(0), op(OpKind::kPut, kAt + 999, &byte, 1)));
+  EXPECT_EQ(theirs.piece[999], std::byte{7});
+  Op notified = op(OpKind::kPut, 64, &byte, 1);
+  notified.notify = NotifyOp::kSet;
+  notified.signal = kAt + 8;
+  notified.value = 5;
+  EXPECT_OK(staged->post(host_lane(0), notified));
+  EXPECT_EQ(theirs.heap[64], std::byte{7});
+  EXPECT_EQ(theirs.piece[8], std::byte{5});
+  const auto text = [&](std::uint64_t at) {
+    const Status refused = staged->post(host_lane(0), op(OpKind::kPut, at, &byte, 1));
+    EXPECT_CODE(refused, Code::kOutOfRange);
+    return std::string(refused.text());
+  };
+  EXPECT_THAT(text(kAt - 1), HasSubstr("was adopted memory, and is no longer"));
+  EXPECT_THAT(text(kAt + 1000), HasSubstr("do not lie in"));
+  staged->detach(1, kAt);
+  EXPECT_THAT(text(kAt), HasSubstr("was adopted memory, and is no longer"));
+  EXPECT_CODE(staged->post(host_lane(0), notified), Code::kOutOfRange);
+  EXPECT_OK(staged->post(host_lane(0), op(OpKind::kPut, 5, &byte, 1)));
 }
 
 TEST_F(StagedTest, ACopyThatFailsEndsTheOpAndNothingIsLeftOnAStream) {

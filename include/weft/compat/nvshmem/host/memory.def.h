@@ -11,3 +11,9 @@ WEFT_NVSHMEM_HOST(int, nvshmemx_buffer_register, (void* addr, size_t length), bu
                   (addr, length))
 WEFT_NVSHMEM_HOST(int, nvshmemx_buffer_unregister, (void* addr), buffer_unregister, (addr))
 WEFT_NVSHMEM_HOST(void, nvshmemx_buffer_unregister_all, (void), buffer_unregister_all, ())
+
+WEFT_NVSHMEM_HOST(void*, nvshmemx_buffer_register_symmetric,
+                  (void* buf_ptr, size_t size, int flags), buffer_register_symmetric,
+                  (buf_ptr, size, flags))
+WEFT_NVSHMEM_HOST(int, nvshmemx_buffer_unregister_symmetric, (void* mmap_ptr, size_t size),
+                  buffer_unregister_symmetric, (mmap_ptr, size))

@@ -1,0 +1,98 @@
+// Memory that a program has already becomes symmetric where it is, that of the host and that of
+// GPUs, and again its own.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/runtime/impl.hpp"
+#include "host/transport/agree.hpp"
+#include "src/base/status.hpp"
+
+namespace weft {
+namespace {
+
+Status about(const char* what, const OwnMemory& piece, const Status& status) {
+  if (status.is_ok()) return status;
+  return Status::error(status.code(), fmt::format("{} {}: {}", what, piece.name, status.text()));
+}
+
+}  // namespace
+
+// What must be the same on every PE: a piece that is there already stands for the same pieces of
+// the others as before.
+std::string Runtime::Impl::describe(const OwnMemory& piece) const {
+  std::string text = fmt::format("{} bytes of {}", piece.bytes, piece.name);
+  if (job->gpu != nullptr && job->gpu->platform().is_device_memory(piece.address))
+    text += " in GPU memory";
+  const Heap& heap = job->heap_of(piece.address);
+  if (const AdoptedRange* const known = heap.piece_of(piece.address, piece.bytes))
+    text += fmt::format(" adopted before at offset {:#x}",
+                        known->offset + static_cast<std::uint64_t>(
+                                            static_cast<std::byte*>(piece.address) - known->base));
+  return text;
+}
+
+Status Runtime::Impl::adopt_one(const OwnMemory& piece) {
+  const Range own{static_cast<std::byte*>(piece.address), piece.bytes};
+  const Heap& heap = job->heap_of(own.base);
+  const AdoptedRange* const known = own.bytes == 0 ? nullptr : heap.piece_of(own.base, own.bytes);
+  const bool on_gpu = job->gpu != nullptr && job->gpu->platform().is_device_memory(own.base);
+  if (known != nullptr && on_gpu) job->gpu->adopt_again(*known);
+  if (known != nullptr) return Status::ok();
+  return on_gpu ? job->gpu->adopt(own) : job->heap->adopt(own);
+}
+
+Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
+  RETURN_IF_ERROR(usable());
+  ++collective_calls;
+  std::string values;
+  for (const OwnMemory& piece : pieces) values += (values.empty() ? "" : ", ") + describe(piece);
+  RETURN_IF_ERROR(compare("adopt", std::move(values)));
+  Status status;
+  for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
+    status = about("adopt of", *piece, adopt_one(*piece));
+  job->show_adopted();
+  return finish_together(std::move(status), "adopting memory");
+}
+
+// What fails on one PE alone is no success on any.
+Status Runtime::Impl::finish_together(Status mine, const char* what) {
+  RETURN_IF_ERROR(rendezvous());
+  return agree(*job->bootstrap, mine, what);
+}
+
+// Nobody's operations still go there when the others have come to the same call; and when it
+// returns, nobody has the memory mapped.
+Status Runtime::Impl::disown(const std::vector<OwnMemory>& pieces) {
+  RETURN_IF_ERROR(usable());
+  ++collective_calls;
+  std::string values;
+  for (const OwnMemory& piece : pieces) values += (values.empty() ? "" : ", ") + describe(piece);
+  RETURN_IF_ERROR(compare("disown", std::move(values)));
+  Status status;
+  for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
+    status = about("disown of", *piece, disown_one(*piece));
+  return finish_together(std::move(status), "giving up adopted memory");
+}
+
+Status Runtime::Impl::disown_one(const OwnMemory& piece) {
+  const Heap& heap = job->heap_of(piece.address);
+  const AdoptedRange* const known = heap.piece_of(piece.address, piece.bytes);
+  if (known == nullptr || piece.bytes == 0)
+    return Status::error(Code::kNotSymmetric,
+                         fmt::format("{} bytes at {} have not been adopted, or not all of them",
+                                     piece.bytes, piece.address));
+  return &heap == job->heap.get() ? Status::ok() : job->gpu->disown(*known);
+}
+
+Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
+  const std::lock_guard lock(impl_->mutex);
+  return report(impl_->adopt(pieces));
+}
+
+Status Runtime::disown(const std::vector<OwnMemory>& pieces) {
+  const std::lock_guard lock(impl_->mutex);
+  return report(impl_->disown(pieces));
+}
+
+}  // namespace weft

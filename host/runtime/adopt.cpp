@@ -13,7 +13,8 @@ namespace {
 
 Status about(const char* what, const OwnMemory& piece, const Status& status) {
   if (status.is_ok()) return status;
-  return Status::error(status.code(), fmt::format("{} {}: {}", what, piece.name, status.text()));
+  return Status::error(status.code(),
+                       fmt::format("{} of {}: {}", caller_or(what), piece.name, status.text()));
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
   RETURN_IF_ERROR(compare("adopt", std::move(values)));
   Status status;
   for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
-    status = about("adopt of", *piece, adopt_one(*piece));
+    status = about("adopt", *piece, adopt_one(*piece));
   job->show_adopted();
   return finish_together(std::move(status), "adopting memory");
 }
@@ -71,7 +72,7 @@ Status Runtime::Impl::disown(const std::vector<OwnMemory>& pieces) {
   RETURN_IF_ERROR(compare("disown", std::move(values)));
   Status status;
   for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
-    status = about("disown of", *piece, disown_one(*piece));
+    status = about("disown", *piece, disown_one(*piece));
   return finish_together(std::move(status), "giving up adopted memory");
 }
 

@@ -1,4 +1,6 @@
 // Teams of hosts, and what kernels of this program are told of them.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -176,6 +178,28 @@ void check_memory() {
   nvshmem_free(zeros);
 }
 
+// Memory of the program's own, of the host, which is there with GPUs and without.
+void check_symmetric_registration() {
+  constexpr std::size_t kBytes = 1 << 16;
+  void* const mine =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const words = static_cast<int*>(mine);
+  words[0] = 100 + me();
+  CHECK(nvshmemx_buffer_register_symmetric(mine, kBytes, 1) == nullptr);  // there are no flags
+  CHECK(nvshmemx_buffer_register_symmetric(words + 1, kBytes, 0) == nullptr);
+  CHECK(nvshmemx_buffer_unregister_symmetric(mine, kBytes) == NVSHMEMX_ERROR_SYMMETRY);
+  CHECK(nvshmemx_buffer_register_symmetric(mine, kBytes, 0) == mine);
+  CHECK(nvshmemx_buffer_register_symmetric(mine, kBytes, 0) == mine);
+  CHECK(words[0] == 100 + me());
+  CHECK(nvshmem_int_g(words, right()) == 100 + right());
+  nvshmem_int_p(words + 5, me(), right());
+  nvshmem_barrier_all();
+  CHECK(words[5] == left());
+  CHECK(nvshmemx_buffer_unregister_symmetric(mine, kBytes) == 0);
+  CHECK(nvshmem_int_g(words, right()) == 100 + right());
+  CHECK(nvshmemx_buffer_unregister_symmetric(mine, kBytes) == 0);
+}
+
 }  // namespace
 
 int main() {
@@ -188,6 +212,7 @@ int main() {
   check_wrong();
   check_driver_modules();
   check_memory();
+  check_symmetric_registration();
   nvshmem_finalize();
   CHECK(seen.magic == 0);
   weft_nvshmem_detach(&module_of_program);

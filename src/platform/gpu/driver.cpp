@@ -108,7 +108,7 @@ Result<int> Driver::count() const {
 }
 
 bool Driver::is_managed(const void* address) const {
-  unsigned char managed = 0;  // what the driver writes is a bool, of one byte
+  std::uint64_t managed = 0;  // drivers write a byte or an int
   const abi::Outcome asked =
       call().pointer_attribute(&managed, abi::PointerAttribute::kIsManaged, abi::pointer(address));
   return asked.error == Error::kSuccess && managed != 0;

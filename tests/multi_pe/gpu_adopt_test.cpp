@@ -14,6 +14,7 @@
 #include <weft/on_stream.hpp>
 #include <weft/weft.hpp>
 
+#include "src/base/dynlib.hpp"
 #include "src/base/status.hpp"
 #include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
@@ -352,6 +353,37 @@ TEST_P(GpuAdoptTest, WhatCannotBeIsRefusedOnAll) {
     EXPECT_THAT(text(far, Code::kInvalidArgument), HasSubstr("they are memory of GPU"));
     RETURN_IF_ERROR(rt.barrier());
     return check_transfers(rt, words);
+  });
+}
+
+// The driver of this process fails in a call, once.
+void fail_in(const char* calls) {
+  ::setenv("FAKE_GPU_FAIL", calls, 1);
+  const std::string file = driver().file;
+  void (*reload)() = nullptr;
+  if (!Dynlib::open({&file, 1})->find("fake_gpu_reload", reload).is_ok()) std::abort();
+  reload();
+  ::unsetenv("FAKE_GPU_FAIL");
+}
+
+// Nobody has adopted what one PE alone cannot open, and all can try again.
+TEST_P(GpuAdoptTest, WhatFailsOnOnePeFailsOnAll) {
+  if (GetParam().group.pes != Pes::kProcesses || GetParam().group.npes == 1) return;
+  run([](Runtime& rt, From from) -> Status {
+    for (const char* calls : {"cuMemImportFromShareableHandle:1:304,cuIpcOpenMemHandle_v2:1:304",
+                              "cuMemExportToShareableHandle:1:304,cuIpcGetMemHandle:1:304"}) {
+      Word* const words = make_words(rt, from);
+      RETURN_IF_ERROR(rt.barrier());
+      if (rt.pe() == 1) fail_in(calls);
+      const Status refused = rt.adopt({piece(words)});
+      EXPECT_FALSE(refused.is_ok());
+      EXPECT_THAT(std::string(refused.text()),
+                  HasSubstr(rt.pe() == 1 ? "(304)" : "failed on PE 1"));
+      EXPECT_EQ(rt.offset_of(words), std::nullopt);
+      RETURN_IF_ERROR(rt.adopt({piece(words)}));
+      RETURN_IF_ERROR(check_transfers(rt, words));
+    }
+    return rt.health();
   });
 }
 

@@ -7,6 +7,7 @@
 #include <weft/device/scope.hpp>
 #include <weft/device/context.hpp>
 #include <weft/device/collective.hpp>
+#include <weft/device/tile.hpp>
 
 #include <weft/dev/scope.hpp>
 #include <weft/dev/rma.hpp>
@@ -14,3 +15,4 @@
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
+#include <weft/dev/tile.hpp>

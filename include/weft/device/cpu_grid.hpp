@@ -15,6 +15,7 @@
 namespace weft::cpu {
 
 inline constexpr unsigned kWarpSize = 4;  // small on purpose: code that assumes 32 fails here
+inline constexpr unsigned kWarpgroupSize = 4 * kWarpSize;
 
 // A plain counter and phase: ThreadSanitizer sees exactly the order it gives, no more.
 struct alignas(64) Barrier {
@@ -25,6 +26,7 @@ struct alignas(64) Barrier {
 struct BlockState {
   Barrier barrier;
   Barrier* warp_barriers = nullptr;   // one per warp; the last warp may be short
+  Barrier* warpgroup_barriers = nullptr;
   std::uint64_t* exchange = nullptr;  // two words per thread: lane exchange of up to 16 bytes
   std::byte* shared = nullptr;        // dynamic shared memory, 64-byte aligned, not initialised
   std::size_t shared_bytes = 0;

@@ -75,10 +75,13 @@ Grid::Grid(GridShape shape, Entry entry, std::shared_ptr<const void> kernel)
       blocks_(shape.blocks),
       running_(shape.blocks * shape.threads) {
   const std::size_t warps = (shape.threads + kWarpSize - 1) / kWarpSize;
+  const std::size_t warpgroups = (shape.threads + kWarpgroupSize - 1) / kWarpgroupSize;
   warp_barriers_.resize(warps * shape.blocks);
+  warpgroup_barriers_.resize(warpgroups * shape.blocks);
   exchange_.resize(std::size_t{2} * threads());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].warp_barriers = &warp_barriers_[b * warps];
+    blocks_[b].warpgroup_barriers = &warpgroup_barriers_[b * warpgroups];
     blocks_[b].exchange = &exchange_[b * 2 * shape.threads];
   }
 }

@@ -47,6 +47,7 @@ class Grid final : public Crew::Job {
   GridQueue* queue_ = nullptr;
   std::vector<BlockState> blocks_;
   std::vector<Barrier> warp_barriers_;
+  std::vector<Barrier> warpgroup_barriers_;
   std::vector<std::uint64_t> exchange_;
   std::vector<std::unique_ptr<std::byte[], FreeAligned>> arenas_;
   alignas(64) std::atomic<unsigned> running_;

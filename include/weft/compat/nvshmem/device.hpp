@@ -18,6 +18,7 @@
 #include "device/job.hpp"
 #include "device/rma.hpp"
 #include "device/wait.hpp"
+#include "device/warpgroup.hpp"
 
 namespace weft::nvshmem {
 inline namespace WEFT_TARGET {
@@ -25,6 +26,7 @@ inline namespace WEFT_TARGET {
 // Who may call what: the bodies in the tables are members of these.
 struct ThreadCalls : Job, Rma<dev::Thread>, Atomics, Waits, Collectives<dev::Thread> {};
 struct WarpCalls : Rma<dev::Warp>, Collectives<dev::Warp> {};
+struct WarpgroupCalls : Collectives<Warpgroup> {};
 struct BlockCalls : Rma<dev::Block>, Collectives<dev::Block> {};
 
 }  // namespace WEFT_TARGET

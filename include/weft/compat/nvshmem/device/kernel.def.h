@@ -20,4 +20,8 @@ WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush, Thread, (void), quiet, ())
 WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush_warp, Warp, (void), quiet, ())
 WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush_block, Block, (void), quiet, ())
 
+/* Four warps. */
+WEFT_NVSHMEM_KERNEL(int, nvshmemx_barrier_warpgroup, Warpgroup, (nvshmem_team_t team), barrier,
+                    (team))
+
 #undef WEFT_NVSHMEM_SCOPED

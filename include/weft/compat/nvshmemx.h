@@ -1,8 +1,11 @@
-/* NVSHMEM's extensions: nvshmem.h has them, but for collective launches. */
+/* NVSHMEM's extensions: nvshmem.h has them, but for collective launches and tiles. */
 #ifndef WEFT_COMPAT_NVSHMEMX_H
 #define WEFT_COMPAT_NVSHMEMX_H
 
 #include "nvshmem.h"
 #include "nvshmem/collective_launch.h"
+#if defined(__CUDACC__)
+#include "nvshmem/tile.hpp"
+#endif
 
 #endif

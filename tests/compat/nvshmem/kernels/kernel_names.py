@@ -21,7 +21,6 @@ from host_names import AMO, BITWISE, BITWISE_AMO, EXTENDED, REDUCE, RMA, SIZES, 
 OMITTED = {
     "nvshmem_half_atomic_*": "atomics take words of 4 and 8 bytes",
     "nvshmemx_half_atomic_*": "atomics take words of 4 and 8 bytes",
-    "nvshmemx_barrier_warpgroup": "there is no scope of four warps",
     "nvshmemx_double2_maxloc_reduce_block": "reductions take numbers",
     "nvshmemx_qp_*": "there is no network transport with queue pairs yet",
     "nvshmemx_region_*": "hints for a transport that batches",
@@ -79,6 +78,18 @@ def collectives():
     yield from ["nvshmemx_barrier_warpgroup", "nvshmemx_double2_maxloc_reduce_block"]
 
 
+def at_each_scope(names):
+    """nvshmemx::NAME for one thread, and with _warp, _warpgroup and _block behind it."""
+    for name in names:
+        yield from (f"nvshmemx::{name}{scope}" for scope in ["", "_warp", "_warpgroup", "_block"])
+
+
+def tiles():
+    yield from at_each_scope(f"tile_{move}" for move in ["put", "get", "allgather", "broadcast", "collective_wait"])
+    for form in ["reduce", "rooted_reduce"]:
+        yield from at_each_scope(f"tile_{op}_{form}" for op in ["sum", "min", "max"])
+
+
 def queue_pairs():
     for move in ["put", "get", "put_nbi", "get_nbi", "put_signal", "put_signal_nbi"]:
         for scope in ["", "_warp", "_block"]:
@@ -102,11 +113,13 @@ def routines():
     yield from atomics()
     yield from waits()
     yield from collectives()
+    yield from tiles()
     yield from queue_pairs()
 
 
 def beyond():
-    """What Weft has besides: reductions of ptrdiff_t, which OpenSHMEM has."""
+    """What Weft has besides: reductions of ptrdiff_t, which OpenSHMEM has, and names of NVSHMEM 3.4."""
+    yield from at_each_scope(f"tile_{op}_allreduce" for op in ["sum", "min", "max"])
     for form in ["reduce", "reducescatter"]:
         yield from scoped(of_types([f"{op}_{form}" for op in ["min", "max", "sum", "prod"]], ["ptrdiff"]))
 
@@ -119,7 +132,7 @@ def why_omitted(name):
 def program(names):
     """Each name is declared, in both readings of nvcc. (A host compiler has those of host threads.)"""
     lines = ["#ifdef __CUDACC__", "#include <nvshmem.h>", "#include <nvshmemx.h>", "#define HERE", "#else",
-             "#include <weft/compat/nvshmem/device.hpp>", "#define HERE weft::nvshmem::kernels", "#endif",
+             "#include <weft/compat/nvshmem/tile.hpp>", "#define HERE weft::nvshmem::kernels", "#endif",
              "namespace each {"]
     lines += [f"using HERE::{name};" for name in names]
     return "\n".join([*lines, "}", ""])
@@ -127,15 +140,15 @@ def program(names):
 
 def stamped(compiler):
     """{name: scope} of what the headers define for kernels on host threads."""
-    source = "#include <weft/compat/nvshmem/device.hpp>\n"
+    source = "#include <weft/compat/nvshmem/tile.hpp>\n"
     text = subprocess.run([*compiler, "-E", "-P", "-x", "c++", "-"], input=source, capture_output=True, text=True,
                           check=True).stdout
-    pattern = r"\b(nvshmemx?_\w+)\s*\([^()]*\)\s*\{\s*return\s+weft::nvshmem::(\w+)Calls::"
-    return dict(re.findall(pattern, text))
+    pattern = r"\b(nvshmemx?_\w+|tile_\w+)\s*\([^()]*\)\s*\{\s*return\s+weft::nvshmem::(\w+?)(?:Tile)?Calls::"
+    return {re.sub("^tile_", "nvshmemx::tile_", name): scope for name, scope in re.findall(pattern, text)}
 
 
 def scope_of(name):
-    return {"_warp": "Warp", "_block": "Block"}.get(name[name.rfind("_"):], "Thread")
+    return {"_warp": "Warp", "_warpgroup": "Warpgroup", "_block": "Block"}.get(name[name.rfind("_"):], "Thread")
 
 
 def check(wanted, compiler):

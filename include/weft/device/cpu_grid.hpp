@@ -25,7 +25,7 @@ struct alignas(64) Barrier {
 
 struct BlockState {
   Barrier barrier;
-  Barrier* warp_barriers = nullptr;   // one per warp; the last warp may be short
+  Barrier* warp_barriers = nullptr;  // one per warp; the last warp may be short
   Barrier* warpgroup_barriers = nullptr;
   std::uint64_t* exchange = nullptr;  // two words per thread: lane exchange of up to 16 bytes
   std::byte* shared = nullptr;        // dynamic shared memory, 64-byte aligned, not initialised

@@ -35,8 +35,10 @@ namespace tile {
 // --- shapes -------------------------------------------------------------------------------------
 // All loops run over constant bounds, so that the arrays become registers.
 
-// Bytes from the first to past the last element; kTooManyBytes when that does not fit or a stride
-// is negative.
+inline constexpr std::int64_t kMostCells = 0xffffffff;  // along one dimension: a digit of a Walk
+
+// Bytes from the first to past the last element; kTooManyBytes when that does not fit, an extent is
+// too large or a stride is negative.
 template <class T, int kDims>
 WEFT_DEVICE std::uint64_t span_of(const std::int64_t (&extent)[kDims],
                                   const std::int64_t (&stride)[kDims]) {
@@ -47,7 +49,8 @@ WEFT_DEVICE std::uint64_t span_of(const std::int64_t (&extent)[kDims],
     const auto steps = static_cast<std::uint64_t>(extent[d] - 1);
     const auto each = static_cast<std::uint64_t>(stride[d]);
     // No division for what is certainly small.
-    if (stride[d] < 0 || ((steps | each) >> 31 != 0 && each != 0 && steps > kMost / each))
+    if (extent[d] > kMostCells || stride[d] < 0 ||
+        ((steps | each) >> 31 != 0 && each != 0 && steps > kMost / each))
       return kTooManyBytes;
     last += steps * each;
     if (last > kMost) return kTooManyBytes;
@@ -118,7 +121,8 @@ template <int kDims>
 WEFT_DEVICE void merge(TileShape<kDims>& s) {
   for (int d = kDims - 1; d > 0; --d)
     if (s.dst_stride[d] == s.dst_stride[d - 1] * s.extent[d - 1] &&
-        s.src_stride[d] == s.src_stride[d - 1] * s.extent[d - 1]) {
+        s.src_stride[d] == s.src_stride[d - 1] * s.extent[d - 1] &&
+        s.extent[d - 1] * s.extent[d] <= kMostCells) {
       s.extent[d - 1] *= s.extent[d];
       s.extent[d] = 1;
     }
@@ -159,10 +163,10 @@ class Walk {
     for (int d = 0; d < kDigits; ++d) {
       at_[d] = first.digit[d];
       by_[d] = step.digit[d];
-      dst_ += static_cast<std::int64_t>(at_[d]) * box.dst_step[d];
-      src_ += static_cast<std::int64_t>(at_[d]) * box.src_step[d];
-      dst_by_ += static_cast<std::int64_t>(by_[d]) * box.dst_step[d];
-      src_by_ += static_cast<std::int64_t>(by_[d]) * box.src_step[d];
+      dst_ += at_[d] * box.dst_step[d];
+      src_ += at_[d] * box.src_step[d];
+      dst_by_ += by_[d] * box.dst_step[d];
+      src_by_ += by_[d] * box.src_step[d];
     }
   }
   // Bytes from the first cell.
@@ -172,13 +176,13 @@ class Walk {
   WEFT_DEVICE void advance() {
     dst_ += dst_by_;
     src_ += src_by_;
-    std::uint64_t carry = 0;
+    std::uint32_t carry = 0;
     for (int d = 0; d + 1 < kDigits; ++d) {
-      at_[d] += by_[d] + carry;
-      carry = at_[d] >= box_.count[d] ? 1 : 0;
+      const auto count = static_cast<std::uint32_t>(box_.count[d]);
+      const std::uint32_t step = by_[d] + carry;
+      carry = count - at_[d] <= step ? 1 : 0;
+      at_[d] += step - (carry != 0 ? count : 0);
       if (carry == 0) continue;
-      const auto count = static_cast<std::int64_t>(box_.count[d]);
-      at_[d] -= box_.count[d];
       dst_ += box_.dst_step[d + 1] - count * box_.dst_step[d];
       src_ += box_.src_step[d + 1] - count * box_.src_step[d];
     }
@@ -186,7 +190,7 @@ class Walk {
 
  private:
   struct Digits {
-    std::uint64_t digit[kDigits];
+    std::uint32_t digit[kDigits];
     WEFT_DEVICE Digits(const Box<kDigits>& box, int number) {
       auto rest = static_cast<std::uint32_t>(number);
       for (int d = 0; d + 1 < kDigits; ++d) {
@@ -201,7 +205,7 @@ class Walk {
   };
 
   const Box<kDigits>& box_;
-  std::uint64_t at_[kDigits], by_[kDigits];
+  std::uint32_t at_[kDigits], by_[kDigits];
   std::int64_t dst_ = 0, src_ = 0, dst_by_ = 0, src_by_ = 0;
 };
 
@@ -307,69 +311,63 @@ struct Pack {
   }
 };
 
-template <class T>
-WEFT_DEVICE_COLD T fetched(ColdContext cold, const T* src, int pe) {
+// The cell at `src` of a PE that is not mapped.
+template <class T, std::size_t kBytes>
+WEFT_DEVICE_COLD Pack<T, kBytes> fetched(ColdContext cold, const T* src, int pe) {
   const DeviceContext h = cold;
-  return Context(h).g(src, pe);
+  Pack<T, kBytes> cell;
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t i = 0; i < cell.kMany; ++i) cell.part[i] = Context(h).g(src + i, pe);
+  return cell;
 }
 
-// One member's tile: mapped here, or fetched value by value.
-template <class T>
-class Source {
- public:
-  WEFT_DEVICE Source(const Context& ctx, const T* src, int pe)
-      : ctx_(ctx), src_(src), pe_(pe), direct_(reinterpret_cast<const std::byte*>(there())) {}
-  template <std::size_t kBytes>
-  WEFT_DEVICE Pack<T, kBytes> at(std::int64_t offset) const {
-    Pack<T, kBytes> cell;
-    if (direct_ != nullptr) {
-      cell.load(direct_ + offset);
-      return cell;
-    }
-    const T* const first = src_ + offset / static_cast<std::int64_t>(sizeof(T));
-    for (std::size_t i = 0; i < cell.kMany; ++i)
-      cell.part[i] = fetched(ctx_.handle(), first + i, pe_);
-    return cell;
-  }
+// `mapped` is src at the PE, or null.
+template <std::size_t kBytes, class T>
+WEFT_DEVICE Pack<T, kBytes> cell_of(ColdContext cold, const T* src, const T* mapped,
+                                    std::int64_t offset, int pe) {
+  if (mapped == nullptr)
+    return fetched<T, kBytes>(cold, src + offset / static_cast<std::int64_t>(sizeof(T)), pe);
+  Pack<T, kBytes> cell;
+  cell.load(coll::bytes_at(mapped) + offset);
+  return cell;
+}
 
- private:
-  WEFT_DEVICE const T* there() const { return ctx_.ptr(src_, pe_); }
-
-  const Context& ctx_;
-  const T* src_;
-  int pe_;
-  const std::byte* direct_;
-};
+inline constexpr int kFoldedAtOnce = 2;  // each takes registers for two members
 
 template <ReduceOp kOp, std::size_t kBytes, class T, int kDigits>
-WEFT_DEVICE void fold_cells(const Context& ctx, Ranks who, const Team& team, std::byte* dst,
-                            const T* src, const Box<kDigits>& bytes) {
+WEFT_DEVICE_CALLED void fold_cells(ColdContext cold, Ranks who, Team team, std::byte* dst,
+                                   const T* src, Box<kDigits> bytes) {
+  const DeviceContext h = cold;
+  const Context ctx(h);
   const Box<kDigits> box = bytes.in_cells(kBytes);
   Walk<kDigits> walk(box, who);
   const std::uint64_t total = box.total();
   const auto step = static_cast<std::uint64_t>(who.size());
   WEFT_DEVICE_AS_A_LOOP
-  for (auto next = static_cast<std::uint64_t>(who.rank()); next < total; next += kAtOnce * step) {
-    Pack<T, kBytes> sum[kAtOnce];
-    std::int64_t to[kAtOnce], from[kAtOnce];
-    const Source<T> first(ctx, src, team.pe_of(0));
-    for (unsigned k = 0; k < kAtOnce; ++k)
+  for (auto next = static_cast<std::uint64_t>(who.rank()); next < total;
+       next += kFoldedAtOnce * step) {
+    Pack<T, kBytes> sum[kFoldedAtOnce];
+    std::int64_t to[kFoldedAtOnce], from[kFoldedAtOnce];
+    const int first = team.pe_of(0);
+    const T* const there = ctx.ptr(src, first);
+    for (unsigned k = 0; k < kFoldedAtOnce; ++k)
       if (next + k * step < total) {
         to[k] = walk.dst();
         from[k] = walk.src();
         walk.advance();
-        sum[k] = first.template at<kBytes>(from[k]);
+        sum[k] = cell_of<kBytes>(cold, src, there, from[k], first);
       }
     WEFT_DEVICE_AS_A_LOOP
     for (int rank = 1; rank < team.size; ++rank) {
-      const Source<T> source(ctx, src, team.pe_of(rank));
-      Pack<T, kBytes> cell[kAtOnce];
-      for (unsigned k = 0; k < kAtOnce; ++k)
-        if (next + k * step < total) cell[k] = source.template at<kBytes>(from[k]);
-      for (unsigned k = 0; k < kAtOnce; ++k)
+      const int pe = team.pe_of(rank);
+      const T* const mapped = ctx.ptr(src, pe);
+      Pack<T, kBytes> cell[kFoldedAtOnce];
+      for (unsigned k = 0; k < kFoldedAtOnce; ++k)
+        if (next + k * step < total) cell[k] = cell_of<kBytes>(cold, src, mapped, from[k], pe);
+      for (unsigned k = 0; k < kFoldedAtOnce; ++k)
         if (next + k * step < total) sum[k].template fold<kOp>(cell[k]);
     }
-    for (unsigned k = 0; k < kAtOnce; ++k)
+    for (unsigned k = 0; k < kFoldedAtOnce; ++k)
       if (next + k * step < total) sum[k].store(dst + to[k]);
   }
 }
@@ -429,9 +427,9 @@ WEFT_DEVICE bool reduce_tile(const Context& ctx, Scope scope, const Team& team, 
   const Ranks who{scope.rank(), scope.size()};
   const std::uint64_t all = rma::address(dst) | rma::address(src) | box.alignment();
   if (all % 16 == 0)
-    tile::fold_cells<kOp, 16>(ctx, who, team, coll::bytes_at(dst), src, box);
+    tile::fold_cells<kOp, 16>(ctx.handle(), who, team, coll::bytes_at(dst), src, box);
   else
-    tile::fold_cells<kOp, sizeof(T)>(ctx, who, team, coll::bytes_at(dst), src, box);
+    tile::fold_cells<kOp, sizeof(T)>(ctx.handle(), who, team, coll::bytes_at(dst), src, box);
   scope.sync();
   return true;
 }

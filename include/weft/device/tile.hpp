@@ -13,8 +13,8 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 // A tile at both ends of a call: extent[d] elements along dimension d (none at all if one is not
-// positive), each so many elements behind the one before. Strides are at least 0, and no two
-// elements of dst lie at the same place. Dimensions come in any order.
+// positive, at most 2^32 - 1), each so many elements behind the one before. Strides are at least 0,
+// and no two elements of dst lie at the same place. Dimensions come in any order.
 template <int kDims>
 struct TileShape {
   std::int64_t extent[kDims];

@@ -22,22 +22,25 @@ struct BlockTileCalls : Tiles<dev::Block> {};
 }  // namespace WEFT_TARGET
 }  // namespace weft::nvshmem
 
+#define WEFT_NVSHMEM_TILE_KIND WEFT_DEVICE
 #define WEFT_NVSHMEM_CALLS(Scope) weft::nvshmem::Scope##TileCalls
 #define WEFT_NVSHMEM_TILE_BODY(Scope, args, ...) \
   { return WEFT_NVSHMEM_CALLS(Scope)::__VA_ARGS__ args; }
 
-#else
+#else  // the host's reading
 
+#define WEFT_NVSHMEM_TILE_KIND __device__
 #define WEFT_NVSHMEM_TILE_BODY(Scope, args, ...) ;
 
 #endif
 
-#define WEFT_NVSHMEM_TILE(algorithm, name, params, args, ...)                      \
-  template <class src_tensor_t, class dst_tensor_t, class tuple_t, algorithm algo> \
-  WEFT_DEVICE int name params WEFT_NVSHMEM_TILE_BODY(WEFT_NVSHMEM_SCOPE, args, __VA_ARGS__)
+#define WEFT_NVSHMEM_TILE(algorithm, name, params, args, ...)                             \
+  template <class src_tensor_t, class dst_tensor_t, class tuple_t, algorithm algo>        \
+  WEFT_NVSHMEM_TILE_KIND int name params WEFT_NVSHMEM_TILE_BODY(WEFT_NVSHMEM_SCOPE, args, \
+                                                                __VA_ARGS__)
 #define WEFT_NVSHMEM_TILE_WAIT(name, params, args, body) \
   template <tile_coll_algo_t algo>                       \
-  WEFT_DEVICE int name params WEFT_NVSHMEM_TILE_BODY(WEFT_NVSHMEM_SCOPE, args, body)
+  WEFT_NVSHMEM_TILE_KIND int name params WEFT_NVSHMEM_TILE_BODY(WEFT_NVSHMEM_SCOPE, args, body)
 
 #if WEFT_TARGET_CPU
 namespace weft::nvshmem::kernels {
@@ -65,4 +68,5 @@ namespace nvshmemx {
 #undef WEFT_NVSHMEM_TILE
 #undef WEFT_NVSHMEM_TILE_WAIT
 #undef WEFT_NVSHMEM_TILE_BODY
+#undef WEFT_NVSHMEM_TILE_KIND
 #undef WEFT_NVSHMEM_CALLS

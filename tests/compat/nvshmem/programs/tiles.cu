@@ -126,7 +126,8 @@ __global__ void play(Arrays<T> a) {
   });
 
   prepare(a, me, all);
-  const auto tall = make_layout(make_shape(kRows * all, kColumns), make_stride(kPitch, 1));
+  const auto tall =
+      make_layout(make_shape(kRows * all, int{kColumns}), make_stride(int{kPitch}, 1));
   using Tall = Tensor<T, decltype(make_layout(tall.shape(), tall.stride()))>;
   expect(tile_allgather_block<Tile, Tall, Bound, push>(NVSHMEM_TEAM_WORLD, source,
                                                        Tall(a.dest, tall), start, boundary, 0) == 0,

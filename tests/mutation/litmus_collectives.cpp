@@ -1,6 +1,9 @@
 // Litmus programs of the collectives in kernels: small and large messages, mapped heaps and late
 // ones, scopes of several threads. Exit status 0: every promise was kept.
+#include <sched.h>
+
 #include <weft/dev/collective.hpp>
+#include <weft/dev/tile.hpp>
 
 #include "tests/mutation/litmus.hpp"
 
@@ -24,7 +27,12 @@ class Collective {
     TeamBlocks blocks = team_blocks(pes, 1, 0, options.packs ? kMostPackedBytes : 0);
     blocks.offset = job.allocate<std::byte>(blocks.stride);
     blocks.pushed_bytes = pushed_bytes;
-    for (int pe = 0; pe < pes; ++pe) job.teams(pe) = blocks;
+    for (int pe = 0; pe < pes; ++pe) {
+      job.teams(pe) = blocks;
+      // A little before the flags of packed messages begin anew.
+      auto* const header = job.at<TeamHeader>(pe, blocks.offset);
+      header->packed = header->packed_synced = kPackedPeriod - 2;
+    }
     src_ = job.allocate<Word>(kPes * kLarge * 2);
     dst_ = job.allocate<Word>(kPes * kLarge * 2);
   }
@@ -88,7 +96,7 @@ struct Call {
 };
 
 using Kind = int;
-constexpr Kind kKinds = 9;
+constexpr Kind kKinds = 10, kFromOneRoot = 10;
 
 template <class Scope>
 void make_call(Kind kind, const Call<Scope>& c) {
@@ -149,6 +157,20 @@ void make_call(Kind kind, const Call<Scope>& c) {
       c.give(count);
       LITMUS((dev::scan_exclusive<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, count)));
       return c.expect(count, [&](std::size_t i) { return c.sum(me, i); });
+    case 9: {
+      const dev::TileShape<1> shape{{static_cast<std::int64_t>(count)}, {1}, {1}};
+      c.give(count);
+      LITMUS(dev::reduce_tile<ReduceOp::kSum>(c.ctx, c.scope, c.team, c.dst, c.src, shape,
+                                              dev::kEachMember));
+      c.expect(count, [&](std::size_t i) { return c.sum(n, i); });
+      LITMUS(dev::sync(c.ctx, c.scope, c.team));  // all have read my src
+      return;
+    }
+    case kFromOneRoot:  // it runs ahead as far as it may
+      if (me == 0) c.give(count);
+      for (int i = 0; i < 100 * me; ++i) sched_yield();
+      LITMUS(dev::broadcast(c.ctx, c.scope, c.team, c.dst, c.src, count, 0));
+      return c.expect(count, [&](std::size_t i) { return given(c.call, 0, i); });
     default: fail("make_call", "no such collective");
   }
 }
@@ -161,7 +183,7 @@ void collective(const JobOptions& options, Kind kind, std::size_t count, unsigne
   Collective shared(options, kPes, pushed_bytes);
   run_grids(kPes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
-    for (int call = 0; call < kCalls; ++call) {
+    for (int call = 0; call < (kind == kFromOneRoot ? 2 : 1) * kCalls; ++call) {
       forget_fences();
       const Call<Scope> c{ctx, {}, shared.team(pe), call, count, shared.src(pe), shared.dst(pe)};
       make_call(kind, c);
@@ -214,7 +236,7 @@ void run_scope(const JobOptions& options, unsigned threads) {
 template <class Scope>
 void run_packed(JobOptions options, unsigned threads) {
   options.packs = true;
-  for (Kind kind : {0, 1, 3, 5, 6})
+  for (Kind kind : {0, 1, 3, 5, 6, kFromOneRoot})
     for (std::size_t count : {kTiny, kSmall}) collective<Scope>(options, kind, count, threads);
 }
 

@@ -1,5 +1,7 @@
 // Litmus programs of moving data: put with a signal, get, the strided forms, and what quiet and
 // fence cover. Exit status 0: every promise was kept.
+#include <weft/dev/tile.hpp>
+
 #include "tests/mutation/litmus.hpp"
 
 namespace weft::litmus {
@@ -76,6 +78,33 @@ void strided(const JobOptions& options) {
       ctx.quiet(scope);
       for (std::size_t i = 0; i < kCount; ++i) LITMUS(got[i] == 0);
       ctx.iget(scope, got, to, 1, 2, kCount, 1);
+      LITMUS(is_filled(got, kCount, range));
+    }
+  });
+}
+
+// Tiles: the same, complete behind quiet.
+template <class Scope>
+void tiles(const JobOptions& options) {
+  DeviceJob job(options);
+  constexpr std::size_t kRanges = kRounds * kThreads, kCount = 20;
+  const Lines src(job, kCount, kRanges), dst(job, 2 * kCount, kRanges), back(job, kCount, kRanges);
+  const dev::TileShape<2> there{{4, 5}, {2, 8}, {1, 4}}, here{{4, 5}, {1, 4}, {2, 8}};
+  run_grids(1, 1, kThreads, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    const Scope scope;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      const std::size_t range = round * kThreads + static_cast<std::size_t>(group_of<Scope>());
+      Word* from = src.of(job, pe, range);
+      Word* to = dst.of(job, pe, range);
+      Word* got = back.of(job, pe, range);
+      fill_for_neighbours(scope, from, kCount, range);
+      dev::put_tile_nbi(ctx, scope, to, from, there, 1);
+      ctx.quiet(scope);
+      spoil(scope, from, kCount);
+      for (std::size_t i = 0; i < kCount; ++i) LITMUS(got[i] == 0);
+      dev::get_tile_nbi(ctx, scope, got, to, here, 1);
+      ctx.quiet(scope);
       LITMUS(is_filled(got, kCount, range));
     }
   });
@@ -171,6 +200,8 @@ void run_all(const JobOptions& options) {
   get<Block>(options);
   strided<Warp>(options);
   strided<Block>(options);
+  tiles<Warp>(options);
+  tiles<Block>(options);
   nbi_then_quiet<Warp>(options);
   nbi_then_quiet<Block>(options);
   nbi_then_fence<Warp>(options);

@@ -130,8 +130,10 @@ def waits(text):
 
 def programs_for(path):
     """Those that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
-    if path.startswith(("collective", "team_")):
+    if path.startswith(("collective", "packed", "team_")):
         return ["collectives"]
+    if path.startswith("tile"):
+        return ["move", "collectives"]
     if path.startswith(("ring", "fault", "check", "scope")):
         return ["ring", "order", "move"]
     return ["move", "order"] if path.startswith("rma") else ["order", "processor", "move", "ring"]

@@ -94,9 +94,9 @@ class ContextPort {
     return wait_at(direct(word, pe), word, value, pe);
   }
   template <class Came, class Missing>
-  WEFT_DEVICE bool poll(Came came, Missing missing) const {
+  WEFT_DEVICE bool wait_for(Came came, Missing missing) const {
     Deadline deadline(*h_.state);
-    if (dev::poll(deadline, came)) return true;
+    if (poll(deadline, came)) return true;
     report_missing(h_, where_, missing(), deadline.waited_ns());
     return false;
   }
@@ -128,7 +128,7 @@ class ContextPort {
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h_.state);
-    if (dev::poll(deadline, [&] { return wanted.came(0); })) return true;
+    if (poll(deadline, [&] { return wanted.came(0); })) return true;
     const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
     report_missing(h_, where_, {word, pe, seen, value}, deadline.waited_ns());
     return false;

@@ -111,11 +111,11 @@ struct ElementFold {
   static constexpr bool kPacks = sizeof(T) <= kPackedUnit;
   WEFT_DEVICE std::uint64_t unit(std::uint64_t a, std::uint64_t b) const {
     T sums[kPackedUnit / sizeof(T)], others[kPackedUnit / sizeof(T)];
-    memcpy(sums, &a, sizeof(a));
-    memcpy(others, &b, sizeof(b));
+    memcpy(static_cast<void*>(sums), &a, sizeof(a));
+    memcpy(static_cast<void*>(others), &b, sizeof(b));
     for (std::size_t i = 0; i < kPackedUnit / sizeof(T); ++i)
       sums[i] = combine<kOp>(sums[i], others[i]);
-    memcpy(&a, sums, sizeof(a));
+    memcpy(&a, static_cast<const void*>(sums), sizeof(a));
     return a;
   }
 };

@@ -12,8 +12,8 @@
 // The Port is that of team_member.hpp; of it, this uses block(), layout(), signal() and wait() (of
 // the sync) and
 //   T* there(T* in_block, int pe)           where pe's copy of it is stored to; all are mapped
-//   bool poll(Came came, Missing missing)   one thread; came() at last, or told of missing() and
-//                                           gave up
+//   bool wait_for(Came came, Missing missing)   one thread; came() at last, or told of missing()
+//                                           and gave up
 #pragma once
 
 #include <cstddef>
@@ -130,7 +130,7 @@ class PackedMember {
       const std::uint64_t* const missed = word(from(k), unit(k));
       return {missed, team_.pe_of(from(k)), platform::load_pair(missed).first >> 32, flag()};
     };
-    return port_.poll(have_come, missing);
+    return port_.wait_for(have_come, missing);
   }
 
   // Every member is here. The scope's threads are in step before and after.

@@ -223,7 +223,7 @@ class MemoryPort {
     return wait([=] { return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value; });
   }
   template <class Came, class Missing>
-  bool poll(Came came, Missing missing) const {
+  bool wait_for(Came came, Missing missing) const {
     const bool ok = wait(came);
     if (!ok) missed = missing().pe;
     return ok;

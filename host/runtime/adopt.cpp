@@ -40,40 +40,36 @@ Status Runtime::Impl::adopt_one(const OwnMemory& piece) {
   const bool on_gpu = job->gpu != nullptr && job->gpu->platform().is_device_memory(own.base);
   if (known != nullptr && on_gpu) job->gpu->adopt_again(*known);
   if (known != nullptr) return Status::ok();
-  return on_gpu ? job->gpu->adopt(own) : job->heap->adopt(own);
+  if (on_gpu) return job->gpu->adopt(own);
+  RETURN_IF_ERROR(job->heap->adopt(own));
+  job->show_adopted();
+  return Status::ok();
 }
 
-Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
+// What fails on one PE alone is no success on any.
+Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
+                                 const std::vector<OwnMemory>& pieces,
+                                 Status (Impl::*one)(const OwnMemory&)) {
   RETURN_IF_ERROR(usable());
   ++collective_calls;
   std::string values;
   for (const OwnMemory& piece : pieces) values += (values.empty() ? "" : ", ") + describe(piece);
-  RETURN_IF_ERROR(compare("adopt", std::move(values)));
-  Status status;
-  for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
-    status = about("adopt", *piece, adopt_one(*piece));
-  job->show_adopted();
-  return finish_together(std::move(status), "adopting memory");
+  RETURN_IF_ERROR(compare(routine, std::move(values)));
+  Status mine;
+  for (auto piece = pieces.begin(); mine.is_ok() && piece != pieces.end(); ++piece)
+    mine = about(routine, *piece, (this->*one)(*piece));
+  RETURN_IF_ERROR(rendezvous());
+  return agree(*job->bootstrap, mine, doing);
 }
 
-// What fails on one PE alone is no success on any.
-Status Runtime::Impl::finish_together(Status mine, const char* what) {
-  RETURN_IF_ERROR(rendezvous());
-  return agree(*job->bootstrap, mine, what);
+Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
+  return for_pieces("adopt", "adopting memory", pieces, &Impl::adopt_one);
 }
 
 // Nobody's operations still go there when the others have come to the same call; and when it
 // returns, nobody has the memory mapped.
 Status Runtime::Impl::disown(const std::vector<OwnMemory>& pieces) {
-  RETURN_IF_ERROR(usable());
-  ++collective_calls;
-  std::string values;
-  for (const OwnMemory& piece : pieces) values += (values.empty() ? "" : ", ") + describe(piece);
-  RETURN_IF_ERROR(compare("disown", std::move(values)));
-  Status status;
-  for (auto piece = pieces.begin(); status.is_ok() && piece != pieces.end(); ++piece)
-    status = about("disown", *piece, disown_one(*piece));
-  return finish_together(std::move(status), "giving up adopted memory");
+  return for_pieces("disown", "giving up adopted memory", pieces, &Impl::disown_one);
 }
 
 Status Runtime::Impl::disown_one(const OwnMemory& piece) {

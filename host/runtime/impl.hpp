@@ -67,7 +67,8 @@ struct Runtime::Impl {
   std::string describe(const OwnMemory& piece) const;
   Status adopt_one(const OwnMemory& piece);
   Status disown_one(const OwnMemory& piece);
-  Status finish_together(Status mine, const char* what);
+  Status for_pieces(const char* routine, const char* doing, const std::vector<OwnMemory>& pieces,
+                    Status (Impl::*one)(const OwnMemory&));
 
   // --- teams (teams.cpp) ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,

@@ -29,18 +29,26 @@ UniqueFd dirty_file(int device, std::size_t bytes) {
   return file;
 }
 
-const std::pair<const Pointer, Mapping>* mapping_at(Pointer address) {
-  auto after = state().mappings.upper_bound(address);
-  if (after == state().mappings.begin()) return nullptr;
+namespace {
+
+// Of blocks by where they begin, the one that holds `address`; null: none.
+template <class Block>
+const std::pair<const Pointer, Block>* block_at(const std::map<Pointer, Block>& blocks,
+                                                Pointer address) {
+  auto after = blocks.upper_bound(address);
+  if (after == blocks.begin()) return nullptr;
   const auto& found = *--after;
   return address - found.first < found.second.bytes ? &found : nullptr;
 }
 
+}  // namespace
+
+const std::pair<const Pointer, Mapping>* mapping_at(Pointer address) {
+  return block_at(state().mappings, address);
+}
+
 const std::pair<const Pointer, Allocation>* allocation_at(Pointer address) {
-  auto after = state().allocations.upper_bound(address);
-  if (after == state().allocations.begin()) return nullptr;
-  const auto& found = *--after;
-  return address - found.first < found.second.bytes ? &found : nullptr;
+  return block_at(state().allocations, address);
 }
 
 }  // namespace weft::fake_gpu

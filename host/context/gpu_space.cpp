@@ -174,16 +174,16 @@ Status GpuSpace::adopt(Range own) {
     return adopted;
   }
   const AdoptedRange& range = *heap_->piece_of(own.base, own.bytes);
-  Piece& piece = piece_behind(range);
+  Piece& piece = pieces_[index_of(range)];
   piece = {std::move(places_of_adopted_), table, 1};
   RETURN_IF_ERROR(copy(table, piece.places.data(), bytes));
   return show_adopted(range);
 }
 
-void GpuSpace::adopt_again(const AdoptedRange& range) { ++piece_behind(range).holders; }
+void GpuSpace::adopt_again(const AdoptedRange& range) { ++pieces_[index_of(range)].holders; }
 
 Status GpuSpace::disown(const AdoptedRange& range) {
-  Piece& piece = piece_behind(range);
+  Piece& piece = pieces_[index_of(range)];
   if (--piece.holders > 0) return Status::ok();
   const std::uint64_t offset = range.offset;
   heap_->disown(range);
@@ -195,10 +195,9 @@ Status GpuSpace::disown(const AdoptedRange& range) {
 
 // The range is there before it is counted; kernels that are running find it or not.
 Status GpuSpace::show_adopted(const AdoptedRange& range) const {
-  const auto own = heap_->adopted();
   auto* const ranges = reinterpret_cast<AdoptedRange*>(picture_ + kAdoptedAt);
-  RETURN_IF_ERROR(copy(ranges + (&range - own.data()), &range, sizeof(range)));
-  const std::uint64_t count = own.size();
+  RETURN_IF_ERROR(copy(ranges + index_of(range), &range, sizeof(range)));
+  const std::uint64_t count = heap_->adopted().size();
   return copy(&reinterpret_cast<DeviceState*>(picture_)->adopted_count, &count, sizeof(count));
 }
 
@@ -229,8 +228,7 @@ std::byte* GpuSpace::there(const void* symmetric, int pe) const {
   const AdoptedRange* const range =
       offset < heap_->range().bytes ? nullptr : heap_->piece_of(symmetric, 0);
   if (range == nullptr) return heap + offset;
-  return pieces_[static_cast<std::size_t>(range - heap_->adopted().data())].places[to] +
-         (offset - range->offset);
+  return pieces_[index_of(*range)].places[to] + (offset - range->offset);
 }
 
 }  // namespace weft

@@ -94,8 +94,9 @@ class GpuSpace {
   Status reserve();
   HeapShape shape_of_heap() const;
   Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
-  Piece& piece_behind(const AdoptedRange& range) {
-    return pieces_[static_cast<std::size_t>(&range - heap_->adopted().data())];
+  // Of one of heap_->adopted().
+  std::size_t index_of(const AdoptedRange& range) const {
+    return static_cast<std::size_t>(&range - heap_->adopted().data());
   }
   Status show_adopted(const AdoptedRange& range) const;
 

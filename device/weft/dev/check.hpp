@@ -124,9 +124,9 @@ struct Place {
 enum class Touch { kBytes, kWord };  // kWord: writes a word that somebody may wait for
 
 // WEFT_CHECK: remembers at `heap`, the mapped heap of the word's owner, that I write this word.
-WEFT_DEVICE void note_writer(const DeviceContext& h, std::byte* heap, std::uint64_t offset) {
+WEFT_DEVICE void note_writer(const DeviceContext& h, std::byte* heap, const void* word) {
   if ((h.flags & kDeviceCheck) != 0 && h.state->journal_offset != 0)
-    journal_note(heap, h.state->journal_offset, offset, h.pe);
+    journal_note(heap, h.state->journal_offset, offset_of(h, word), h.pe);
 }
 
 WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const void* symmetric,
@@ -135,7 +135,7 @@ WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const v
   if (!allowed(h, where, symmetric, bytes, align, pe)) return {};
   std::byte* const heap = heap_of(h, pe);
   if (is_by_ring(h, heap)) return {nullptr, true};
-  if (touch == Touch::kWord) note_writer(h, heap, offset_of(h, symmetric));
+  if (touch == Touch::kWord) note_writer(h, heap, symmetric);
   return {mapped_on(h, symmetric, heap, pe), false};
 }
 

@@ -27,6 +27,10 @@ struct Chunk<1> {
   typedef unsigned char type;
 };
 template <>
+struct Chunk<2> {
+  typedef std::uint16_t __attribute__((may_alias)) type;
+};
+template <>
 struct Chunk<4> {
   typedef std::uint32_t __attribute__((may_alias)) type;
 };

@@ -25,11 +25,6 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-template <>
-struct Chunk<2> {
-  typedef std::uint16_t __attribute__((may_alias)) type;
-};
-
 namespace tile {
 
 // --- shapes -------------------------------------------------------------------------------------

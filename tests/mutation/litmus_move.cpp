@@ -58,38 +58,38 @@ void get(const JobOptions& options) {
   });
 }
 
-// The strided forms: the same promises, every second word.
-template <class Scope>
-void strided(const JobOptions& options) {
-  DeviceJob job(options);
-  constexpr std::size_t kRanges = kRounds * kThreads, kCount = 20;
-  const Lines src(job, kCount, kRanges), dst(job, 2 * kCount, kRanges), back(job, kCount, kRanges);
-  run_grids(1, 1, kThreads, [&](int pe) {
-    const Context ctx(job.handle(pe));
-    const Scope scope;
-    for (std::size_t round = 0; round < kRounds; ++round) {
-      const std::size_t range = round * kThreads + static_cast<std::size_t>(group_of<Scope>());
-      Word* from = src.of(job, pe, range);
-      Word* to = dst.of(job, pe, range);
-      Word* got = back.of(job, pe, range);
-      fill_for_neighbours(scope, from, kCount, range);
-      ctx.iput(scope, to, from, 2, 1, kCount, 1);
-      spoil(scope, from, kCount);
-      ctx.quiet(scope);
-      for (std::size_t i = 0; i < kCount; ++i) LITMUS(got[i] == 0);
-      ctx.iget(scope, got, to, 1, 2, kCount, 1);
-      LITMUS(is_filled(got, kCount, range));
-    }
-  });
-}
+// Every second word of a range, there and back.
+constexpr std::size_t kCount = 20;
 
-// Tiles: the same, complete behind quiet.
-template <class Scope>
-void tiles(const JobOptions& options) {
+struct Strided {
+  template <class Scope>
+  static void put(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    ctx.iput(scope, to, from, 2, 1, kCount, 1);
+  }
+  template <class Scope>
+  static void get(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    ctx.iget(scope, to, from, 1, 2, kCount, 1);
+  }
+};
+struct Tiled {  // complete behind quiet
+  template <class Scope>
+  static void put(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    dev::put_tile_nbi(ctx, scope, to, from, dev::TileShape<2>{{4, 5}, {2, 8}, {1, 4}}, 1);
+    ctx.quiet(scope);
+  }
+  template <class Scope>
+  static void get(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    dev::get_tile_nbi(ctx, scope, to, from, dev::TileShape<2>{{4, 5}, {1, 4}, {2, 8}}, 1);
+    ctx.quiet(scope);
+  }
+};
+
+// The same promises of these.
+template <class Scope, class How>
+void with_gaps(const JobOptions& options) {
   DeviceJob job(options);
-  constexpr std::size_t kRanges = kRounds * kThreads, kCount = 20;
+  constexpr std::size_t kRanges = kRounds * kThreads;
   const Lines src(job, kCount, kRanges), dst(job, 2 * kCount, kRanges), back(job, kCount, kRanges);
-  const dev::TileShape<2> there{{4, 5}, {2, 8}, {1, 4}}, here{{4, 5}, {1, 4}, {2, 8}};
   run_grids(1, 1, kThreads, [&](int pe) {
     const Context ctx(job.handle(pe));
     const Scope scope;
@@ -99,12 +99,11 @@ void tiles(const JobOptions& options) {
       Word* to = dst.of(job, pe, range);
       Word* got = back.of(job, pe, range);
       fill_for_neighbours(scope, from, kCount, range);
-      dev::put_tile_nbi(ctx, scope, to, from, there, 1);
-      ctx.quiet(scope);
+      How::put(ctx, scope, to, from);
       spoil(scope, from, kCount);
-      for (std::size_t i = 0; i < kCount; ++i) LITMUS(got[i] == 0);
-      dev::get_tile_nbi(ctx, scope, got, to, here, 1);
       ctx.quiet(scope);
+      for (std::size_t i = 0; i < kCount; ++i) LITMUS(got[i] == 0);
+      How::get(ctx, scope, got, to);
       LITMUS(is_filled(got, kCount, range));
     }
   });
@@ -198,10 +197,10 @@ void run_all(const JobOptions& options) {
   put_with_signal<Block>(options);
   get<Warp>(options);
   get<Block>(options);
-  strided<Warp>(options);
-  strided<Block>(options);
-  tiles<Warp>(options);
-  tiles<Block>(options);
+  with_gaps<Warp, Strided>(options);
+  with_gaps<Block, Strided>(options);
+  with_gaps<Warp, Tiled>(options);
+  with_gaps<Block, Tiled>(options);
   nbi_then_quiet<Warp>(options);
   nbi_then_quiet<Block>(options);
   nbi_then_fence<Warp>(options);

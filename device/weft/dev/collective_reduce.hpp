@@ -57,9 +57,10 @@ WEFT_HOST_DEVICE constexpr T combine(T a, T b) {
   }
 }
 
-// e such that combine(e, x) == x. Written out, since kernels have no std::numeric_limits on CUDA.
+// e such that combine(e, x) == x. Written out, since NVRTC has neither std::numeric_limits nor a
+// builtin for infinity.
 template <ReduceOp kOp, class T>
-WEFT_HOST_DEVICE constexpr T identity() {
+WEFT_HOST_DEVICE T identity() {
   if constexpr (SmallFloat<T>::value) {
     return SmallFloat<T>::narrow(identity<kOp, float>());
   } else if constexpr (kOp == ReduceOp::kProd) {
@@ -69,8 +70,8 @@ WEFT_HOST_DEVICE constexpr T identity() {
   } else if constexpr (kOp != ReduceOp::kMin && kOp != ReduceOp::kMax) {
     return T{0};
   } else if constexpr (std::is_floating_point_v<T>) {
-    constexpr T kInfinity = static_cast<T>(__builtin_huge_val());
-    return kOp == ReduceOp::kMin ? kInfinity : -kInfinity;
+    const auto infinity = static_cast<T>(detail::bits_as<float>(detail::kInfinity));
+    return kOp == ReduceOp::kMin ? infinity : -infinity;
   } else {
     constexpr T kOnes = static_cast<T>(~T{0});
     constexpr T kLargest =

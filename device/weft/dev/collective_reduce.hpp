@@ -70,7 +70,7 @@ WEFT_HOST_DEVICE T identity() {
   } else if constexpr (kOp != ReduceOp::kMin && kOp != ReduceOp::kMax) {
     return T{0};
   } else if constexpr (std::is_floating_point_v<T>) {
-    const auto infinity = static_cast<T>(detail::bits_as<float>(detail::kInfinity));
+    const auto infinity = static_cast<T>(detail::bits_as<float>(std::uint32_t{detail::kInfinity}));
     return kOp == ReduceOp::kMin ? infinity : -infinity;
   } else {
     constexpr T kOnes = static_cast<T>(~T{0});

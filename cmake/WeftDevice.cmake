@@ -3,9 +3,9 @@
 #   weft_device_sources(TARGET SOURCES a.cpp b.cpp ...)
 #
 # adds the sources to TARGET for the CPU target and, where WEFT_CUDA or WEFT_HIP is ON, compiles each
-# for that too: as C++17 objects that nothing links yet, and as C++20 for one architecture as far as
-# the language reaches (PTX; no code for HIP). So it is a check that everything compiles. They
-# are built by the targets weft_device_cuda and weft_device_hip, which `all` includes.
+# for that too, into files that nothing links: as C++17, and as C++20 for sm_80, or, for HIP, as far as the
+# language reaches; for gfx90a in any case. So it is a check that everything compiles. They are built by the
+# targets weft_device_cuda and weft_device_hip, which `all` includes.
 #
 #   weft_cuda_executable(TARGET SOURCES a.cpp ... HOST_SOURCES b.cpp ... LIBRARIES ...)
 #
@@ -78,7 +78,8 @@ if(WEFT_HIP)
                         "libamdhip64-dev and rocm-device-libs, or set WEFT_HIP_BITCODE to the bitcode's folder")
   endif()
   list(TRANSFORM WEFT_HIP_ARCHITECTURES PREPEND --offload-arch= OUTPUT_VARIABLE weft_hip_code)
-  set(weft_hip_command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 -O2
+  separate_arguments(weft_hip_flags UNIX_COMMAND "${WEFT_HIP_FLAGS}")
+  set(weft_hip_command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++20 ${weft_hip_flags}
       ${weft_device_warnings} ${weft_rocm_options} ${weft_hip_code})
   add_custom_target(weft_device_hip ALL)
 endif()
@@ -104,21 +105,19 @@ function(weft_device_object platform source standard)
   # Not CMake's own CUDA and HIP languages, so they take the host compiler's.
   set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(platform STREQUAL cuda)
-    set(command ${launcher} ${WEFT_NVCC} -x cu -O3 -std=c++${standard} -Werror all-warnings)
+    set(command ${launcher} ${WEFT_NVCC} -x cu -std=c++${standard} -Werror all-warnings)
     if(standard EQUAL 17)
       list(APPEND command -c ${weft_cuda_code})
     else()
-      list(GET WEFT_CUDA_ARCHITECTURES 0 arch)
-      list(APPEND command -ptx -arch=sm_${arch})
+      list(APPEND command -cubin -arch=sm_80)
     endif()
   else()
-    set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -O3 -std=c++${standard} ${weft_device_warnings}
+    set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -std=c++${standard} ${weft_hip_flags} ${weft_device_warnings}
         ${weft_rocm_options} -c)
     if(standard EQUAL 17)
-      list(APPEND command ${weft_hip_code})
+      list(APPEND command ${weft_hip_code} --offload-arch=gfx90a)
     else()
-      list(GET weft_hip_code 0 arch)
-      list(APPEND command --offload-host-only ${arch})
+      list(APPEND command --offload-host-only --offload-arch=gfx90a)
     endif()
   endif()
   weft_gpu_file(${source} device-objects ${platform}.${standard}.o)
@@ -143,6 +142,12 @@ function(weft_device_sources target)
   endforeach()
 endfunction()
 
+# A target without dependencies, in which what the executable waits for (libweft and its images) is not
+# waited for to compile its objects.
+function(weft_compile_early target)
+  add_custom_target(${target}_kernels DEPENDS ${ARGN})
+endfunction()
+
 function(weft_cuda_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
   # Threads that are PEs must not meet in one default stream.
@@ -155,6 +160,7 @@ function(weft_cuda_executable target)
     weft_gpu_file(${source} cuda-objects/${target} o)
     list(APPEND objects ${made})
   endforeach()
+  weft_compile_early(${target} ${objects})
   get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
   find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
@@ -179,6 +185,7 @@ function(weft_hip_executable target)
     weft_gpu_file(${source} hip-objects/${target} o)
     list(APPEND objects ${made})
   endforeach()
+  weft_compile_early(${target} ${objects})
   find_library(WEFT_AMDHIP amdhip64 HINTS /opt/rocm/lib REQUIRED)
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)

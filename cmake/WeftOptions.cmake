@@ -12,6 +12,7 @@ set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
 set(WEFT_BITCODE AUTO CACHE STRING "Device functions as LLVM bitcode and PTX: AUTO, ON or OFF")
 set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
 set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device sources")
+set(WEFT_HIP_FLAGS "-O2" CACHE STRING "How clang optimises device sources for HIP, and what else it is told")
 option(WEFT_CCACHE "Compile through ccache where it is installed" ${PROJECT_IS_TOP_LEVEL})
 set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON or OFF")
 

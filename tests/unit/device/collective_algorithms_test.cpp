@@ -198,7 +198,13 @@ std::vector<Shape> shapes() {
   }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, CollectiveAlgorithms, ::testing::ValuesIn(shapes()));
+std::string name_of(const ::testing::TestParamInfo<Shape>& info) {
+  const Shape& shape = info.param;
+  return "pes_" + std::to_string(shape.npes) + "_threads_" + std::to_string(shape.threads) +
+         "_reach_" + std::to_string(static_cast<int>(shape.reach)) + "_packs_" +
+         std::to_string(shape.packed_bytes);
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, CollectiveAlgorithms, ::testing::ValuesIn(shapes()), name_of);
 
 // Runs `body(pe)` on a thread per PE.
 void on_all(int npes, const std::function<void(int)>& body) {

@@ -29,19 +29,13 @@ struct ReductionBody {
   }
 };
 
-// Kernels are made for these four, since each type is seven operators by three scopes more.
+// Kernels are made for these two, since each type is seven operators by three scopes more.
 inline bool has_kernel(const TypeInfo& type) {
-  return type.element == Element::kInt32 || type.element == Element::kInt64 ||
-         type.element == Element::kFloat || type.element == Element::kDouble;
+  return type.element == Element::kInt64 || type.element == Element::kFloat;
 }
 template <class F>
 auto with_kernel_type(Element element, F&& f) {
-  switch (element) {
-    case Element::kInt32: return f(std::int32_t{});
-    case Element::kFloat: return f(float{});
-    case Element::kDouble: return f(double{});
-    default: return f(std::int64_t{});
-  }
+  return element == Element::kFloat ? f(float{}) : f(std::int64_t{});
 }
 
 // Calls f(integral_constant<ReduceOp>) with an operator that the type has.
@@ -83,8 +77,7 @@ Row device_reduction_row(std::string_view name, std::string_view what) {
       .api = Api::kDevice,
       .what = what,
       .formula =
-          "time = kernel time / calls, of the slowest PE; GB/s = size / p50; types: int32, int64, "
-          "float, double",
+          "time = kernel time / calls, of the slowest PE; GB/s = size / p50; types: int64, float",
       .floor = kReductionTwin,
       .min_pes = 1,
       .uses = kUsesSize | kUsesType | kUsesOp | kUsesScope,

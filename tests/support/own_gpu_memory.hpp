@@ -22,6 +22,7 @@ class OwnGpuMemory {
     for (const std::size_t bytes : allocations) made.bytes_ += bytes;
     const auto& call = made.driver_->call();
     expect(call.reserve(&made.base_, made.bytes_, 0, 0, 0));
+    made.is_reserved_ = true;
     gpu::abi::AllocationProperties properties{};
     if (!made.driver_->describe_memory(ordinal, properties).is_ok()) std::abort();
     properties.handle_types = type;
@@ -50,6 +51,7 @@ class OwnGpuMemory {
         home_(other.home_),
         base_(std::exchange(other.base_, 0)),
         bytes_(other.bytes_),
+        is_reserved_(other.is_reserved_),
         parts_(std::move(other.parts_)) {}
   OwnGpuMemory& operator=(OwnGpuMemory&&) = delete;
   ~OwnGpuMemory() { free(); }
@@ -58,10 +60,15 @@ class OwnGpuMemory {
   std::size_t bytes() const { return bytes_; }
   void free() {
     if (base_ == 0) return;
+    unmap();
     const auto& call = driver_->call();
-    for (const auto& [at, bytes] : parts_) expect(call.unmap(at, bytes));
-    enter([&] { expect(parts_.empty() ? call.free(base_) : call.free_reserved(base_, bytes_)); });
+    enter([&] { expect(is_reserved_ ? call.free_reserved(base_, bytes_) : call.free(base_)); });
     base_ = 0;
+  }
+  // What was mapped. Nothing else comes to its addresses until free().
+  void unmap() {
+    for (const auto& [at, bytes] : parts_) expect(driver_->call().unmap(at, bytes));
+    parts_.clear();
   }
 
  private:
@@ -83,6 +90,7 @@ class OwnGpuMemory {
   gpu::Home home_ = 0;
   gpu::abi::Pointer base_ = 0;
   std::size_t bytes_ = 0;
+  bool is_reserved_ = false;  // else allocated
   std::vector<std::pair<gpu::abi::Pointer, std::size_t>> parts_;
 };
 

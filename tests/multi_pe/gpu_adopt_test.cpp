@@ -51,6 +51,17 @@ Word* make_words(const Runtime& rt, From from) {
           : OwnGpuMemory::allocated(driver(), rt.gpu(), 4 * kPage)));
   return reinterpret_cast<Word*>(kept.back()->base() + 4096 + 528 * static_cast<unsigned>(rt.pe()));
 }
+
+// What the program itself does with its memory; loads and stores of the host need not reach it.
+Word there(const Word* word) {
+  Word value = 0;
+  kept.back()->copy(&value, word, sizeof value);
+  return value;
+}
+void write(Word* words, const std::vector<Word>& values) {
+  kept.back()->copy(words, values.data(), values.size() * sizeof(Word));
+}
+
 OwnMemory piece(Word* words, std::string name = "words") {
   return {words, kWords * sizeof(Word), std::move(name)};
 }
@@ -106,7 +117,7 @@ Status check_transfers(Runtime& rt, Word* words) {
     std::vector<Word> got(1000);
     RETURN_IF_ERROR(c.get(got.data(), words + at, got.size(), rt.pe()));
     EXPECT_EQ(got, theirs);
-    EXPECT_EQ(words[at + 999], theirs[999]) << "where the program has it";
+    EXPECT_EQ(there(words + at + 999), theirs[999]) << "where the program has it";
     RETURN_IF_ERROR(c.get(got.data(), words + at, got.size(), next_of(rt)));
     EXPECT_EQ(got, mine);
     RETURN_IF_ERROR(rt.barrier());
@@ -124,7 +135,7 @@ Status check_signals_and_atomics(Runtime& rt, Word* words) {
   RETURN_IF_ERROR(wait_until(c, words, Cmp::kEq, Word{7}));
   RETURN_IF_ERROR(c.put(words + 9, &value, 1, next_of(rt), add(words + 1, 3)));
   RETURN_IF_ERROR(wait_until(c, words + 1, Cmp::kEq, Word{3}));
-  EXPECT_EQ(words[9], mark(previous_of(rt)));
+  EXPECT_EQ(there(words + 9), mark(previous_of(rt)));
   for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(c.atomic_add(words + 2, Word{2}, 0));
   RETURN_IF_ERROR(c.atomic_fetch_inc(words + 3, rt.npes() - 1).status());
   RETURN_IF_ERROR(rt.barrier());
@@ -141,11 +152,11 @@ Status check_addresses(Runtime& rt, Word* words) {
   EXPECT_EQ(rt.offset_of(words, kWords * sizeof(Word) + 1), std::nullopt);
   EXPECT_EQ(rt.offset_of(words - 1, 8), std::nullopt);
   EXPECT_EQ(rt.context().ptr(words + 5, rt.pe()), words + 5);
-  words[5] = mark(rt.pe(), 5);
+  write(words + 5, {mark(rt.pe(), 5)});
   RETURN_IF_ERROR(rt.barrier());
   const auto* const theirs = static_cast<const Word*>(rt.context().ptr(words + 5, next_of(rt)));
   if (theirs != nullptr) {
-    EXPECT_EQ(*theirs, mark(next_of(rt), 5));
+    EXPECT_EQ(there(theirs), mark(next_of(rt), 5));
   }
   return rt.barrier();
 }
@@ -155,9 +166,9 @@ TEST_P(GpuAdoptTest, HostThreadsTakeItsAddresses) {
     run(
         [](Runtime& rt, From from) -> Status {
           Word* const words = make_words(rt, from);
-          words[kWords - 1] = mark(rt.pe());
+          write(words + kWords - 1, {mark(rt.pe())});
           RETURN_IF_ERROR(rt.adopt({piece(words)}));
-          EXPECT_EQ(words[kWords - 1], mark(rt.pe())) << "contents stay";
+          EXPECT_EQ(there(words + kWords - 1), mark(rt.pe())) << "contents stay";
           ASSIGN_OR_RETURN(const Word theirs, rt.context().g(words + kWords - 1, next_of(rt)));
           EXPECT_EQ(theirs, mark(next_of(rt)));
           RETURN_IF_ERROR(check_transfers(rt, words));
@@ -217,17 +228,19 @@ Status check_kernels(Runtime& rt, const DeviceContext& handle, Word* words) {
   RETURN_IF_ERROR(dev::launch({1, 6}, Ring{handle, data, words, kCount}));
   RETURN_IF_ERROR(dev::synchronize());
   RETURN_IF_ERROR(rt.barrier());
-  for (std::size_t i = 0; i < kCount; ++i) EXPECT_EQ(data[kCount + i], mark(previous_of(rt), i));
-  EXPECT_EQ(words[1], rt.pe() == 0 ? static_cast<Word>(rt.npes()) : 0);
-  EXPECT_EQ(words[2], static_cast<Word>(previous_of(rt)));
-  EXPECT_EQ(words[3], mark(next_of(rt), 0));
-  EXPECT_EQ(words[4], rt.context().ptr(words, previous_of(rt)) != nullptr ? 9u : 0u);
+  for (std::size_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(there(data + kCount + i), mark(previous_of(rt), i));
+  EXPECT_EQ(there(words + 1), rt.pe() == 0 ? static_cast<Word>(rt.npes()) : 0);
+  EXPECT_EQ(there(words + 2), static_cast<Word>(previous_of(rt)));
+  EXPECT_EQ(there(words + 3), mark(next_of(rt), 0));
+  EXPECT_EQ(there(words + 4), rt.context().ptr(words, previous_of(rt)) != nullptr ? 9u : 0u);
   RETURN_IF_ERROR(rt.barrier());
-  for (Word i = 0; i < 3; ++i) words[i] = i + static_cast<Word>(rt.pe());
+  const auto first = static_cast<Word>(rt.pe());
+  write(words, {first, first + 1, first + 2});
   RETURN_IF_ERROR(dev::launch({1, 5}, AddUp{handle, rt.world(), words + 8, words}));
   RETURN_IF_ERROR(dev::synchronize());
   const auto n = static_cast<Word>(rt.npes());
-  for (Word i = 0; i < 3; ++i) EXPECT_EQ(words[8 + i], n * i + n * (n - 1) / 2);
+  for (Word i = 0; i < 3; ++i) EXPECT_EQ(there(words + 8 + i), n * i + n * (n - 1) / 2);
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }
@@ -255,7 +268,7 @@ TEST_P(GpuAdoptTest, StreamsAndCollectivesTakeItsAddresses) {
     RETURN_IF_ERROR(rt.adopt({piece(words)}));
     const auto npes = static_cast<std::size_t>(rt.npes());
     constexpr std::size_t kMany = 40'000;  // a grid that reads where the others' lie
-    for (std::size_t i = 0; i < kMany; ++i) words[i] = mark(rt.pe(), i);
+    write(words, marks(rt.pe(), kMany));
     RETURN_IF_ERROR(rt.barrier());
     OnStream queue(rt.context(), nullptr);
     RETURN_IF_ERROR(queue.reduce(rt.world(), words + kMany, words, kMany, ReduceOp::kSum));
@@ -265,13 +278,13 @@ TEST_P(GpuAdoptTest, StreamsAndCollectivesTakeItsAddresses) {
     for (const std::size_t i : {std::size_t{0}, kMany - 1}) {
       Word sum = 0;
       for (std::size_t pe = 0; pe < npes; ++pe) sum += mark(static_cast<int>(pe), i);
-      EXPECT_EQ(words[kMany + i], sum);
+      EXPECT_EQ(there(words + kMany + i), sum);
     }
-    EXPECT_EQ(words[2 * kMany + 499], mark(previous_of(rt), 499));
+    EXPECT_EQ(there(words + 2 * kMany + 499), mark(previous_of(rt), 499));
     RETURN_IF_ERROR(rt.barrier());
     RETURN_IF_ERROR(fcollect(rt.context(), rt.world(), words + kMany, words, 3));
     for (std::size_t i = 0; i < 3 * npes; ++i)
-      EXPECT_EQ(words[kMany + i], mark(static_cast<int>(i / 3), i % 3));
+      EXPECT_EQ(there(words + kMany + i), mark(static_cast<int>(i / 3), i % 3));
     return rt.barrier();
   });
 }
@@ -346,11 +359,14 @@ TEST_P(GpuAdoptTest, WhatCannotBeIsRefusedOnAll) {
     EXPECT_THAT(text(odd ? piece(words, "some") : piece(more, "some"), Code::kNotSymmetric),
                 HasSubstr("adopted before at offset"));
     // A PE whose memory lies on another GPU than it uses.
-    const int other = (rt.gpu() + 1) % *gpu::count_gpus(driver());
-    const OwnGpuMemory elsewhere = OwnGpuMemory::allocated(driver(), other, kPage);
-    const OwnMemory far{odd ? elsewhere.base() : reinterpret_cast<std::byte*>(more), 4096, "far"};
-    EXPECT_THAT(text(far, Code::kInvalidArgument), HasSubstr("they are memory of GPU"));
-    RETURN_IF_ERROR(rt.barrier());
+    const int gpus = *gpu::count_gpus(driver());
+    if (gpus > 1) {
+      const OwnGpuMemory elsewhere =
+          OwnGpuMemory::allocated(driver(), (rt.gpu() + 1) % gpus, kPage);
+      const OwnMemory far{odd ? elsewhere.base() : reinterpret_cast<std::byte*>(more), 4096, "far"};
+      EXPECT_THAT(text(far, Code::kInvalidArgument), HasSubstr("they are memory of GPU"));
+      RETURN_IF_ERROR(rt.barrier());
+    }
     return check_transfers(rt, words);
   });
 }
@@ -367,6 +383,7 @@ void fail_in(const char* calls) {
 
 // Nobody has adopted what one PE alone cannot open, and all can try again.
 TEST_P(GpuAdoptTest, WhatFailsOnOnePeFailsOnAll) {
+  if (driver().file.empty()) GTEST_SKIP() << "no real driver fails when told to";
   if (GetParam().group.pes != Pes::kProcesses || GetParam().group.npes == 1) return;
   run([](Runtime& rt, From from) -> Status {
     for (const char* calls : {"cuMemImportFromShareableHandle:1:304,cuIpcOpenMemHandle_v2:1:304",

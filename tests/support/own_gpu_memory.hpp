@@ -58,6 +58,17 @@ class OwnGpuMemory {
 
   std::byte* base() const { return gpu::abi::address(base_); }
   std::size_t bytes() const { return bytes_; }
+  // To this memory or from it, whatever kernels do.
+  void copy(void* to, const void* from, std::size_t bytes) const {
+    const auto& call = driver_->call();
+    enter([&] {
+      Stream stream = nullptr;
+      expect(call.stream_create(&stream, gpu::abi::kNonBlocking));
+      expect(driver_->copy(to, from, bytes, stream));
+      expect(call.stream_synchronize(stream));
+      expect(call.stream_destroy(stream));
+    });
+  }
   void free() {
     if (base_ == 0) return;
     unmap();

@@ -66,12 +66,6 @@ OwnMemory piece(Word* words, std::string name = "words") {
   return {words, kWords * sizeof(Word), std::move(name)};
 }
 
-std::vector<Word> marks(int pe, std::size_t count) {
-  std::vector<Word> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
-  return values;
-}
-
 struct Case {
   PeGroup group;
   From from;
@@ -270,11 +264,14 @@ TEST_P(GpuAdoptTest, StreamsAndCollectivesTakeItsAddresses) {
     constexpr std::size_t kMany = 40'000;  // a grid that reads where the others' lie
     write(words, marks(rt.pe(), kMany));
     RETURN_IF_ERROR(rt.barrier());
-    OnStream queue(rt.context(), nullptr);
+    Platform& platform = platform_of(rt);
+    ASSIGN_OR_RETURN(const Stream stream, platform.create_stream());
+    OnStream queue(rt.context(), stream);
     RETURN_IF_ERROR(queue.reduce(rt.world(), words + kMany, words, kMany, ReduceOp::kSum));
     RETURN_IF_ERROR(queue.put(words + 2 * kMany, words, 500, next_of(rt)));
     RETURN_IF_ERROR(queue.barrier(rt.world()));
-    RETURN_IF_ERROR(dev::synchronize());
+    RETURN_IF_ERROR(platform.synchronize(stream));
+    RETURN_IF_ERROR(platform.destroy_stream(stream));
     for (const std::size_t i : {std::size_t{0}, kMany - 1}) {
       Word sum = 0;
       for (std::size_t pe = 0; pe < npes; ++pe) sum += mark(static_cast<int>(pe), i);

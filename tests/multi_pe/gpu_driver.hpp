@@ -6,9 +6,11 @@
 #include <string>
 
 #include <weft/options.hpp>
+#include <weft/runtime.hpp>
 #include <weft/target.hpp>
 
 #include "src/platform/gpu/gpu.hpp"
+#include "src/platform/platform.hpp"
 #include "tests/support/pe_group.hpp"
 
 namespace weft {
@@ -25,6 +27,12 @@ inline gpu::Library driver() {
 
 inline std::string& library_of(Options& options) {
   return driver().kind == gpu::Kind::kHip ? options.hip_library : options.cuda_library;
+}
+
+// Whose streams OnStream takes on this PE.
+inline Platform& platform_of(const Runtime& rt) {
+  if (rt.gpu() < 0) return cpu_platform();
+  return **gpu::platform(driver(), rt.gpu());
 }
 
 // Whether processes share a real GPU: it gives each a slice of time, so that what one tells the

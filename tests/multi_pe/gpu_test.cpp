@@ -45,11 +45,6 @@ std::vector<PeGroup> groups(const std::vector<int>& npes) {
   return all;
 }
 
-std::vector<std::uint64_t> marks(int pe, std::size_t count) {
-  std::vector<std::uint64_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
-  return values;
-}
 std::string said(const Status& status) { return std::string(status.text()); }
 
 // There is no symmetric GPU memory, and who asks for some hears why.

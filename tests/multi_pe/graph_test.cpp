@@ -11,6 +11,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
+#include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
@@ -118,6 +119,9 @@ Status replay(Runtime& rt, std::size_t count) {
 }
 
 TEST_P(GraphTest, ReplaysMoveWhatTheMemoryHoldsThen) {
+  // CUDA was seen to run graphs of four threads one after the other, of which each waits for all.
+  if (GetParam().npes > 2 * *gpu::count_gpus(driver()) && GetParam().pes == Pes::kThreads)
+    GTEST_SKIP() << "more graphs on a GPU than CUDA runs side by side";
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
     RETURN_IF_ERROR(replay(rt, kSmall));
     return replay(rt, kLarge);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <weft/runtime.hpp>
 
@@ -12,6 +13,11 @@ inline int next_of(const Runtime& rt) { return (rt.pe() + 1) % rt.npes(); }
 inline int previous_of(const Runtime& rt) { return (rt.pe() + rt.npes() - 1) % rt.npes(); }
 inline std::uint64_t mark(int pe, std::size_t i = 0) {
   return (static_cast<std::uint64_t>(pe) + 1) * 1'000'003 + i;
+}
+inline std::vector<std::uint64_t> marks(int pe, std::size_t count) {
+  std::vector<std::uint64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
+  return values;
 }
 
 }  // namespace weft

@@ -59,11 +59,6 @@ std::string group_name(const ::testing::TestParamInfo<PeGroup>& info) {
 }
 std::string said(const Status& status) { return std::string(status.text()); }
 
-Platform& platform_of(const Runtime& rt) {
-  if (rt.gpu() < 0) return cpu_platform();
-  return **gpu::platform(driver(), rt.gpu());
-}
-
 // A stream and symmetric memory for it, which host threads reach by put and get.
 class Bench {
  public:
@@ -100,12 +95,6 @@ class Bench {
   Bench(Runtime& rt, Stream stream) : queue(rt.context(), stream), rt_(rt) {}
   Runtime& rt_;
 };
-
-std::vector<Word> marks(int pe, std::size_t count) {
-  std::vector<Word> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
-  return values;
-}
 
 class OnStreamTest : public ::testing::TestWithParam<PeGroup> {};
 

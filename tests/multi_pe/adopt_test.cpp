@@ -81,17 +81,6 @@ Status check_transfers(Runtime& rt, std::uint64_t* words) {
   return rt.barrier();
 }
 
-// ThreadSanitizer knows words by their address, and an adopted word has two: it does not see that a
-// peer's release there is what the wait here acquires.
-Status show_order(Runtime& rt) {
-#if defined(__SANITIZE_THREAD__)
-  return rt.barrier();
-#else
-  (void)rt;
-  return Status::ok();
-#endif
-}
-
 // The heap's words tell of adopted ones and the other way round.
 Status check_signals(Runtime& rt, std::uint64_t* words, std::uint64_t* in_heap) {
   words[0] = words[1] = *in_heap = 0;

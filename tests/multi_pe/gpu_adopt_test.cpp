@@ -272,6 +272,7 @@ TEST_P(GpuAdoptTest, StreamsAndCollectivesTakeItsAddresses) {
     RETURN_IF_ERROR(queue.barrier(rt.world()));
     RETURN_IF_ERROR(platform.synchronize(stream));
     RETURN_IF_ERROR(platform.destroy_stream(stream));
+    RETURN_IF_ERROR(show_order(rt));
     for (const std::size_t i : {std::size_t{0}, kMany - 1}) {
       Word sum = 0;
       for (std::size_t pe = 0; pe < npes; ++pe) sum += mark(static_cast<int>(pe), i);

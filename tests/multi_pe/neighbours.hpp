@@ -1,4 +1,4 @@
-// Whom a PE talks to in a ring, and values that tell PEs apart.
+// Whom a PE talks to in a ring, values that tell PEs apart, and order that race detectors see.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <weft/runtime.hpp>
+
+#include "tests/support/sanitizer.hpp"
 
 namespace weft {
 
@@ -19,5 +21,10 @@ inline std::vector<std::uint64_t> marks(int pe, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = mark(pe, i);
   return values;
 }
+
+// Between PEs as threads, where words of Weft's have told of memory that lies at one address for
+// all. ThreadSanitizer knows words by their address, and each PE has its own for a peer's heap: it
+// does not see that a release through one is what an acquire through the other meets.
+inline Status show_order(Runtime& rt) { return kTsan ? rt.barrier() : Status::ok(); }
 
 }  // namespace weft

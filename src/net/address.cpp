@@ -1,11 +1,15 @@
 #include "src/net/address.hpp"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -69,8 +73,11 @@ Result<Address> from_sockaddr(const sockaddr_storage& storage) {
   return Status::error(Code::kIo, fmt::format("a socket address of family {}", storage.ss_family));
 }
 
-std::string reachable_host() {
-  // Connecting a UDP socket sends nothing: it only asks the routing table for our side's address.
+namespace {
+
+// The side of this host from which the rest of the world is reached; "" if there is no way there.
+// Connecting a UDP socket sends nothing: it only asks the routing table.
+std::string routed_host() {
   const UniqueFd probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage storage{};
   auto& far = reinterpret_cast<sockaddr_in&>(storage);
@@ -79,11 +86,33 @@ std::string reachable_host() {
   ::inet_pton(AF_INET, "192.0.2.1", &far.sin_addr);
   socklen_t size = sizeof far;
   auto* const address = reinterpret_cast<sockaddr*>(&storage);
-  if (::connect(probe.get(), address, size) == 0 &&
-      ::getsockname(probe.get(), address, &size) == 0) {
-    if (auto found = from_sockaddr(storage)) return found->host;
+  if (::connect(probe.get(), address, size) != 0 || ::getsockname(probe.get(), address, &size) != 0)
+    return "";
+  const auto found = from_sockaddr(storage);
+  return found ? found->host : "";
+}
+
+// The first IPv4 address of a network that is up, as in a cluster without a gateway; "": none.
+std::string network_host() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return "";
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(all, ::freeifaddrs);
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    const bool usable = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!usable || each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_storage storage{};
+    std::memcpy(&storage, each->ifa_addr, sizeof(sockaddr_in));
+    if (const auto found = from_sockaddr(storage)) return found->host;
   }
-  return "127.0.0.1";
+  return "";
+}
+
+}  // namespace
+
+std::string reachable_host() {
+  std::string host = routed_host();
+  if (host.empty()) host = network_host();
+  return host.empty() ? "127.0.0.1" : host;
 }
 
 std::string host_name() {

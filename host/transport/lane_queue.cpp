@@ -1,5 +1,7 @@
 #include "host/transport/lane_queue.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
@@ -11,6 +13,8 @@ LaneQueue::LaneQueue(const Routes& routes, Lane lane)
   // A lane may have been another queue's before.
   for (std::size_t t = 0; t < posted_.size(); ++t)
     posted_[t].store(routes_.transports[t]->completed(lane), std::memory_order_relaxed);
+  for (std::uint32_t t = 0; t < posted_.size(); ++t)
+    if (std::find(routes.via.begin(), routes.via.end(), t) != routes.via.end()) used_.push_back(t);
 }
 
 Status LaneQueue::post(const Op& op, Ticket* ticket) {
@@ -47,7 +51,7 @@ Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket
 }
 
 Status LaneQueue::post_fence_to_all(const Op& op, Ticket* ticket) {
-  for (; fenced_ < posted_.size(); ++fenced_) RETURN_IF_ERROR(post_one(fenced_, op, ticket));
+  for (; fenced_ < used_.size(); ++fenced_) RETURN_IF_ERROR(post_one(used_[fenced_], op, ticket));
   return Status::ok();
 }
 
@@ -77,11 +81,11 @@ Status LaneQueue::post_pieces(std::uint32_t transport, const Op& op, Ticket* tic
 }
 
 void LaneQueue::progress() {
-  for (const auto& transport : routes_.transports) keep(transport->progress(lane_));
+  for (const std::uint32_t t : used_) keep(routes_.transports[t]->progress(lane_));
 }
 
 void LaneQueue::flush() {
-  for (std::size_t t = 0; t < posted_.size(); ++t)
+  for (const std::uint32_t t : used_)
     if (!done_up_to(t)) keep(routes_.transports[t]->flush(lane_));
 }
 
@@ -95,7 +99,7 @@ bool LaneQueue::done_up_to(std::size_t transport) const {
 }
 
 bool LaneQueue::all_done() const {
-  for (std::size_t t = 0; t < posted_.size(); ++t)
+  for (const std::uint32_t t : used_)
     if (!done_up_to(t)) return false;
   return true;
 }
@@ -106,7 +110,7 @@ bool LaneQueue::all_done(int pe) const {
 
 std::uint64_t LaneQueue::outstanding() const {
   std::uint64_t sum = 0;
-  for (std::size_t t = 0; t < posted_.size(); ++t) {
+  for (const std::uint32_t t : used_) {
     const std::uint64_t completed = routes_.transports[t]->completed(lane_);
     const std::uint64_t posted = posted_[t].load(std::memory_order_relaxed);
     if (posted > completed) sum += posted - completed;
@@ -115,7 +119,7 @@ std::uint64_t LaneQueue::outstanding() const {
 }
 
 bool LaneQueue::needs_progress() const {
-  for (std::size_t t = 0; t < posted_.size(); ++t)
+  for (const std::uint32_t t : used_)
     if (routes_.transports[t]->caps().needs_progress && !done_up_to(t)) return true;
   return false;
 }

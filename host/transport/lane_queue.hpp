@@ -60,9 +60,10 @@ class LaneQueue {
 
   const Routes& routes_;
   Lane lane_;
+  std::vector<std::uint32_t> used_;                 // transports by which some PE is reached
   std::vector<std::atomic<std::uint64_t>> posted_;  // per transport; written by the owner
   // Where an op of several posts is when kBusy interrupts it.
-  std::uint32_t fenced_ = 0;    // transports that a fence to all has reached
+  std::uint32_t fenced_ = 0;    // of used_, that a fence to all has reached
   std::uint64_t sent_ = 0;      // bytes of an op in pieces
   bool pieces_fenced_ = false;  // and its last piece is ordered behind them
   std::atomic<bool> failed_{false};

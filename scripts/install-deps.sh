@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs, on Debian or Ubuntu, what is missing for the parts named as arguments:
-#   build   compiler, CMake, Ninja, fmt, CLI11, JSON, hwloc     (quickstart)
+#   build   compiler, CMake, Ninja, fmt, CLI11, JSON, hwloc, verbs  (quickstart)
 #   test    GoogleTest, Python                                  (tests)
 #   lint    clang-format, clang-tidy
 #   launchers  Open MPI, MPICH, PMIx, Slurm, munge           (tests under real launchers)
@@ -13,7 +13,7 @@ set -eu
 packages=""
 for part in "$@"; do
   case $part in
-    build) packages="$packages g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev" ;;
+    build) packages="$packages g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev libibverbs-dev" ;;
     test) packages="$packages libgtest-dev libgmock-dev python3 procps" ;;
     lint) packages="$packages clang clang-format clang-tidy" ;;
     launchers) packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev libpmix2 slurm-wlm slurm-wlm-basic-plugins munge" ;;

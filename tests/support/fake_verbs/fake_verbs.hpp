@@ -1,0 +1,35 @@
+// libfakeverbs: the functions of libibverbs that Weft calls, between the threads of one process.
+//
+// A device has one port, which reaches the ports of all others. What is posted, a thread carries
+// out: one request of one queue pair at a time, picked at random, so that queue pairs overtake each
+// other, and requests of one of them do not. Memory is what ibv_reg_mr said it is, and sizes are
+// what was asked for, not more: what a real NIC would let pass is refused here.
+//
+// The environment says what there is; it is read by ibv_get_device_list() while no device is open:
+//   FAKE_VERBS_DEVICES   how many devices; 1
+//   FAKE_VERBS_LINK      "ib": InfiniBand, with LIDs; Ethernet
+//   FAKE_VERBS_DROP_UD   N: every Nth datagram is lost; none
+//   WEFT_TEST_SEED       of what is picked at random
+#pragma once
+
+#include <cstddef>
+
+namespace weft {
+
+// What there is now, in the process.
+struct FakeVerbsLive {
+  std::size_t devices, pds, mrs, cqs, qps, srqs, channels, ahs;
+  bool operator==(const FakeVerbsLive&) const = default;
+};
+
+}  // namespace weft
+
+extern "C" {
+void fake_verbs_live(weft::FakeVerbsLive* out);
+// The nth call from now of that function, by the name that verbs.h has for it, fails so; nth 0:
+// none does.
+void fake_verbs_fail(const char* function, int nth, int error);
+// Pulls the cable of that device, and puts it back.
+void fake_verbs_cut(int device);
+void fake_verbs_mend(int device);
+}

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "host/transport/fault/fault.hpp"
+#include "host/transport/ib/ib.hpp"
 #include "host/transport/loopback/loopback.hpp"
 #include "host/transport/p2p/p2p.hpp"
 #include "host/transport/staged/staged.hpp"
@@ -20,6 +21,7 @@ constexpr std::array kRows = {
     TransportRow{"loopback", "this PE itself", make_loopback},
     TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
                  make_staged},
+    TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
 };
 
 const TransportRow* find_row(std::string_view name) {

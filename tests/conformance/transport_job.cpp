@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 #include <ostream>
+#include <string_view>
 #include <thread>
 
 #include "src/base/clock.hpp"
@@ -70,6 +71,9 @@ class ForkBootstrap final : public Bootstrap {
 Options options_of(const TransportJob& job) {
   Options options;
   options.transports = options.gpu_transports = job.transports;
+#ifdef FAKE_VERBS_LIBRARY
+  if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
+#endif
   if (!job.fault.empty())
     options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
   return options;
@@ -197,6 +201,7 @@ void TransportPe::post(const Op& op) {
     }
     ASSERT_FALSE(deadline.expired()) << "always busy";
     queue_->progress();
+    std::this_thread::yield();
   }
 }
 
@@ -220,6 +225,11 @@ void TransportPe::wait_for(std::uint64_t offset, std::uint64_t value) {
                                      << *word(offset) << ", not " << value;
     std::this_thread::yield();
   }
+}
+
+bool has_rdma() {
+  const char* const verbs = std::getenv("TEST_VERBS");
+  return verbs != nullptr && std::string_view(verbs) == "real";
 }
 
 void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }

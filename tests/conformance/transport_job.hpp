@@ -63,7 +63,13 @@ struct TransportJob {
   std::string transports = "p2p,loopback";
   std::string fault;     // the seed is added
   bool on_gpus = false;  // of a fake driver, on which no GPU reaches another
+
+  bool by_ib() const { return transports.starts_with("ib"); }
 };
+
+// Whether ib has RDMA devices of this host, as TEST_VERBS=real says. Else it has those of a fake
+// library, which other processes do not see.
+bool has_rdma();
 
 void PrintTo(const TransportJob& job, std::ostream* out);
 

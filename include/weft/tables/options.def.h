@@ -64,10 +64,16 @@ WEFT_OPTION(ring_capacity, "WEFT_RING_CAPACITY", kInt, 1024, 4, 1048576, proxy,
             "Records in a device-to-host ring; rounded up to a power of two.")
 WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
             "Most records that the proxy takes from one ring before it looks at the next.")
-WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback", "", "", transport,
+WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib", "", "", transport,
             "Transports of the host's memory in order of preference, comma-separated.")
 WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
             "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
+WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
+            "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the first port that is active.")
+WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
+            "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
+WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,
+            "File of the verbs library, if libibverbs.so.1 is not where the system looks.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
             "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), max_bytes (an operation is cut to), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

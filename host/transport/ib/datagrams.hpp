@@ -1,0 +1,53 @@
+// Datagrams (UD): how PEs reach one another before any queue pairs are tied.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "host/transport/ib/buffer.hpp"
+#include "host/transport/ib/messages.hpp"
+
+namespace weft::ib {
+
+class Datagrams {
+ public:
+  // What comes in is told to `received`, with wr_ids from `first` on.
+  static Result<std::unique_ptr<Datagrams>> create(const Port& port, ibv_cq* received,
+                                                   std::uint64_t first);
+
+  std::uint32_t number() const { return qp_->qp_num; }
+  static constexpr int kReceives = 64;
+
+  // To everybody, once their addresses are known; before the first send().
+  void know(const std::vector<PeAddress>& peers) { peers_ = &peers; }
+  // By any thread. One that is lost is the receiver's to miss and the sender's to repeat.
+  Status send(int pe, const Dial& dial);
+
+  // What came with a wr_id. By one thread, which then gives the place back.
+  bool read(const ibv_wc& done, Dial* dial) const;
+  Status post_receive(std::uint64_t wr_id);
+
+ private:
+  // The network puts a header of its own before what came.
+  static constexpr std::size_t kHeader = 40, kPlace = 256;
+  static constexpr int kSends = 64;
+
+  Datagrams(const Port& port, std::uint64_t first) : port_(port), first_(first) {}
+  Status open(ibv_cq* received);
+  Status start();
+  Result<ibv_ah*> way_to(int pe);
+  std::byte* place(std::uint64_t wr_id) const { return buffer_.base() + (wr_id - first_) * kPlace; }
+
+  const Port& port_;
+  const std::uint64_t first_;
+  const std::vector<PeAddress>* peers_ = nullptr;
+  Buffer buffer_;
+  std::mutex mutex_;  // of sending
+  int outstanding_ = 0;
+  Handle<ibv_cq> sent_ = no_handle<ibv_cq>();
+  Handle<ibv_qp> qp_ = no_handle<ibv_qp>();
+  std::vector<Handle<ibv_ah>> ways_;  // per PE; made when wanted
+};
+
+}  // namespace weft::ib

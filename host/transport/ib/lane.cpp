@@ -1,0 +1,387 @@
+#include "host/transport/ib/lane.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/transport/ib/reliable.hpp"
+#include "host/transport/ib/service.hpp"
+#include "src/base/log.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+constexpr int kLinkSends = 256;  // work requests under way to one PE
+constexpr int kLaneSends = 1024;
+constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;  // wr_ids: places of answers, or flights
+constexpr std::size_t kAnswerBytes = 32;
+static_assert(sizeof(Answer) <= kAnswerBytes);
+
+constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'000;
+
+std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+}  // namespace
+
+Status IbLane::open() {
+  if (!links_.empty()) return Status::ok();
+  ASSIGN_OR_RETURN(done_, env_.port->make_cq(kLaneSends + Service::kLaneRequests, nullptr));
+  ASSIGN_OR_RETURN(answers_,
+                   Receives::make(*env_.port, Service::kLaneRequests, kAnswerBytes, kAnswers));
+  links_.resize(env_.peers->size());
+  return Status::ok();
+}
+
+Status IbLane::post(const Op& op) {
+  const std::lock_guard lock(mutex_);
+  if (op.kind == OpKind::kFence) return post_fence(op);
+  RETURN_IF_ERROR(open());
+  Link& link = link_to(static_cast<int>(op.pe));
+  RETURN_IF_ERROR(make_ready(link));
+  if (is_amo(op.kind)) return post_request(link, op);
+  if (link.fenced) {
+    poll();
+    if (link.fenced) return Status::error(Code::kBusy, "requests before a fence are under way");
+  }
+  return op.kind == OpKind::kPut ? post_write(link, op) : post_read(link, op);
+}
+
+Status IbLane::progress() {
+  const std::lock_guard lock(mutex_);
+  if (!links_.empty()) poll();
+  return std::exchange(error_, Status::ok());
+}
+
+// --- links ---------------------------------------------------------------------------------------
+
+IbLane::Link& IbLane::link_to(int pe) {
+  auto& link = links_[static_cast<std::size_t>(pe)];
+  if (link == nullptr) {
+    link = std::make_unique<Link>();
+    link->pe = pe;
+    link->deadline = Deadline(env_.dial_timeout);
+  }
+  return *link;
+}
+
+// kBusy until the other end has answered.
+Status IbLane::make_ready(Link& link) {
+  if (link.state == State::kReady) return Status::ok();
+  if (link.state == State::kAsks) {
+    const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
+    Status asked = ask(link);
+    if (!asked.is_ok()) {
+      break_off(link, std::move(asked));
+    } else if (link.refused) {
+      break_off(link, Status::error(
+                          Code::kPeerLost,
+                          fmt::format("PE {} on {} could not make a queue pair; its log says why",
+                                      link.pe, peer.facts.host_name())));
+    } else if (link.deadline.expired()) {
+      break_off(link,
+                Status::error(
+                    Code::kPeerLost,
+                    fmt::format("PE {} on {} ({}) did not answer within {:.0f} s; see that {} "
+                                "reaches it: UDP port 4791 open both ways, one subnet or routed",
+                                link.pe, peer.facts.host_name(), peer.port.text(),
+                                env_.dial_timeout, env_.port->describe())));
+    } else {
+      return Status::error(Code::kBusy, "a queue pair is being tied");
+    }
+  }
+  return link.broken;
+}
+
+Status IbLane::ask(Link& link) {
+  if (link.qp == nullptr) {
+    ASSIGN_OR_RETURN(link.qp, make_reliable(*env_.port, {.sent = done_.get(),
+                                                         .received = done_.get(),
+                                                         .receives = answers_.queue(),
+                                                         .sends = kLinkSends,
+                                                         .access = IBV_ACCESS_LOCAL_WRITE}));
+    link.psn = random_psn();
+    by_qp_[link.qp->qp_num] = &link;
+  }
+  const std::uint64_t now = now_ns();
+  if (now < link.ask_at_ns) return Status::ok();
+  link.pause_ns = link.pause_ns == 0 ? kFirstPauseNs : std::min(2 * link.pause_ns, kLongestPauseNs);
+  link.ask_at_ns = now + link.pause_ns;
+  return env_.service->ask(link.pe, number_, link.qp->qp_num, link.psn);
+}
+
+void IbLane::replied(const Dial& reply) {
+  const std::lock_guard lock(mutex_);
+  if (links_.empty() || links_[static_cast<std::size_t>(reply.from)] == nullptr) return;
+  Link& link = *links_[static_cast<std::size_t>(reply.from)];
+  if (link.state != State::kAsks || link.qp == nullptr || link.qp->qp_num != reply.asked) return;
+  if (reply.kind == Dial::Kind::kRefusal) {
+    link.refused = true;
+    return;
+  }
+  const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
+  Status tied = tie(*env_.port, link.qp.get(), {peer.port, reply.qp, reply.psn}, link.psn);
+  if (tied.is_ok())
+    link.state = State::kReady;
+  else
+    break_off(link, std::move(tied));
+}
+
+// What is under way there counts as complete; the failure comes from the next progress().
+void IbLane::break_off(Link& link, Status why) {
+  if (link.state == State::kBroken) return;
+  link.state = State::kBroken;
+  link.broken = std::move(why);
+  sends_ -= std::exchange(link.sends, 0);
+  requests_ -= std::exchange(link.requests, 0);
+  bool lost = false;
+  for (Flight& flight : flights_) {
+    if (flight.link != &link || !(flight.sending || flight.asking)) continue;
+    lost = true;
+    flight.sending = flight.asking = false;
+    if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
+  }
+  if (lost && error_.is_ok()) error_ = link.broken;
+  retire();
+}
+
+// --- posting -------------------------------------------------------------------------------------
+
+// Complete at once: it orders, and has nothing to wait for.
+Status IbLane::post_fence(const Op& op) {
+  if (!links_.empty()) poll();
+  for (const auto& link : links_)
+    if (link != nullptr && (op.pe == kAllPes || op.pe == static_cast<std::uint32_t>(link->pe)))
+      link->fenced = link->requests > 0;
+  flights_.push_back({.op = op});
+  retire();
+  return Status::ok();
+}
+
+// kBusy unless so many more work requests may be under way.
+Status IbLane::make_room(Link& link, int sends) {
+  const auto fits = [&] {
+    return link.sends + sends <= kLinkSends && sends_ + sends <= kLaneSends;
+  };
+  if (!fits()) poll();
+  if (link.state == State::kBroken) return link.broken;
+  return fits() ? Status::ok() : Status::error(Code::kBusy, "the send queue is full");
+}
+
+// kBusy unless one more request may wait for its answer.
+Status IbLane::make_room_for_request(Link& link) {
+  if (requests_ == Service::kLaneRequests) poll();
+  if (link.state == State::kBroken) return link.broken;
+  if (requests_ < Service::kLaneRequests) return Status::ok();
+  return Status::error(Code::kBusy, "too many requests are under way");
+}
+
+Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes) {
+  parts_.clear();
+  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts_)) return Status::ok();
+  return Status::error(
+      Code::kOutOfRange,
+      fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
+}
+
+// Small bytes go along; those that stay where the device reads are read there, others copied.
+Result<IbLane::Local> IbLane::source_of(const Op& op) const {
+  const auto* const from = reinterpret_cast<const std::byte*>(op.local);
+  if (op.bytes <= kInlineBytes) return Local{op.local, 0, true};
+  if ((op.flags & kOpSourceStays) != 0)
+    if (const auto key = env_.heaps->key_of(from, op.bytes)) return Local{op.local, *key, false};
+  ASSIGN_OR_RETURN(const Local local, stage(op));
+  std::memcpy(local.room.base, from, op.bytes);
+  return local;
+}
+
+Result<IbLane::Local> IbLane::target_of(const Op& op) const {
+  if (op.bytes == 0) return Local{};
+  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes);
+  if (key) return Local{op.local, *key, false};
+  return stage(op);
+}
+
+Result<IbLane::Local> IbLane::stage(const Op& op) const {
+  ASSIGN_OR_RETURN(const Staging::Room room, env_.staging->take(*env_.port, op.bytes));
+  if (room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
+  return Local{address_of(room.base), room.key, false, room};
+}
+
+void IbLane::add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint32_t key,
+                           unsigned flags) {
+  for (const Heaps::There& part : parts_) {
+    Work& work = work_.emplace_back();
+    work.bytes = {local, static_cast<std::uint32_t>(part.bytes), key};
+    work.request.opcode = opcode;
+    work.request.send_flags = flags;
+    work.request.wr.rdma.remote_addr = part.address;
+    work.request.wr.rdma.rkey = part.key;
+    local += part.bytes;
+  }
+}
+
+void IbLane::add_message(const Request& request) {
+  Work& work = work_.emplace_back();
+  work.bytes = {address_of(&request), sizeof request, 0};
+  work.request.opcode = IBV_WR_SEND;
+  work.request.send_flags = IBV_SEND_INLINE;
+}
+
+Status IbLane::post_write(Link& link, const Op& op) {
+  const bool sets = op.notify == NotifyOp::kSet, adds = op.notify == NotifyOp::kAdd;
+  if (adds) RETURN_IF_ERROR(make_room_for_request(link));
+  RETURN_IF_ERROR(find(op, op.remote, op.bytes));
+  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size()) + 1));
+  ASSIGN_OR_RETURN(const Local source, source_of(op));
+  work_.clear();
+  add_transfers(IBV_WR_RDMA_WRITE, source.address, source.key,
+                source.is_inline ? unsigned{IBV_SEND_INLINE} : 0u);
+  if (sets) {
+    Status found = find(op, op.signal, sizeof op.value);
+    if (!found.is_ok()) {
+      if (source.room.base != nullptr) env_.staging->give(source.room);
+      return found;
+    }
+    add_transfers(IBV_WR_RDMA_WRITE, address_of(&op.value), 0, IBV_SEND_INLINE);
+  }
+  const Request add{.ticket = first_ + flights_.size(),
+                    .remote = op.signal,
+                    .value = op.value,
+                    .compare = 0,
+                    .kind = OpKind::kAmoAdd,
+                    .width = sizeof op.value};
+  if (adds) add_message(add);
+  return send(link, {.op = op, .link = &link, .asking = adds, .room = source.room});
+}
+
+Status IbLane::post_read(Link& link, const Op& op) {
+  RETURN_IF_ERROR(find(op, op.remote, op.bytes));
+  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size())));
+  ASSIGN_OR_RETURN(const Local target, target_of(op));
+  work_.clear();
+  add_transfers(IBV_WR_RDMA_READ, target.address, target.key, 0);
+  return send(link, {.op = op, .link = &link, .room = target.room});
+}
+
+Status IbLane::post_request(Link& link, const Op& op) {
+  RETURN_IF_ERROR(make_room_for_request(link));
+  RETURN_IF_ERROR(make_room(link, 1));
+  const Request ask{.ticket = first_ + flights_.size(),
+                    .remote = op.remote,
+                    .value = op.value,
+                    .compare = op.compare,
+                    .kind = op.kind,
+                    .width = op.width};
+  work_.clear();
+  add_message(ask);
+  return send(link, {.op = op, .link = &link, .asking = true});
+}
+
+// What work_ holds, as one flight.
+Status IbLane::send(Link& link, const Flight& taken) {
+  const std::uint64_t number = first_ + flights_.size();
+  Flight& flight = flights_.emplace_back(taken);
+  flight.sends = static_cast<int>(work_.size());
+  flight.sending = !work_.empty();
+  for (std::size_t i = 0; i < work_.size(); ++i) {
+    ibv_send_wr& request = work_[i].request;
+    request.wr_id = number;
+    request.sg_list = &work_[i].bytes;
+    request.num_sge = 1;
+    request.next = i + 1 < work_.size() ? &work_[i + 1].request : nullptr;
+  }
+  if (flight.sending) {
+    work_.back().request.send_flags |= IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    if (const int error = ibv_post_send(link.qp.get(), &work_[0].request, &bad); error != 0) {
+      // What came before the bad one is on its way: the two ends are no longer in step.
+      if (flight.room.base != nullptr) env_.staging->give(flight.room);
+      flights_.pop_back();
+      break_off(link, failure("send", env_.port->name(), error));
+      return link.broken;
+    }
+  }
+  link.sends += flight.sends;
+  sends_ += flight.sends;
+  link.requests += flight.asking ? 1 : 0;
+  requests_ += flight.asking ? 1 : 0;
+  retire();
+  return Status::ok();
+}
+
+// --- completing ----------------------------------------------------------------------------------
+
+void IbLane::poll() {
+  std::array<ibv_wc, 32> done;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(done_.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
+  } while (count == static_cast<int>(done.size()));
+  retire();
+}
+
+void IbLane::take(const ibv_wc& done) {
+  const auto found = by_qp_.find(done.qp_num);
+  if (found == by_qp_.end()) return;
+  Link& link = *found->second;
+  if (done.status == IBV_WC_SUCCESS && done.wr_id >= kAnswers) return take_answer(done);
+  if (link.state == State::kBroken) return;
+  if (done.status != IBV_WC_SUCCESS) return break_off(link, cause(link, done));
+  Flight& sent = flight(done.wr_id);
+  sent.sending = false;
+  link.sends -= sent.sends;
+  sends_ -= sent.sends;
+  if (sent.room.base == nullptr) return;
+  if (sent.op.kind == OpKind::kGet) bring(sent);
+  env_.staging->give(std::exchange(sent.room, {}));
+}
+
+void IbLane::bring(const Flight& flight) {
+  get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
+}
+
+void IbLane::take_answer(const ibv_wc& done) {
+  Answer answer;
+  std::memcpy(&answer, answers_.place(done.wr_id), sizeof answer);
+  const Status posted = answers_.post(done.wr_id);
+  if (!posted.is_ok() && error_.is_ok()) error_ = posted;
+  if (answer.ticket < first_ || answer.ticket - first_ >= flights_.size()) return;
+  Flight& asked = flight(answer.ticket);
+  if (!asked.asking) return;
+  asked.asking = false;
+  Link& link = *asked.link;
+  --requests_;
+  if (--link.requests == 0) link.fenced = false;
+  if (answer.refused != 0 && error_.is_ok())
+    error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
+                                                          describe(asked.op), asked.op.pe));
+  else if (is_amo(asked.op.kind))
+    bring_result(asked.op, answer.old);
+}
+
+void IbLane::retire() {
+  std::uint64_t gone = 0;
+  for (; !flights_.empty() && !flights_.front().sending && !flights_.front().asking; ++gone)
+    flights_.pop_front();
+  first_ += gone;
+  // Release: who sees the count sees what the ops brought. Pairs with the acquire in completed.
+  if (gone != 0) completed_.fetch_add(gone, std::memory_order_release);
+}
+
+Status IbLane::cause(const Link& link, const ibv_wc& done) const {
+  const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
+  std::string text =
+      fmt::format("{} to PE {} on {} ({}): {}", env_.port->name(), link.pe, peer.facts.host_name(),
+                  peer.port.text(), env_.port->verbs().wc_status_str(done.status));
+  if (done.wr_id < kAnswers && done.wr_id >= first_ && done.wr_id - first_ < flights_.size())
+    text = fmt::format("{}: {}", describe(flights_[done.wr_id - first_].op), text);
+  if (done.status == IBV_WC_RETRY_EXC_ERR)
+    text += ". Its process may have ended, or the link between the two be cut";
+  return Status::error(Code::kPeerLost, std::move(text));
+}
+
+}  // namespace weft::ib

@@ -1,0 +1,134 @@
+// IbLane: one lane. A completion queue, a queue pair to each PE that it has spoken to, and the ops
+// that are under way.
+//
+// Orders. All that a lane sends to a PE goes by one queue pair, whose writes and requests take
+// effect there in the order in which they were posted; so a put's notify follows its bytes. The
+// exception: a request is only brought in order, its owner executes it a little later. A fence
+// holds writes back until the requests before it are answered. An op is complete when its bytes
+// are in the target's memory, or its answer is here; so quiet waits for no more than that.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/transport/ib/heaps.hpp"
+#include "host/transport/ib/messages.hpp"
+#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/staging.hpp"
+#include "src/base/clock.hpp"
+
+namespace weft::ib {
+
+class Service;
+
+// What all lanes of a PE share.
+struct LaneEnv {
+  const Port* port = nullptr;
+  const std::vector<PeAddress>* peers = nullptr;
+  const Heaps* heaps = nullptr;
+  Service* service = nullptr;
+  Staging* staging = nullptr;
+  double dial_timeout = 0;  // seconds
+};
+
+class IbLane {
+ public:
+  IbLane(const LaneEnv& env, std::uint32_t number) : env_(env), number_(number) {}
+
+  Status post(const Op& op);
+  // The first failure since the last call.
+  Status progress();
+  std::uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+  // A peer's reply to a request for a queue pair.
+  void replied(const Dial& reply);
+
+ private:
+  enum class State { kAsks, kReady, kBroken };
+  struct Link {
+    Handle<ibv_qp> qp = no_handle<ibv_qp>();
+    int pe = 0;
+    State state = State::kAsks;
+    std::uint32_t psn = 0;
+    std::uint64_t ask_at_ns = 0, pause_ns = 0;
+    Deadline deadline = Deadline::never();
+    Status broken;         // why
+    int sends = 0;         // work requests under way
+    int requests = 0;      // not answered yet
+    bool fenced = false;   // what is written waits for them
+    bool refused = false;  // the peer could not make its end
+  };
+  // An op that was taken.
+  struct Flight {
+    Op op;
+    Link* link = nullptr;
+    int sends = 0;            // work requests; the last one's completion is that of all
+    bool sending = false;     // it has not come yet
+    bool asking = false;      // nor has the answer
+    Staging::Room room = {};  // of a get: its bytes are brought there first
+  };
+
+  // My bytes of an op, as the device takes them.
+  struct Local {
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+    bool is_inline = false;
+    Staging::Room room = {};
+  };
+  // A work request and its bytes.
+  struct Work {
+    ibv_send_wr request;
+    ibv_sge bytes;
+  };
+
+  Status open();
+  Link& link_to(int pe);
+  Status make_ready(Link& link);
+  Status ask(Link& link);
+  Status post_fence(const Op& op);
+  Status post_write(Link& link, const Op& op);
+  Status post_read(Link& link, const Op& op);
+  Status post_request(Link& link, const Op& op);
+  Result<Local> source_of(const Op& op) const;
+  Result<Local> target_of(const Op& op) const;
+  Result<Local> stage(const Op& op) const;
+  Status find(const Op& op, std::uint64_t offset, std::uint64_t bytes);
+  // Makes work of what find() found, one part after the other.
+  void add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint32_t key, unsigned flags);
+  void add_message(const Request& request);
+  Status make_room(Link& link, int sends);
+  Status make_room_for_request(Link& link);
+  Status send(Link& link, const Flight& flight);
+
+  void poll();
+  void take(const ibv_wc& done);
+  void take_answer(const ibv_wc& done);
+  void bring(const Flight& flight);
+  Flight& flight(std::uint64_t number) { return flights_[number - first_]; }
+  void retire();
+  void break_off(Link& link, Status why);
+  Status cause(const Link& link, const ibv_wc& done) const;
+
+  const LaneEnv env_;
+  const std::uint32_t number_;
+  std::mutex mutex_;  // of all but completed_
+  Handle<ibv_cq> done_ = no_handle<ibv_cq>();
+  Receives answers_;
+  std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
+  std::unordered_map<std::uint32_t, Link*> by_qp_;
+  std::deque<Flight> flights_;
+  std::uint64_t first_ = 0;          // number of the first flight
+  std::vector<Heaps::There> parts_;  // of the op that is being posted
+  std::vector<Work> work_;           // likewise
+  int sends_ = 0;                    // under way on all links
+  int requests_ = 0;                 // without answers on all links
+  Status error_;
+  std::atomic<std::uint64_t> completed_{0};
+};
+
+}  // namespace weft::ib

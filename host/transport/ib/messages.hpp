@@ -1,0 +1,55 @@
+// What PEs tell each other besides the bytes of puts and gets. Plain; both ends are one build.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/dev/op.hpp>
+
+#include "host/topology/facts.hpp"
+#include "host/transport/ib/port.hpp"
+
+namespace weft::ib {
+
+// By the bootstrap, once: where a PE is to be found.
+struct PeAddress {
+  Facts facts;
+  PortAddress port;
+  std::uint32_t dial_qp = 0;  // of datagrams
+  std::uint32_t usable = 0;   // else a text with the reason follows the record
+  std::uint64_t key = 0;      // random; whoever dials this PE must know it
+};
+
+// By datagram, which may be lost or come twice: how two queue pairs find each other. The asker's
+// lane gets one of its own at the other end, which carries nothing but what that lane asks for.
+struct Dial {
+  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal };
+  std::uint64_t key = 0;  // of the PE that this goes to
+  Kind kind = Kind::kAsk;
+  std::int32_t from = 0;    // PE
+  std::uint32_t lane = 0;   // of the PE that asked
+  std::uint32_t qp = 0;     // the sender's
+  std::uint32_t psn = 0;    // of its first packet
+  std::uint32_t asked = 0;  // the queue pair that asked
+};
+inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
+
+// On a lane's queue pair: an atomic, which the owner of the word executes. So those of the network
+// and of the owner's own threads never mix wrongly.
+struct Request {
+  std::uint64_t ticket = 0;
+  std::uint64_t remote = 0;
+  std::uint64_t value = 0;
+  std::uint64_t compare = 0;
+  OpKind kind = OpKind::kNone;
+  std::uint8_t width = 0;
+};
+struct Answer {
+  std::uint64_t ticket = 0;
+  std::uint64_t old = 0;
+  std::uint32_t refused = 0;  // the word does not exist there
+};
+
+inline constexpr std::uint32_t kInlineBytes = 128;  // that every queue pair takes
+static_assert(sizeof(Request) <= kInlineBytes && sizeof(Dial) <= kInlineBytes);
+
+}  // namespace weft::ib

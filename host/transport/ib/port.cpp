@@ -1,0 +1,194 @@
+#include "host/transport/ib/port.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "host/transport/ib/gid.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+constexpr const char* kDevices = "/sys/class/infiniband";
+constexpr int kMostReads = 16;
+
+// WEFT_IB_DEVICE: auto, a device, or a device and a port.
+struct Wish {
+  std::string device;  // empty: any
+  int port = 0;        // 0: any
+};
+
+Result<Wish> parse(const std::string& text) {
+  if (text == "auto") return Wish{};
+  const std::size_t colon = text.find(':');
+  Wish wish{text.substr(0, colon), 0};
+  if (colon == std::string::npos) return wish;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data() + colon + 1, end, wish.port);
+  if (error == std::errc() && at == end && wish.port > 0 && wish.port < 256) return wish;
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format(
+          "WEFT_IB_DEVICE={}: auto, a device, or a device and a port (mlx5_0:1) is accepted",
+          text));
+}
+
+struct Devices {
+  Devices(const Verbs& functions, ibv_device** all, int number)
+      : verbs(functions), list(all), count(number) {}
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+  ~Devices() { verbs.free_device_list(list); }
+  const Verbs& verbs;
+  ibv_device** list;
+  int count;
+};
+
+}  // namespace
+
+Result<Port> Port::open(const Options& options) {
+  ASSIGN_OR_RETURN(const Wish wish, parse(options.ib_device));
+  if (options.ib_library.empty() && ::access(kDevices, F_OK) != 0)  // asked first, since it is fast
+    return Status::error(Code::kUnsupported,
+                         fmt::format("this host has no RDMA device: there is no {}", kDevices));
+  ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
+  int count = 0;
+  ibv_device** const list = verbs->get_device_list(&count);
+  if (list == nullptr) return failure("list RDMA devices", "this host", errno);
+  const Devices devices(*verbs, list, count);
+  std::string seen;
+  for (int i = 0; i < count; ++i) {
+    const std::string device = verbs->get_device_name(list[i]);
+    if (!wish.device.empty() && wish.device != device) {
+      seen += fmt::format("; {} is not asked for", device);
+      continue;
+    }
+    Port port(*verbs);
+    Status opened = port.open_device(list[i]);
+    for (int number = 1; opened.is_ok() && number <= port.limits_.phys_port_cnt; ++number) {
+      if (wish.port != 0 && wish.port != number) continue;
+      opened = port.open_port(number);
+      if (opened.is_ok()) opened = port.choose_gid(static_cast<int>(options.ib_gid_index));
+      if (opened.is_ok()) return port;
+      seen += fmt::format("; {}", opened.text());
+      opened = Status::ok();
+    }
+    if (!opened.is_ok()) seen += fmt::format("; {}", opened.text());
+  }
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format("no RDMA port can be used{}: {}",
+                  options.ib_device == "auto" ? "" : " of WEFT_IB_DEVICE=" + options.ib_device,
+                  seen.empty() ? "this host has no RDMA device" : seen.substr(2)));
+}
+
+Status Port::open_device(ibv_device* device) {
+  name_ = verbs_->get_device_name(device);
+  ASSIGN_OR_RETURN(context_, owned([&] { return verbs_->open_device(device); },
+                                   verbs_->close_device, "open the RDMA device", name_));
+  if (const int error = verbs_->query_device(context_.get(), &limits_); error != 0)
+    return failure("ask for the abilities", name_, error);
+  ASSIGN_OR_RETURN(domain_, owned([&] { return verbs_->alloc_pd(context_.get()); },
+                                  verbs_->dealloc_pd, "make a protection domain", name_));
+  return Status::ok();
+}
+
+Status Port::open_port(int number) {
+  number_ = static_cast<std::uint8_t>(number);
+  name_ = fmt::format("{} port {}", name_.substr(0, name_.find(' ')), number);
+  attributes_ = {};
+  // The library fills what its own, older, structure has: the beginning of mine.
+  auto* const older = reinterpret_cast<_compat_ibv_port_attr*>(&attributes_);
+  if (const int error = verbs_->query_port(context_.get(), number_, older); error != 0)
+    return failure("look at the port", name_, error);
+  if (attributes_.state != IBV_PORT_ACTIVE)
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{} is not active (state {}); see `ip link` or ibstat", name_,
+                                     static_cast<int>(attributes_.state)));
+  address_.lid = attributes_.lid;
+  address_.link_layer = attributes_.link_layer;
+  address_.mtu = static_cast<std::uint8_t>(attributes_.active_mtu);
+  address_.reads = static_cast<std::uint8_t>(std::clamp(limits_.max_qp_rd_atom, 1, kMostReads));
+  const std::size_t length = std::min(name_.size(), address_.name.size() - 1);
+  std::copy_n(name_.begin(), length, address_.name.begin());
+  return Status::ok();
+}
+
+Status Port::choose_gid(int wanted) {
+  std::vector<ibv_gid_entry> table(1024);
+  const auto found =
+      verbs_->query_gid_table(context_.get(), table.data(), table.size(), 0, sizeof(ibv_gid_entry));
+  if (found < 0) return failure("read the GID table", name_, static_cast<int>(-found));
+  table.resize(static_cast<std::size_t>(found));
+  std::erase_if(table, [&](const ibv_gid_entry& each) { return each.port_num != number_; });
+  ASSIGN_OR_RETURN(const ibv_gid_entry* const best, best_gid(table, wanted, name_));
+  gid_index_ = static_cast<std::uint8_t>(best->gid_index);
+  gid_text_ = show_gid(*best);
+  std::memcpy(address_.gid.data(), best->gid.raw, address_.gid.size());
+  return Status::ok();
+}
+
+std::string Port::describe() const {
+  if (address_.link_layer == IBV_LINK_LAYER_ETHERNET)
+    return fmt::format("{}, {} by GID {}", name_, gid_text_, gid_index_);
+  return fmt::format("{}, InfiniBand by LID {}", name_, address_.lid);
+}
+
+std::string Port::why_not(const PortAddress& there) const {
+  if (there.link_layer == address_.link_layer) return "";
+  const auto layer = [](const PortAddress& port) {
+    return port.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
+  };
+  return fmt::format("its {} is on {} and {} on {}; choose with WEFT_IB_DEVICE", there.text(),
+                     layer(there), name_, layer(address_));
+}
+
+ibv_ah_attr Port::way_to(const PortAddress& there) const {
+  ibv_ah_attr way{};
+  way.port_num = number_;
+  way.dlid = there.lid;
+  way.is_global = there.link_layer == IBV_LINK_LAYER_ETHERNET || there.lid == 0;
+  if (way.is_global == 0) return way;
+  std::memcpy(way.grh.dgid.raw, there.gid.data(), there.gid.size());
+  way.grh.sgid_index = gid_index_;
+  way.grh.hop_limit = 64;
+  return way;
+}
+
+Result<Handle<ibv_mr>> Port::add_memory(void* base, std::size_t bytes, int access) const {
+  return owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
+               fmt::format("register {} bytes of memory", bytes), name_);
+}
+
+Result<Handle<ibv_cq>> Port::make_cq(int entries, ibv_comp_channel* channel) const {
+  const int fitting = std::min(entries, limits_.max_cqe);
+  return owned([&] { return verbs_->create_cq(context(), fitting, nullptr, channel, 0); },
+               verbs_->destroy_cq, "make a completion queue", name_);
+}
+
+Result<Handle<ibv_srq>> Port::make_srq(int entries) const {
+  ibv_srq_init_attr wanted{};
+  wanted.attr.max_wr = static_cast<std::uint32_t>(entries);
+  wanted.attr.max_sge = 1;
+  return owned([&] { return verbs_->create_srq(domain(), &wanted); }, verbs_->destroy_srq,
+               "make a shared receive queue", name_);
+}
+
+Result<Handle<ibv_qp>> Port::make_qp(ibv_qp_init_attr& wanted) const {
+  return owned([&] { return verbs_->create_qp(domain(), &wanted); }, verbs_->destroy_qp,
+               "make a queue pair", name_);
+}
+
+Status Port::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view what) const {
+  const int error = verbs_->modify_qp(qp, &attributes, mask);
+  return error == 0 ? Status::ok() : failure(what, name_, error);
+}
+
+}  // namespace weft::ib

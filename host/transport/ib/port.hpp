@@ -1,0 +1,71 @@
+// Port: the port of an RDMA device that this PE uses, opened, and the way from it to others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <weft/options.hpp>
+#include <weft/result.hpp>
+
+#include "host/transport/ib/verbs.hpp"
+
+namespace weft::ib {
+
+// How others send to a port. Plain: travels as bytes between PEs of one build.
+struct PortAddress {
+  std::array<std::uint8_t, 16> gid{};
+  std::uint16_t lid = 0;
+  std::uint8_t link_layer = 0;  // IBV_LINK_LAYER_...
+  std::uint8_t mtu = 0;         // enum ibv_mtu
+  std::uint8_t reads = 0;       // RDMA reads that others may have under way to one queue pair
+  std::array<char, 72> name{};  // "mlx5_0 port 1", for people
+  std::string_view text() const { return name.data(); }
+};
+
+class Port {
+ public:
+  // The one that WEFT_IB_DEVICE names, else the first that is active.
+  static Result<Port> open(const Options& options);
+
+  const Verbs& verbs() const { return *verbs_; }
+  ibv_context* context() const { return context_.get(); }
+  ibv_pd* domain() const { return domain_.get(); }
+  const std::string& name() const { return name_; }
+  std::uint8_t number() const { return number_; }
+  const PortAddress& address() const { return address_; }
+  std::uint64_t most_bytes() const { return attributes_.max_msg_sz; }
+  int most_wrs() const { return limits_.max_qp_wr; }
+  // "mlx5_0 port 1, RoCE v2 by GID 3 (10.0.0.1)": what was chosen.
+  std::string describe() const;
+
+  // Why nothing can be sent from here to there; "" if it can.
+  std::string why_not(const PortAddress& there) const;
+  ibv_ah_attr way_to(const PortAddress& there) const;
+
+  Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;
+  // On no channel if `channel` is null.
+  Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
+  Result<Handle<ibv_srq>> make_srq(int entries) const;
+  Result<Handle<ibv_qp>> make_qp(ibv_qp_init_attr& wanted) const;
+  Status modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view what) const;
+
+ private:
+  explicit Port(const Verbs& verbs) : verbs_(&verbs) {}
+  Status open_device(ibv_device* device);
+  Status open_port(int number);
+  Status choose_gid(int wanted);
+
+  const Verbs* verbs_;
+  Handle<ibv_context> context_ = no_handle<ibv_context>();
+  Handle<ibv_pd> domain_ = no_handle<ibv_pd>();
+  std::string name_;
+  std::string gid_text_;
+  std::uint8_t number_ = 0;
+  std::uint8_t gid_index_ = 0;
+  ibv_device_attr limits_{};
+  ibv_port_attr attributes_{};
+  PortAddress address_;
+};
+
+}  // namespace weft::ib

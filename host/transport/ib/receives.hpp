@@ -1,0 +1,50 @@
+// Receives: a shared receive queue and the places of what comes in, all of one size.
+#pragma once
+
+#include <cstdint>
+
+#include "host/transport/ib/buffer.hpp"
+
+namespace weft::ib {
+
+class Receives {
+ public:
+  // wr_ids from `first` on.
+  static Result<Receives> make(const Port& port, int count, std::size_t bytes,
+                               std::uint64_t first) {
+    Receives made;
+    made.port_ = &port;
+    made.bytes_ = bytes;
+    made.first_ = first;
+    ASSIGN_OR_RETURN(made.buffer_, Buffer::make(port, static_cast<std::size_t>(count) * bytes));
+    ASSIGN_OR_RETURN(made.queue_, port.make_srq(count));
+    for (int i = 0; i < count; ++i)
+      RETURN_IF_ERROR(made.post(first + static_cast<std::uint64_t>(i)));
+    return made;
+  }
+  ibv_srq* queue() const { return queue_.get(); }
+  const std::byte* place(std::uint64_t wr_id) const {
+    return buffer_.base() + (wr_id - first_) * bytes_;
+  }
+  // The place is free for what comes next.
+  Status post(std::uint64_t wr_id) {
+    ibv_sge bytes{reinterpret_cast<std::uint64_t>(place(wr_id)), static_cast<std::uint32_t>(bytes_),
+                  buffer_.key()};
+    ibv_recv_wr request{};
+    request.wr_id = wr_id;
+    request.sg_list = &bytes;
+    request.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    const int error = ibv_post_srq_recv(queue_.get(), &request, &bad);
+    return error == 0 ? Status::ok() : failure("receive", port_->name(), error);
+  }
+
+ private:
+  const Port* port_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t first_ = 0;
+  Buffer buffer_;
+  Handle<ibv_srq> queue_ = no_handle<ibv_srq>();
+};
+
+}  // namespace weft::ib

@@ -1,0 +1,75 @@
+#include "host/transport/ib/reliable.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/platform/platform.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+// 4.096 us * 2^14 = 67 ms until a packet is sent again, seven times: a peer that is gone is found
+// out within seconds, and a switch that hiccups is not.
+constexpr std::uint8_t kTimeout = 14, kRetries = 7;
+// Who finds no receive posted tries again for ever: the other end takes requests as it gets to
+// them.
+constexpr std::uint8_t kAlways = 7;
+constexpr std::uint8_t kWaitForReceive = 12;  // 0.64 ms
+
+}  // namespace
+
+Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end) {
+  ibv_qp_init_attr wanted{};
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.send_cq = end.sent;
+  wanted.recv_cq = end.received;
+  wanted.srq = end.receives;
+  wanted.cap.max_send_wr = end.sends;
+  wanted.cap.max_send_sge = 1;
+  wanted.cap.max_inline_data = 128;
+  ASSIGN_OR_RETURN(Handle<ibv_qp> qp, port.make_qp(wanted));
+  ibv_qp_attr start{};
+  start.qp_state = IBV_QPS_INIT;
+  start.port_num = port.number();
+  start.qp_access_flags = static_cast<unsigned>(end.access);
+  RETURN_IF_ERROR(port.modify(qp.get(), start,
+                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                              "start a queue pair"));
+  return qp;
+}
+
+Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn) {
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  receive.ah_attr = port.way_to(other.port);
+  receive.path_mtu = static_cast<ibv_mtu>(std::min(port.address().mtu, other.port.mtu));
+  receive.dest_qp_num = other.qp;
+  receive.rq_psn = other.psn;
+  receive.max_dest_rd_atomic = port.address().reads;
+  receive.min_rnr_timer = kWaitForReceive;
+  RETURN_IF_ERROR(port.modify(qp, receive,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+                              "tie a queue pair to a peer's"));
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.timeout = kTimeout;
+  send.retry_cnt = kRetries;
+  send.rnr_retry = kAlways;
+  send.sq_psn = psn;
+  send.max_rd_atomic = std::min(port.address().reads, other.port.reads);
+  return port.modify(qp, send,
+                     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                         IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+                     "let a queue pair send");
+}
+
+std::uint32_t random_psn() {
+  const Uuid uuid = random_uuid();
+  std::uint32_t psn = 0;
+  std::memcpy(&psn, uuid.data(), sizeof psn);
+  return psn & 0xffffff;
+}
+
+}  // namespace weft::ib

@@ -1,0 +1,31 @@
+// Reliable queue pairs (RC): made, and then tied to the one at the other end.
+#pragma once
+
+#include <cstdint>
+
+#include "host/transport/ib/port.hpp"
+
+namespace weft::ib {
+
+struct ReliableEnd {
+  ibv_cq* sent;
+  ibv_cq* received;
+  ibv_srq* receives;
+  std::uint32_t sends;  // that may be outstanding
+  int access;           // what the other end may do with my memory
+};
+
+// Ready to be tied.
+Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end);
+
+struct OtherEnd {
+  PortAddress port;
+  std::uint32_t qp = 0;
+  std::uint32_t psn = 0;  // of its first packet
+};
+// Ready to send and receive. `psn`: of my first packet.
+Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn);
+
+std::uint32_t random_psn();
+
+}  // namespace weft::ib

@@ -1,0 +1,33 @@
+#include "host/transport/ib/staging.hpp"
+
+namespace weft::ib {
+
+Status Staging::open(const Port& port) {
+  std::size_t bytes = 0;
+  for (const Size& size : kSizes) bytes += size.bytes * size.rooms;
+  ASSIGN_OR_RETURN(buffer_, Buffer::make(port, bytes));
+  std::byte* at = buffer_.base();
+  for (std::size_t size = 0; size < kSizes.size(); ++size)
+    for (std::size_t room = 0; room < kSizes[size].rooms; ++room, at += kSizes[size].bytes)
+      free_[size].push_back(at);
+  return Status::ok();
+}
+
+Result<Staging::Room> Staging::take(const Port& port, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (buffer_.base() == nullptr) RETURN_IF_ERROR(open(port));
+  for (std::size_t size = 0; size < kSizes.size(); ++size) {
+    if (bytes > kSizes[size].bytes || free_[size].empty()) continue;
+    const Room room{free_[size].back(), buffer_.key(), static_cast<std::uint8_t>(size)};
+    free_[size].pop_back();
+    return room;
+  }
+  return Room{};
+}
+
+void Staging::give(const Room& room) {
+  const std::lock_guard lock(mutex_);
+  free_[room.size].push_back(room.base);
+}
+
+}  // namespace weft::ib

@@ -1,0 +1,43 @@
+// Staging: registered memory through which bytes go that lie in no heap. Two sizes of rooms, so
+// that small messages leave the large ones free.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "host/transport/ib/buffer.hpp"
+
+namespace weft::ib {
+
+class Staging {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 10;
+
+  struct Room {
+    std::byte* base = nullptr;  // null: none is free
+    std::uint32_t key = 0;
+    std::uint8_t size = 0;  // which of the sizes
+  };
+
+  // Takes and registers the memory at the first call. A room is free again after give().
+  Result<Room> take(const Port& port, std::size_t bytes);
+  void give(const Room& room);
+
+ private:
+  struct Size {
+    std::size_t bytes;
+    std::size_t rooms;
+  };
+  static constexpr std::array<Size, 2> kSizes = {Size{4096, 256}, Size{kMostBytes, 16}};
+
+  Status open(const Port& port);
+
+  std::mutex mutex_;
+  Buffer buffer_;
+  std::array<std::vector<std::byte*>, kSizes.size()> free_;
+};
+
+}  // namespace weft::ib

@@ -1,0 +1,178 @@
+// Whole runtimes by ib over a library of verbs that loses datagrams, refuses calls and pulls
+// cables: every wait ends, with a text that says what, where and whom to, and nothing is left
+// behind.
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <weft/weft.hpp>
+
+#include "src/base/status.hpp"
+#include "tests/support/fake_verbs/fake_verbs.hpp"
+#include "tests/support/status.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using Word = std::uint64_t;
+
+Options by_ib() {
+  Options options;
+  options.transports = "ib,loopback";
+  options.ib_library = FAKE_VERBS_LIBRARY;
+  options.heap_size = std::uint64_t{64} << 20;
+  options.heap_chunk = std::uint64_t{8} << 20;
+  return options;
+}
+
+// For as long as it lives, and read by the library when the next job opens its first device.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Setting() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+class IbTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    FakeVerbsLive live{};
+    fake_verbs_live(&live);
+    EXPECT_EQ(live, FakeVerbsLive{}) << "something was not given back";
+  }
+};
+
+// A little of everything.
+Status talk(Runtime& rt) {
+  const auto npes = static_cast<std::size_t>(rt.npes());
+  Context& ctx = rt.context();
+  ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(npes + 2));
+  ASSIGN_OR_RETURN(Word* const bulk, rt.callocate<Word>(100'000));
+  const int right = (rt.pe() + 1) % rt.npes(), left = (rt.pe() + rt.npes() - 1) % rt.npes();
+  std::vector<Word> mine(100'000, static_cast<Word>(rt.pe()) + 7);
+  RETURN_IF_ERROR(ctx.put(bulk, mine.data(), mine.size(), right, set(words, 1)));
+  RETURN_IF_ERROR(wait_until(ctx, words, Cmp::kEq, Word{1}));
+  EXPECT_EQ(bulk[99'999], static_cast<Word>(left) + 7);
+  RETURN_IF_ERROR(ctx.atomic_add(words + 1, Word{5}, 0));
+  RETURN_IF_ERROR(rt.barrier());
+  ASSIGN_OR_RETURN(const Word sum, ctx.atomic_fetch(words + 1, 0));
+  EXPECT_EQ(sum, 5 * npes);
+  const Word number = static_cast<Word>(rt.pe());
+  RETURN_IF_ERROR(fcollect(ctx, rt.world(), words + 2, &(words[0] = number), 1));
+  for (std::size_t pe = 0; pe < npes; ++pe) EXPECT_EQ(words[2 + pe], pe);
+  std::vector<Word> back(100'000);
+  RETURN_IF_ERROR(ctx.get(back.data(), bulk, back.size(), right));
+  EXPECT_EQ(back, mine);
+  return rt.barrier();
+}
+
+TEST_F(IbTest, JobsOfSeveralSizes) {
+  for (const int npes : {1, 2, 3, 6}) EXPECT_OK(run_local(npes, talk, by_ib()));
+}
+
+TEST_F(IbTest, AddressedByLid) {
+  const Setting link("FAKE_VERBS_LINK", "ib");
+  EXPECT_OK(run_local(3, talk, by_ib()));
+}
+
+TEST_F(IbTest, DatagramsAreLost) {
+  const Setting lost("FAKE_VERBS_DROP_UD", "3");
+  EXPECT_OK(run_local(3, talk, by_ib()));
+}
+
+TEST_F(IbTest, APortOfOnesOwnChoice) {
+  const Setting two("FAKE_VERBS_DEVICES", "2");
+  Options options = by_ib();
+  options.ib_device = "fake1:1";
+  options.ib_gid_index = 1;
+  EXPECT_OK(run_local(2, talk, options));
+}
+
+TEST_F(IbTest, WhatDoesNotExistIsNamed) {
+  const struct {
+    const char* device;
+    long gid;
+    const char* text;
+  } wrong[] = {
+      {"fake7", -1, "WEFT_IB_DEVICE=fake7: fake0 is not asked for"},
+      {"fake0:2", -1, "WEFT_IB_DEVICE=fake0:2"},
+      {"fake0:x", -1, "a device, or a device and a port (mlx5_0:1) is accepted"},
+      {"auto", 9, "WEFT_IB_GID_INDEX=9: fake0 port 1 has no such GID; it has\n  0 RoCE v1 (fe80"},
+  };
+  for (const auto& each : wrong) {
+    Options options = by_ib();
+    options.ib_device = each.device;
+    options.ib_gid_index = each.gid;
+    const Status status = run_local(2, talk, options);
+    EXPECT_CODE(status, Code::kUnsupported);
+    EXPECT_THAT(std::string(status.text()), HasSubstr(each.text));
+  }
+  Options options = by_ib();
+  options.ib_library = "libnothere.so";
+  EXPECT_THAT(std::string(run_local(2, talk, options).text()), HasSubstr("libnothere.so"));
+}
+
+// Under way and afterwards: the peer, the port and the cause.
+TEST_F(IbTest, ACableIsPulled) {
+  const auto body = [](Runtime& rt) -> Status {
+    RETURN_IF_ERROR(talk(rt));
+    ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(4));
+    RETURN_IF_ERROR(rt.barrier());
+    if (rt.pe() != 0) return Status::ok();
+    fake_verbs_cut(0);
+    const auto lost = [&](const Status& status) {
+      EXPECT_CODE(status, Code::kPeerLost);
+      EXPECT_THAT(std::string(status.text()),
+                  AllOf(HasSubstr("fake0 port 1 to PE 1 on "), HasSubstr("retry"),
+                        HasSubstr("Its process may have ended")));
+    };
+    Status status = rt.context().p(words, Word{1}, 1);
+    if (status.is_ok()) status = rt.context().quiet();
+    lost(status);
+    lost(rt.context().atomic_fetch(words, 1).status());
+    fake_verbs_mend(0);
+    return Status::ok();
+  };
+  // Ending the job finds the way still cut off on one of its lanes, which is no news.
+  run_local(2, body, by_ib()).ignore();
+}
+
+// Whatever call fails: all PEs hear, or nobody needed it.
+TEST_F(IbTest, EveryCallMayFail) {
+  const char* const calls[] = {"ibv_get_device_list",     "ibv_open_device", "ibv_query_device",
+                               "ibv_query_port",          "ibv_alloc_pd",    "ibv_reg_mr",
+                               "ibv_create_comp_channel", "ibv_create_cq",   "ibv_create_srq",
+                               "ibv_create_qp",           "ibv_modify_qp",   "ibv_create_ah"};
+  for (const char* call : calls) {
+    for (int nth = 1; nth <= 6; ++nth) {
+      SCOPED_TRACE(std::string(call) + " " + std::to_string(nth));
+      fake_verbs_fail(call, nth, ENOMEM);
+      Options options = by_ib();
+      options.start_timeout = 2;
+      options.wait_timeout = 2;
+      const Status status = run_local(2, talk, options);
+      fake_verbs_fail(call, 0, 0);
+      if (!status.is_ok())
+        EXPECT_THAT(std::string(status.text()),
+                    AnyOf(HasSubstr("(errno 12)"), HasSubstr("could not make a queue pair"),
+                          HasSubstr("no RDMA device"), HasSubstr("PE ")));
+      FakeVerbsLive live{};
+      fake_verbs_live(&live);
+      EXPECT_EQ(live, FakeVerbsLive{});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -4,6 +4,7 @@
 #   test    GoogleTest, Python                                  (tests)
 #   lint    clang-format, clang-tidy
 #   launchers  Open MPI, MPICH, PMIx, Slurm, munge           (tests under real launchers)
+#   rdma    virtual machines with soft-RoCE                  (tests of ib without a device)
 #   docs    Sphinx, MyST, Breathe, Doxygen
 #   hip     clang 19 and AMD's headers and device libraries     (compile check, bitcode library)
 # Nothing is downloaded from anywhere but the distribution's own archive. CUDA is never installed
@@ -17,9 +18,10 @@ for part in "$@"; do
     test) packages="$packages libgtest-dev libgmock-dev python3 procps" ;;
     lint) packages="$packages clang clang-format clang-tidy" ;;
     launchers) packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev libpmix2 slurm-wlm slurm-wlm-basic-plugins munge" ;;
+    rdma) packages="$packages qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 ibverbs-utils ibverbs-providers openmpi-bin" ;;
     docs) packages="$packages doxygen python3-sphinx python3-myst-parser python3-breathe furo" ;;
     hip) packages="$packages clang-19 lld-19 llvm-19 clang-tools-19 libamdhip64-dev rocm-device-libs" ;;
-    *) echo "install-deps.sh: unknown part '$part'; known: build test lint launchers docs hip" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown part '$part'; known: build test lint launchers rdma docs hip" >&2; exit 2 ;;
   esac
 done
 

@@ -9,9 +9,9 @@ namespace weft::ib {
 
 namespace {
 
-// 4.096 us * 2^14 = 67 ms until a packet is sent again, seven times: a peer that is gone is found
-// out within seconds, and a switch that hiccups is not.
-constexpr std::uint8_t kTimeout = 14, kRetries = 7;
+// 4.096 us * 2^14 = 67 ms until a packet is sent again, six times: a peer that is gone is found out
+// within seconds, and a switch that hiccups is not. Not seven, which soft-RoCE takes for ever.
+constexpr std::uint8_t kTimeout = 14, kRetries = 6;
 // Who finds no receive posted tries again for ever: the other end takes requests as it gets to
 // them.
 constexpr std::uint8_t kAlways = 7;

@@ -16,7 +16,15 @@ namespace weft {
 
 namespace {
 
-using namespace ib;
+using ib::Dial;
+using ib::Heaps;
+using ib::IbLane;
+using ib::LaneEnv;
+using ib::PeAddress;
+using ib::Port;
+using ib::Request;
+using ib::Service;
+using ib::Staging;
 
 constexpr Caps kCaps = {.maps = false,
                         .in_order = false,  // an atomic may be executed after a later put

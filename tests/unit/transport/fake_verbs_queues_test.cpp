@@ -10,7 +10,6 @@
 namespace weft {
 namespace {
 
-
 bool is_readable(int fd) {
   pollfd readable{fd, POLLIN, 0};
   return ::poll(&readable, 1, 0) == 1;

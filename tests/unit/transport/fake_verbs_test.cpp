@@ -9,7 +9,6 @@
 namespace weft {
 namespace {
 
-
 TEST_F(FakeVerbsTest, AFlagArrivesAfterTheDataBeforeIt) {
   VerbsPair pair;
   std::uint64_t& flag = pair.memory[1].words[63];

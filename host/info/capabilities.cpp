@@ -5,11 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "host/info/gpu.hpp"
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
+#include "host/transport/ib/ib.hpp"
 #include "src/base/status.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/platform/cpu/fd_server.hpp"
@@ -87,15 +87,10 @@ Line binding() {
 #endif
 }
 
-Line network() {
-  std::string devices;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", none)) {
-    devices += (devices.empty() ? "" : ", ") + entry.path().filename().string();
-  }
-  return missing("rdma network",
-                 (devices.empty() ? "no device in /sys/class/infiniband" : "devices " + devices) +
-                     "; no transport of this version uses one");
+Line network(const Options& options) {
+  const Result<std::string> port = ib_port(options);
+  return port.is_ok() ? there("rdma network", *port)
+                      : missing("rdma network", std::string(port.status().text()));
 }
 
 }  // namespace
@@ -106,7 +101,7 @@ Section capabilities_section(const Options& options) {
            from_status("memory across processes",
                        "handed over an abstract unix socket, checked by ticket and user",
                        pass_descriptor()),
-           huge_pages(), numa(), binding(), cuda(options), hip(options), network()}};
+           huge_pages(), numa(), binding(), cuda(options), hip(options), network(options)}};
 }
 
 }  // namespace weft::info

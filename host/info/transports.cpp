@@ -98,9 +98,7 @@ std::vector<Section> transport_sections(const Options& options, Bootstrap& boots
     }
     transports.lines.push_back(transport_line(row, *routes, options));
   }
-  transports.lines.push_back(missing("ib, ofi",
-                                     "networks of NICs: not in this version; PEs of other "
-                                     "hosts are out of reach"));
+  transports.lines.push_back(missing("ofi", "other networks: not in this version"));
   if (routes.is_ok()) {
     for (Line& line : reach_lines(*routes)) reach.lines.push_back(std::move(line));
   } else {

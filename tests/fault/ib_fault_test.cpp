@@ -13,6 +13,7 @@
 
 #include <weft/weft.hpp>
 
+#include "host/transport/ib/ib.hpp"
 #include "src/base/status.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
 #include "tests/support/status.hpp"
@@ -121,6 +122,12 @@ TEST_F(IbTest, WhatDoesNotExistIsNamed) {
   Options options = by_ib();
   options.ib_library = "libnothere.so";
   EXPECT_THAT(std::string(run_local(2, talk, options).text()), HasSubstr("libnothere.so"));
+}
+
+TEST_F(IbTest, WhatWouldBeChosenCanBeAsked) {
+  const auto port = ib_port(by_ib());
+  ASSERT_OK(port);
+  EXPECT_EQ(*port, "fake0 port 1, RoCE v2 (10.0.0.1) by GID 3");
 }
 
 // Under way and afterwards: the peer, the port and the cause.

@@ -6,6 +6,10 @@ namespace weft {
 
 namespace {
 
+constexpr std::string_view kWhy =
+    "this libweft was built without infiniband/verbs.h; install libibverbs-dev and build it anew";
+Status refused() { return Status::error(Code::kUnsupported, std::string(kWhy)); }
+
 class NoIb final : public Transport {
  public:
   std::string_view name() const override { return "ib"; }
@@ -26,15 +30,13 @@ class NoIb final : public Transport {
   Status flush(Lane) override { return Status::ok(); }
 
  private:
-  static constexpr std::string_view kWhy =
-      "this libweft was built without infiniband/verbs.h; install libibverbs-dev and build it anew";
-  static Status refused() { return Status::error(Code::kUnsupported, std::string(kWhy)); }
-
   Caps caps_{.link = Link::kNetwork};
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_ib(const TransportEnv&) { return std::make_unique<NoIb>(); }
+
+Result<std::string> ib_port(const Options&) { return refused(); }
 
 }  // namespace weft

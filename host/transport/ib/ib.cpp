@@ -224,4 +224,9 @@ void Ib::replied(const Dial& reply) {
 
 std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_unique<Ib>(env); }
 
+Result<std::string> ib_port(const Options& options) {
+  ASSIGN_OR_RETURN(const Port port, Port::open(options));
+  return port.describe();
+}
+
 }  // namespace weft

@@ -6,11 +6,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "host/transport/transport.hpp"
 
 namespace weft {
 
 std::unique_ptr<Transport> make_ib(const TransportEnv& env);
+
+// The port that it would use, "mlx5_0 port 1, RoCE v2 (10.0.0.1) by GID 3", or why there is none.
+Result<std::string> ib_port(const Options& options);
 
 }  // namespace weft

@@ -134,6 +134,11 @@ void IbLane::break_off(Link& link, Status why) {
   if (link.state == State::kBroken) return;
   link.state = State::kBroken;
   link.broken = std::move(why);
+  // Nothing more is read from memory that its owner takes back now.
+  ibv_qp_attr ended{};
+  ended.qp_state = IBV_QPS_ERR;
+  if (link.qp != nullptr)
+    env_.port->modify(link.qp.get(), ended, IBV_QP_STATE, "end a queue pair").ignore();
   sends_ -= std::exchange(link.sends, 0);
   requests_ -= std::exchange(link.requests, 0);
   bool lost = false;

@@ -22,6 +22,7 @@
 #include "host/context/stream_waits.hpp"
 #include "host/memory/heap.hpp"
 #include "host/proxy/proxy.hpp"
+#include "host/topology/facts.hpp"
 #include "host/transport/routes.hpp"
 #include "src/platform/platform.hpp"
 
@@ -39,6 +40,7 @@ class Job {
   Platform* platform = nullptr;
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Heap> heap;
+  std::vector<Facts> facts;  // of all PEs, once they have met
   Routes routes;
   TeamBlocks teams;
   std::unique_ptr<GpuSpace> gpu;              // null: there is host memory only

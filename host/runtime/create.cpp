@@ -51,7 +51,8 @@ Status Runtime::Impl::start(std::unique_ptr<Bootstrap> bootstrap) {
   job->npes = bootstrap->npes();
   job->bootstrap = std::move(bootstrap);
   set_log_pe(job->pe);
-  ASSIGN_OR_RETURN(const std::vector<Facts> facts, meet());
+  RETURN_IF_ERROR(meet());
+  const std::vector<Facts>& facts = job->facts;
   RETURN_IF_ERROR(connect());
   RETURN_IF_ERROR(lay_out_heap());
   RETURN_IF_ERROR(start_gpu(facts));
@@ -65,7 +66,7 @@ Status Runtime::Impl::start(std::unique_ptr<Bootstrap> bootstrap) {
 }
 
 // The first exchange: what must be alike, who failed already, where everybody runs.
-Result<std::vector<Facts>> Runtime::Impl::meet() {
+Status Runtime::Impl::meet() {
   Facts mine;
   const Status prepared = prepare(&mine);
   const Blob parts[] = {bytes_of_text(agreement_of(job->options)), encode(prepared),
@@ -82,7 +83,7 @@ Result<std::vector<Facts>> Runtime::Impl::meet() {
   }
   RETURN_IF_ERROR(check_agreement(agreements));
   RETURN_IF_ERROR(prepared);
-  std::vector<Facts> facts;
+  std::vector<Facts>& facts = job->facts;
   for (std::size_t pe = 0; pe < unpacked.size(); ++pe) {
     RETURN_IF_ERROR(decode(unpacked[pe][1], static_cast<int>(pe), "starting"));
     ASSIGN_OR_RETURN(Facts theirs, value_of<Facts>(unpacked[pe][2], pe, "facts"));
@@ -93,7 +94,7 @@ Result<std::vector<Facts>> Runtime::Impl::meet() {
   const auto neighbours = std::count_if(
       facts.begin(), facts.end(), [&](const Facts& theirs) { return same_host(theirs, mine); });
   job->crowded = neighbours > mine.cores;
-  return facts;
+  return Status::ok();
 }
 
 Status Runtime::Impl::prepare(Facts* mine) {
@@ -108,6 +109,7 @@ Status Runtime::Impl::prepare(Facts* mine) {
   env.heap = job->heap->space();
   env.options = &job->options;
   env.adopted_at = job->heap->range().bytes;
+  env.facts = &job->facts;
   ASSIGN_OR_RETURN(job->routes.transports, make_transports(env));
   return Status::ok();
 }

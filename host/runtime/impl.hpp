@@ -34,7 +34,7 @@ struct Runtime::Impl {
 
   // --- start (create.cpp) ---
   Status start(std::unique_ptr<Bootstrap> bootstrap);
-  Result<std::vector<Facts>> meet();
+  Status meet();
   Status prepare(Facts* mine);  // what needs no other PE
   Status connect();
   Status grow(std::uint64_t offset, const Result<Memory>& chunk);

@@ -13,6 +13,7 @@
 #include <weft/options.hpp>
 #include <weft/result.hpp>
 
+#include "host/topology/facts.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {
@@ -87,6 +88,8 @@ struct TransportEnv {
   Platform* platform = nullptr;
   Range heap;  // my reservation; only committed chunks may be touched
   const Options* options = nullptr;
+  // Of all PEs, from address() on; null or empty: not known.
+  const std::vector<Facts>* facts = nullptr;
   std::uint64_t adopted_at = ~std::uint64_t{0};  // offsets from here on are of adopted memory
   const char* size_option = "WEFT_HEAP_SIZE";    // that says how large the heap may grow
   bool is_gpu = false;                           // GPU memory, whose transports are others

@@ -1,5 +1,6 @@
 #include "host/transport/ib/ib.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <mutex>
@@ -57,6 +58,8 @@ class Ib final : public Transport {
 
  private:
   Status open();
+  bool p2p_does(const Facts& mine, const Facts& theirs) const;
+  bool nobody_needs_it() const;
   std::string why_not_to(int pe, const PeAddress& mine) const;
   bool execute(const Request& request, std::uint64_t* old) const;
   void replied(const Dial& reply);
@@ -81,8 +84,22 @@ class Ib final : public Transport {
   std::unique_ptr<Service> service_;  // last: its thread looks at the rest
 };
 
+bool Ib::p2p_does(const Facts& mine, const Facts& theirs) const {
+  return env_.options->transports.find("p2p") != std::string::npos &&
+         why_not_mapped(mine, theirs).empty();
+}
+
+bool Ib::nobody_needs_it() const {
+  if (env_.facts == nullptr || env_.facts->empty()) return false;
+  const auto& mine = (*env_.facts)[static_cast<std::size_t>(env_.pe)];
+  return std::all_of(env_.facts->begin(), env_.facts->end(),
+                     [&](const Facts& theirs) { return p2p_does(mine, theirs); });
+}
+
 Status Ib::open() {
   if (env_.is_gpu) return Status::error(Code::kUnsupported, "ib does not carry memory of GPUs");
+  if (nobody_needs_it())  // a device takes its time to open
+    return Status::error(Code::kUnsupported, "p2p reaches every PE of this job");
   ASSIGN_OR_RETURN(Port port, Port::open(*env_.options));
   port_.emplace(std::move(port));
   ASSIGN_OR_RETURN(
@@ -147,9 +164,7 @@ Status Ib::connect(std::span<const Blob> all) {
 std::string Ib::why_not_to(int pe, const PeAddress& mine) const {
   if (pe == env_.pe) return "that is this PE itself, which loopback carries";
   const auto& theirs = peers_[static_cast<std::size_t>(pe)];
-  const bool p2p = env_.options->transports.find("p2p") != std::string::npos;
-  if (p2p && why_not_mapped(mine.facts, theirs.facts).empty())
-    return "its memory can be mapped, which p2p does";
+  if (p2p_does(mine.facts, theirs.facts)) return "its memory can be mapped, which p2p does";
   if (mine.usable == 0) return reasons_[static_cast<std::size_t>(env_.pe)];
   if (theirs.usable == 0) return fmt::format("there, {}", reasons_[static_cast<std::size_t>(pe)]);
   return port_->why_not(theirs.port);

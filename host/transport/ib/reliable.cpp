@@ -9,9 +9,10 @@ namespace weft::ib {
 
 namespace {
 
-// 4.096 us * 2^14 = 67 ms until a packet is sent again, six times: a peer that is gone is found out
-// within seconds, and a switch that hiccups is not. Not seven, which soft-RoCE takes for ever.
-constexpr std::uint8_t kTimeout = 14, kRetries = 6;
+// 4.096 us * 2^18 = 1.1 s until a packet is sent again, six times: a peer that is gone is found out
+// within 8 s, and one that is held up, or a network that hiccups, is not. Not seven times, which
+// soft-RoCE takes for ever.
+constexpr std::uint8_t kTimeout = 18, kRetries = 6;
 // Who finds no receive posted tries again for ever: the other end takes requests as it gets to
 // them.
 constexpr std::uint8_t kAlways = 7;

@@ -410,7 +410,7 @@ TEST_P(OnStreamTest, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
 
 TEST_P(OnStreamTest, AWaitThatNobodyEndsIsReported) {
   PeGroup group = GetParam();
-  group.options.wait_timeout = 1;  // of barriers, too, beside whatever else this machine does
+  group.options.wait_timeout = 2;  // of barriers, too, beside whatever else this machine does
   EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(const auto bench, Bench::create(rt));
     ASSIGN_OR_RETURN(Word* const words, bench->make(std::vector<Word>(2, 5)));

@@ -22,6 +22,20 @@ class Buffer {
   std::byte* base() const { return memory_.get(); }
   std::uint32_t key() const { return registered_->lkey; }
 
+  // One receive into `bytes` bytes at `place`, which lies here; `post(request, bad)` posts it.
+  template <class Post>
+  Status receive(const Port& port, std::uint64_t wr_id, const std::byte* place, std::size_t bytes,
+                 Post post) const {
+    ibv_sge there{reinterpret_cast<std::uint64_t>(place), static_cast<std::uint32_t>(bytes), key()};
+    ibv_recv_wr request{};
+    request.wr_id = wr_id;
+    request.sg_list = &there;
+    request.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    const int error = post(&request, &bad);
+    return error == 0 ? Status::ok() : failure("receive", port.name(), error);
+  }
+
  private:
   static constexpr std::size_t kAlign = 4096;
   struct Free {

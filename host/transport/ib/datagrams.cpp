@@ -90,14 +90,10 @@ bool Datagrams::read(const ibv_wc& done, Dial* dial) const {
 }
 
 Status Datagrams::post_receive(std::uint64_t wr_id) {
-  ibv_sge bytes{reinterpret_cast<std::uint64_t>(place(wr_id)), kPlace, buffer_.key()};
-  ibv_recv_wr request{};
-  request.wr_id = wr_id;
-  request.sg_list = &bytes;
-  request.num_sge = 1;
-  ibv_recv_wr* bad = nullptr;
-  const int error = ibv_post_recv(qp_.get(), &request, &bad);
-  return error == 0 ? Status::ok() : failure("receive datagrams", port_.name(), error);
+  return buffer_.receive(port_, wr_id, place(wr_id), kPlace,
+                         [&](ibv_recv_wr* request, ibv_recv_wr** bad) {
+                           return ibv_post_recv(qp_.get(), request, bad);
+                         });
 }
 
 }  // namespace weft::ib

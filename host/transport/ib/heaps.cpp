@@ -1,7 +1,6 @@
 #include "host/transport/ib/heaps.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 
 #include <fmt/format.h>

@@ -69,7 +69,6 @@ class Ib final : public Transport {
 
   const TransportEnv env_;
   Caps caps_;
-  std::uint64_t key_ = 0;
   std::optional<Port> port_;
   Heaps heaps_;
   Staging staging_;
@@ -126,10 +125,9 @@ Result<Blob> Ib::address() {
     return blob;
   }
   const Uuid random = random_uuid();
-  std::memcpy(&key_, random.data(), sizeof key_);
+  std::memcpy(&mine.key, random.data(), sizeof mine.key);
   mine.port = port_->address();
   mine.dial_qp = service_->dial_qp();
-  mine.key = key_;
   mine.usable = 1;
   return bytes_of_value(mine);
 }
@@ -144,12 +142,10 @@ Status Ib::connect(std::span<const Blob> all) {
     reasons_.emplace_back(text + head, text + all[pe].size());
   }
   const auto& mine = peers_[static_cast<std::size_t>(env_.pe)];
-  const bool p2p = env_.options->transports.find("p2p") != std::string::npos;
   for (int pe = 0; pe < env_.npes; ++pe) {
     auto& why = why_not_[static_cast<std::size_t>(pe)];
     why = why_not_to(pe, mine);
-    needed_ |=
-        why.empty() && !(p2p && same_host(mine.facts, peers_[static_cast<std::size_t>(pe)].facts));
+    needed_ |= why.empty();
   }
   caps_.needs_progress = needed_;
   if (!needed_) {
@@ -158,7 +154,8 @@ Status Ib::connect(std::span<const Blob> all) {
     return Status::ok();
   }
   LOG(kInfo, "transport", "ib: {}", port_->describe());
-  return service_->start(peers_);
+  service_->start(peers_);
+  return Status::ok();
 }
 
 std::string Ib::why_not_to(int pe, const PeAddress& mine) const {

@@ -303,9 +303,9 @@ Status IbLane::send(Link& link, const Flight& taken) {
     ibv_send_wr* bad = nullptr;
     if (const int error = ibv_post_send(link.qp.get(), &work_[0].request, &bad); error != 0) {
       // What came before the bad one is on its way: the two ends are no longer in step.
-      if (flight.room.base != nullptr) env_.staging->give(flight.room);
       flights_.pop_back();
       break_off(link, failure("send", env_.port->name(), error));
+      if (taken.room.base != nullptr) env_.staging->give(taken.room);
       return link.broken;
     }
   }

@@ -103,18 +103,18 @@ Status Port::open_device(ibv_device* device) {
 Status Port::open_port(int number) {
   number_ = static_cast<std::uint8_t>(number);
   name_ = fmt::format("{} port {}", name_.substr(0, name_.find(' ')), number);
-  attributes_ = {};
+  ibv_port_attr attributes{};
   // The library fills what its own, older, structure has: the beginning of mine.
-  auto* const older = reinterpret_cast<_compat_ibv_port_attr*>(&attributes_);
+  auto* const older = reinterpret_cast<_compat_ibv_port_attr*>(&attributes);
   if (const int error = verbs_->query_port(context_.get(), number_, older); error != 0)
     return failure("look at the port", name_, error);
-  if (attributes_.state != IBV_PORT_ACTIVE)
+  if (attributes.state != IBV_PORT_ACTIVE)
     return Status::error(Code::kUnsupported,
                          fmt::format("{} is not active (state {}); see `ip link` or ibstat", name_,
-                                     static_cast<int>(attributes_.state)));
-  address_.lid = attributes_.lid;
-  address_.link_layer = attributes_.link_layer;
-  address_.mtu = static_cast<std::uint8_t>(attributes_.active_mtu);
+                                     static_cast<int>(attributes.state)));
+  address_.lid = attributes.lid;
+  address_.link_layer = attributes.link_layer;
+  address_.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
   address_.reads = static_cast<std::uint8_t>(std::clamp(limits_.max_qp_rd_atom, 1, kMostReads));
   const std::size_t length = std::min(name_.size(), address_.name.size() - 1);
   std::copy_n(name_.begin(), length, address_.name.begin());

@@ -34,8 +34,6 @@ class Port {
   const std::string& name() const { return name_; }
   std::uint8_t number() const { return number_; }
   const PortAddress& address() const { return address_; }
-  std::uint64_t most_bytes() const { return attributes_.max_msg_sz; }
-  int most_wrs() const { return limits_.max_qp_wr; }
   // "mlx5_0 port 1, RoCE v2 by GID 3 (10.0.0.1)": what was chosen.
   std::string describe() const;
 
@@ -64,7 +62,6 @@ class Port {
   std::uint8_t number_ = 0;
   std::uint8_t gid_index_ = 0;
   ibv_device_attr limits_{};
-  ibv_port_attr attributes_{};
   PortAddress address_;
 };
 

@@ -28,15 +28,10 @@ class Receives {
   }
   // The place is free for what comes next.
   Status post(std::uint64_t wr_id) {
-    ibv_sge bytes{reinterpret_cast<std::uint64_t>(place(wr_id)), static_cast<std::uint32_t>(bytes_),
-                  buffer_.key()};
-    ibv_recv_wr request{};
-    request.wr_id = wr_id;
-    request.sg_list = &bytes;
-    request.num_sge = 1;
-    ibv_recv_wr* bad = nullptr;
-    const int error = ibv_post_srq_recv(queue_.get(), &request, &bad);
-    return error == 0 ? Status::ok() : failure("receive", port_->name(), error);
+    return buffer_.receive(*port_, wr_id, place(wr_id), bytes_,
+                           [&](ibv_recv_wr* request, ibv_recv_wr** bad) {
+                             return ibv_post_srq_recv(queue_.get(), request, bad);
+                           });
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/transport/ib/messages.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft::ib {
@@ -28,7 +29,7 @@ Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end) {
   wanted.srq = end.receives;
   wanted.cap.max_send_wr = end.sends;
   wanted.cap.max_send_sge = 1;
-  wanted.cap.max_inline_data = 128;
+  wanted.cap.max_inline_data = kInlineBytes;
   ASSIGN_OR_RETURN(Handle<ibv_qp> qp, port.make_qp(wanted));
   ibv_qp_attr start{};
   start.qp_state = IBV_QPS_INIT;

@@ -51,11 +51,10 @@ Status Service::open() {
   return wake_ ? Status::ok() : failure("make an event descriptor", "this host", errno);
 }
 
-Status Service::start(std::vector<PeAddress> peers) {
+void Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
   datagrams_->know(peers_);
   thread_ = std::thread([this] { run(); });
-  return Status::ok();
 }
 
 Service::~Service() {

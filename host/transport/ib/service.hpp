@@ -39,7 +39,7 @@ class Service {
 
   std::uint32_t dial_qp() const { return datagrams_->number(); }
   // All addresses are known.
-  Status start(std::vector<PeAddress> peers);
+  void start(std::vector<PeAddress> peers);
   // Asks a PE for a queue pair that is tied to `qp` of mine; may be lost, so ask again. By any
   // thread.
   Status ask(int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);

@@ -41,7 +41,7 @@ node-exec node1 'echo "on $(cat /proc/sys/kernel/hostname)"; exit 5'; echo "stat
 # pair NAME PROGRAM ARGUMENT...: the server on node1, the client here, over RoCE v2
 pair() {
   local name=$1 try; shift
-  node-exec node1 "timeout 60 $*" > "/tmp/$name" & 
+  node-exec node1 "timeout 60 $*" > "/tmp/$name" &
   for try in 1 2 3 4 5 6 7 8 9 10; do
     timeout 60 "$@" node1 > "/tmp/client_$name" 2>&1 && break
     sleep 1

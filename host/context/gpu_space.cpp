@@ -36,6 +36,7 @@ Result<std::unique_ptr<GpuSpace>> GpuSpace::create(Platform& platform, int ordin
                                                    int npes, const Options& options) {
   std::unique_ptr<GpuSpace> space(new GpuSpace(platform, ordinal, pe, npes, options));
   RETURN_IF_ERROR(space->reserve());
+  RETURN_IF_ERROR(kernel::prepare(platform));
   ASSIGN_OR_RETURN(space->stream_, platform.create_stream());
   return space;
 }
@@ -112,7 +113,7 @@ Status GpuSpace::lay_out() {
   picture_ = static_cast<std::byte*>(picture);
   ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
   ASSIGN_OR_RETURN(answer_, platform_.host_visible(sizeof(std::uint64_t)));
-  return platform_.prepare(kernel::all());
+  return Status::ok();
 }
 
 std::int32_t* GpuSpace::team_list(int id) const {
@@ -149,7 +150,8 @@ DeviceContext GpuSpace::handle() const {
   handle.heap_bytes = heap_->range().bytes;
   handle.teams = teams_;
   if (places_.base() != nullptr && maps_all()) {
-    handle.first = places_.base();
+    handle.plain_bytes = handle.heap_bytes;
+    handle.to_first = places_.base() - handle.heap;
     handle.stride = heap_->space().bytes;
   }
   return handle;

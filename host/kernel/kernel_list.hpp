@@ -18,6 +18,11 @@ WEFT_KERNELS(WEFT_ROW)
 
 std::span<const Kernel* const> all();
 
+// All of them are loaded, and streams begun.
+inline Status prepare(Platform& platform) {
+  return platform.prepare(all(), record<NothingKernel>());
+}
+
 // One launch of `body`.
 template <class Body>
 Status launch(Platform& platform, unsigned blocks, unsigned threads, const Body& body,

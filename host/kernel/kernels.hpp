@@ -227,8 +227,14 @@ struct FoldKernel {
   }
 };
 
+// The first of each stream (Platform::prepare).
+struct NothingKernel {
+  WEFT_DEVICE void operator()() const {}
+};
+
 // ROW(name in a GPU's module, kernel)
 #define WEFT_KERNELS(ROW)                     \
+  ROW(weft_nothing, NothingKernel)            \
   ROW(weft_put, PutKernel)                    \
   ROW(weft_get, GetKernel)                    \
   ROW(weft_quiet, QuietKernel)                \

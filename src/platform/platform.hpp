@@ -132,7 +132,10 @@ class Platform {
   virtual Status zero(Range where, Stream stream) = 0;
   virtual Status synchronize(Stream stream) = 0;
   // Loads kernels before anything runs or is captured, which their first launch could disturb.
-  virtual Status prepare(std::span<const Kernel* const> kernels) = 0;
+  // `nothing`, a kernel that does nothing, becomes the first of the calling thread's own stream and
+  // of each stream that is made from now on: a driver may hold a stream's first kernel back until
+  // those that run have ended, and they may wait for it.
+  virtual Status prepare(std::span<const Kernel* const> kernels, const Kernel& nothing) = 0;
   // Whether there is code for launch(): an error says how it comes to be there.
   virtual Status check_launch() const { return Status::ok(); }
   // Queues `blocks` blocks of `threads` threads; `argument` is copied.

@@ -24,7 +24,7 @@ class IdlePlatform : public Platform {
   Status copy(void*, const void*, std::size_t, Stream) override { return Status::ok(); }
   Status zero(Range, Stream) override { return Status::ok(); }
   Status synchronize(Stream) override { return Status::ok(); }
-  Status prepare(std::span<const Kernel* const>) override { return Status::ok(); }
+  Status prepare(std::span<const Kernel* const>, const Kernel&) override { return Status::ok(); }
   Status launch(const Kernel&, unsigned, unsigned, const void*, Stream) override {
     return Status::ok();
   }

@@ -12,10 +12,10 @@ namespace weft {
 Result<std::unique_ptr<Stage>> Stage::create(Platform& mine, Platform& theirs) {
   std::unique_ptr<Stage> stage(new Stage(mine, theirs));
   ASSIGN_OR_RETURN(stage->buffer_, mine.host_visible(2 * kHalf));
+  RETURN_IF_ERROR(kernel::prepare(theirs));
   for (Side* const side : {&stage->mine_, &stage->theirs_}) {
     ASSIGN_OR_RETURN(side->stream, side->platform.create_stream());
   }
-  RETURN_IF_ERROR(theirs.prepare(kernel::all()));
   return stage;
 }
 

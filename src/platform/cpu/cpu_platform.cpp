@@ -117,7 +117,7 @@ class CpuPlatform final : public Platform {
     return cpu::launch(1, 1, 0, run, std::make_shared<const Range>(where), stream);
   }
 
-  Status prepare(std::span<const Kernel* const>) override { return Status::ok(); }
+  Status prepare(std::span<const Kernel* const>, const Kernel&) override { return Status::ok(); }
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream) override {
     // Of what operator new gives, which every argument's alignment is at most.

@@ -80,6 +80,7 @@ using Module = void*;
 using Function = void*;  // a kernel
 
 inline constexpr unsigned kHostPortable = 1, kHostDeviceMapped = 2;  // flags of host_alloc
+inline Stream const kPerThreadStream = reinterpret_cast<Stream>(2);  // the calling thread's own
 inline constexpr unsigned kNonBlocking = 1;                          // flag of stream_create
 inline constexpr unsigned kEnablePeerAccess = 1;                     // flag of ipc_open
 

@@ -156,6 +156,10 @@ Result<Stream> GpuPlatform::create_stream() {
   Stream stream = nullptr;
   RETURN_IF_ERROR(
       device_->check(device_->call().stream_create(&stream, abi::kNonBlocking), "create a stream"));
+  if (Status begun = kernels_.begin(stream); !begun.is_ok()) {
+    device_->check(device_->call().stream_destroy(stream), "destroy a stream").ignore();
+    return begun;
+  }
   return stream;
 }
 
@@ -190,9 +194,10 @@ Status GpuPlatform::synchronize(Stream stream) {
   return device_->check(device_->call().stream_synchronize(stream), "wait for a stream");
 }
 
-Status GpuPlatform::prepare(std::span<const Kernel* const> kernels) {
+Status GpuPlatform::prepare(std::span<const Kernel* const> kernels, const Kernel& nothing) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return kernels_.load(kernels);
+  RETURN_IF_ERROR(kernels_.load(kernels, nothing));
+  return kernels_.begin(abi::kPerThreadStream);
 }
 
 Status GpuPlatform::launch(const Kernel& kernel, unsigned blocks, unsigned threads,

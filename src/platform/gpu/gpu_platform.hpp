@@ -42,7 +42,7 @@ class GpuPlatform final : public Platform {
   Status copy(void* dst, const void* src, std::size_t bytes, Stream stream) override;
   Status zero(Range where, Stream stream) override;
   Status synchronize(Stream stream) override;
-  Status prepare(std::span<const Kernel* const> kernels) override;
+  Status prepare(std::span<const Kernel* const> kernels, const Kernel& nothing) override;
   Status check_launch() const override { return kernels_.check(); }
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream) override;

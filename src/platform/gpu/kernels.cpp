@@ -47,11 +47,20 @@ Status Kernels::check() const {
                   driver.words().vendor, driver.words().runtime));
 }
 
-Status Kernels::load(std::span<const Kernel* const> kernels) {
-  if (device_.driver().on_host() != nullptr || kernel_image(device_.driver().kind()).empty())
-    return Status::ok();
-  for (const Kernel* kernel : kernels) RETURN_IF_ERROR(find(*kernel).status());
+Status Kernels::load(std::span<const Kernel* const> kernels, const Kernel& nothing) {
+  if (!check().is_ok()) return Status::ok();  // whoever launches one is told
+  if (device_.driver().on_host() == nullptr)
+    for (const Kernel* kernel : kernels) RETURN_IF_ERROR(find(*kernel).status());
+  nothing_ = &nothing;
   return Status::ok();
+}
+
+Status Kernels::begin(Stream stream) {
+  if (nothing_ == nullptr) return Status::ok();
+  const char argument = 0;  // of an empty kernel
+  RETURN_IF_ERROR(launch(*nothing_, 1, 1, &argument, stream));
+  return device_.check(device_.call().stream_synchronize(stream),
+                       "wait for the first kernel of a stream");
 }
 
 Result<abi::Function> Kernels::find(const Kernel& kernel) {

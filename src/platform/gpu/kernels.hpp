@@ -19,8 +19,10 @@ class Kernels {
   // Whether there are any for this GPU.
   Status check() const;
   // Loads them all, in a Scope: what is loaded later could wait for kernels that run, or break the
-  // capture of a stream.
-  Status load(std::span<const Kernel* const> kernels);
+  // capture of a stream. `nothing` is what begin() launches.
+  Status load(std::span<const Kernel* const> kernels, const Kernel& nothing);
+  // Once there are kernels, the stream has run its first one. In a Scope.
+  Status begin(Stream stream);
   // In a Scope.
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream);
@@ -34,6 +36,7 @@ class Kernels {
   std::mutex mutex_;  // guards the two below
   abi::Module module_ = nullptr;
   std::map<const Kernel*, abi::Function> functions_;
+  const Kernel* nothing_ = nullptr;
 };
 
 }  // namespace weft::gpu

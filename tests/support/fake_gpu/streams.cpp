@@ -16,6 +16,9 @@ namespace weft::fake_gpu {
 
 using gpu::abi::address;
 
+// A thread's own stream is the default one here.
+Stream known_as(Stream stream) { return stream == gpu::abi::kPerThreadStream ? nullptr : stream; }
+
 // Runs `work` behind what the stream has; at once on the default stream. Called without the state's
 // lock: what a stream does may need it, and the race detectors shall see who races with whom.
 Error queue(const char* function, Stream stream, std::function<void()> work,
@@ -26,6 +29,7 @@ Error queue(const char* function, Stream stream, std::function<void()> work,
     if (call.refused()) return call.error();
     for (const auto& [base, bytes] : ranges)
       if (const Error error = check_reach(base, bytes); error != Error::kSuccess) return error;
+    stream = known_as(stream);
     const auto known = call->streams.find(stream);
     if (stream != nullptr && known == call->streams.end()) return Error::kInvalidHandle;
     if (stream != nullptr) where = known->second.get();
@@ -113,6 +117,7 @@ extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream str
   {
     Call call("cuStreamSynchronize", Call::Needs::kCurrent);
     if (call.refused()) result = call.error();
+    stream = fake_gpu::known_as(stream);
     const auto known = call->streams.find(stream);
     if (known != call->streams.end()) where = known->second.get();
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -318,6 +319,25 @@ TEST_F(GpuTest, StreamsOrderWorkUntilTheyAreDestroyed) {
   EXPECT_FALSE(gpu().copy(place.chunk.base(), data.data(), 1, *stream).is_ok());
   EXPECT_FALSE(gpu().destroy_stream(*stream).is_ok());
   EXPECT_CODE(gpu().destroy_stream(nullptr), Code::kInvalidArgument);
+}
+
+std::atomic<int> nothings{0};
+void do_nothing(const void*, cpu::ThreadState&) { ++nothings; }
+
+TEST_F(GpuTest, AStreamBeginsWithAKernelThatDoesNothing) {
+  static constexpr Kernel kNothing{"nothing", 1, &do_nothing};
+  ASSERT_OK(gpu().prepare({}, kNothing));
+  EXPECT_EQ(nothings, 1) << "the thread's own stream";
+  const auto stream = gpu().create_stream();
+  ASSERT_OK(stream);
+  EXPECT_EQ(nothings, 2);
+  EXPECT_OK(gpu().destroy_stream(*stream));
+  const auto before = fake_gpu_live();
+  for (const char* function : {"cuStreamCreate", "weft_host_function", "cuStreamSynchronize"}) {
+    const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
+    EXPECT_CODE(gpu().create_stream(), Code::kIo) << function;
+    EXPECT_EQ(fake_gpu_live(), before) << function;
+  }
 }
 
 TEST_F(GpuTest, NothingToCopyIsFineAndNullIsNot) {

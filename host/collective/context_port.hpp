@@ -30,6 +30,8 @@ struct HostThread {
 class ContextPort {
  public:
   using Thread = HostThread;
+  using Passed = ContextPort&;
+  static constexpr bool kPacks = false;
 
   ContextPort(Context::Impl& context, const char* routine)
       : c_(context), heap_(context.job->heap->range().base), routine_(routine) {}

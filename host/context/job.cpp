@@ -145,7 +145,7 @@ Result<DeviceContext> Job::device(int lane) {
   handle.lane = lane;
   if (options.check) {
     handle.flags |= kDeviceCheck;
-    handle.first = nullptr;
+    handle.plain_bytes = 0;
   }
   return handle;
 }

@@ -15,10 +15,17 @@ struct alignas(16) Vector {
   Word word[2];
 };
 
-WEFT_DEVICE Word load_acquire(const Word* word) {
+WEFT_DEVICE Word load_relaxed(const Word* word) {
   Word value;
-  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
+}
+// What a relaxed load has seen there.
+WEFT_DEVICE void acquire_seen(const Word* word) {
+  dev::platform::acquire(word, [](Word) { return true; });
+}
+WEFT_DEVICE void store_relaxed(Word* word, Word value) {
+  asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
 }
 WEFT_DEVICE void store_release(Word* word, Word value) {
   asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
@@ -109,13 +116,9 @@ struct BarePingPong {
   WEFT_DEVICE void wait(Word value) const {
     const Scope scope;
     if (scope.rank() == 0) {
-      if (game.vectors == 0) {
-        while (*static_cast<volatile Word*>(game.word) < value) {
-        }
-      } else {
-        while (load_acquire(game.word) < value) {
-        }
+      while (load_relaxed(game.word) < value) {
       }
+      if (game.vectors != 0) acquire_seen(game.word);
     }
     scope.sync();
   }
@@ -133,7 +136,7 @@ struct BarePingPong {
       scope.sync();
       if (scope.rank() == 0) {
         if (game.vectors == 0)
-          *static_cast<volatile Word*>(there) = i;
+          store_relaxed(there, i);
         else
           store_release(there, i);
       }
@@ -234,10 +237,11 @@ struct BareMeet {
     const int peer = dev::Block().rank();
     for (Word i = first; i < first + static_cast<Word>(iters); ++i) {
       dev::Block().sync();
-      if (peer < ctx.npes()) {
+      if (peer < ctx.npes() && peer != ctx.pe()) {
         store_release(ctx.ptr(flags + ctx.pe(), peer), i);
-        while (load_acquire(flags + peer) < i) {
+        while (load_relaxed(flags + peer) < i) {
         }
+        acquire_seen(flags + peer);
       }
       dev::Block().sync();
     }

@@ -129,7 +129,9 @@ class DeviceJob {
   // The heaps of two PEs always do, so jobs of two need no table, and others need theirs.
   void lie_in_a_row(DeviceContext& handle) {
     if (options_.npes != 2 || !options_.mapped || options_.check) return;
-    handle.first = heap(0);
+    handle.plain_bytes = handle.heap_bytes;
+    handle.to_first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(heap(0)) -
+                                                reinterpret_cast<std::uintptr_t>(handle.heap));
     handle.stride =
         reinterpret_cast<std::uintptr_t>(heap(1)) - reinterpret_cast<std::uintptr_t>(heap(0));
     handle.flags = 0;

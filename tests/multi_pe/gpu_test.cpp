@@ -363,7 +363,7 @@ TEST(GpuChoice, AHeapThatIsTakenAtOnceIsSmallByDefault) {
     EXPECT_EQ(handle.heap_bytes,
               platform->maps_where_told() ? rt.options().gpu_heap_size : std::uint64_t{1} << 30);
     const bool equal_steps = platform->maps_where_told() && maps_other_gpus(rt.options());
-    EXPECT_EQ(handle.first != nullptr, equal_steps);
+    EXPECT_EQ(handle.plain_bytes, equal_steps ? handle.heap_bytes : 0);
     return rt.barrier();
   }));
   ASSERT_EQ(unsetenv("FAKE_GPU_BYTES"), 0);

@@ -94,7 +94,7 @@ template <class T>
 WEFT_DEVICE void Context::atomic_add(T* dst, T value, int pe) const {
   static_assert(is_amo_type<T>, "atomic_add takes 4- and 8-byte integers");
   amo::post(h_, "atomic_add", OpKind::kAmoAdd, dst, value, pe,
-            [=](T* word) { platform::fetch_add<Order::kRelaxed, Reach::kSystem>(word, value); });
+            [=](T* word) { platform::add<Order::kRelaxed, Reach::kSystem>(word, value); });
 }
 
 template <class T>

@@ -48,9 +48,17 @@ WEFT_DEVICE_COLD std::byte* adopted_on(ColdContext h, const void* address, std::
   return base + (mine - range->base);
 }
 
+// Where nothing is to be looked up: pe's copy of what lies in my heap is so many bytes on.
+WEFT_DEVICE std::ptrdiff_t distance_to(const DeviceContext& h, int pe) {
+  return h.to_first + static_cast<std::ptrdiff_t>(h.stride * static_cast<std::uint32_t>(pe));
+}
+WEFT_DEVICE std::byte* moved(const void* symmetric, std::ptrdiff_t distance) {
+  return static_cast<std::byte*>(const_cast<void*>(symmetric)) + distance;
+}
+
 // Where pe's offset 0 is mapped; null: via the ring.
 WEFT_DEVICE std::byte* heap_of(const DeviceContext& h, int pe) {
-  return h.first != nullptr ? h.first + static_cast<std::uint64_t>(pe) * h.stride : h.peer[pe];
+  return h.plain_bytes != 0 ? h.heap + distance_to(h, pe) : h.peer[pe];
 }
 
 // Some ring is there, and it is the way to the PE whose heap that is.
@@ -143,14 +151,7 @@ WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const v
 // asks first, since it takes a few instructions. The rest is out of line.
 WEFT_DEVICE bool is_plain(const DeviceContext& h, const void* symmetric, std::uint64_t bytes) {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(symmetric) - h.heap);
-  return h.first != nullptr && offset <= h.heap_bytes && bytes <= h.heap_bytes - offset;
-}
-// Then pe's copy of what lies in my heap is so many bytes on.
-WEFT_DEVICE std::ptrdiff_t distance_to(const DeviceContext& h, int pe) {
-  return h.first - h.heap + static_cast<std::ptrdiff_t>(h.stride) * pe;
-}
-WEFT_DEVICE std::byte* moved(const void* symmetric, std::ptrdiff_t distance) {
-  return static_cast<std::byte*>(const_cast<void*>(symmetric)) + distance;
+  return offset < h.plain_bytes && bytes <= h.plain_bytes - offset;
 }
 
 // Of `bytes` at `symmetric` of `pe`, which must be aligned to `align`.

@@ -58,19 +58,20 @@ WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, st
 class ContextPort {
  public:
   using Thread = dev::Thread;
+  using Passed = ContextPort;
+  static constexpr bool kPacks = true;
 
-  WEFT_DEVICE ContextPort(const Context& ctx, const char* where)
-      : ctx_(ctx), h_(ctx.handle()), where_(where) {}
+  WEFT_DEVICE ContextPort(const Context& ctx, const char* where) : ctx_(ctx), where_(where) {}
 
-  WEFT_DEVICE TeamLayout layout() const { return team_layout(h_.teams, h_.npes); }
+  WEFT_DEVICE TeamLayout layout() const { return team_layout(h().teams, h().npes); }
   WEFT_DEVICE std::byte* block(int team_id) const {
-    return h_.heap + team_block_offset(h_.teams, team_id);
+    return h().heap + team_block_offset(h().teams, team_id);
   }
   template <class T>
   WEFT_DEVICE T* direct(T* mine, int pe) const {
     return ctx_.ptr(mine, pe);
   }
-  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h_.teams.pushed_bytes; }
+  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h().teams.pushed_bytes; }
   template <class Scope>
   WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
                               Notify notify) const {
@@ -84,8 +85,11 @@ class ContextPort {
                  pe);
   }
   WEFT_DEVICE void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
-    if (h_.first == nullptr) return signal_somehow(h_, word, value, pe);
-    notify_directly<Order::kRelease>(moved(word, distance_to(h_, pe)), set(word, value));
+    if (h().plain_bytes == 0) return signal_somehow(h(), word, value, pe);
+    notify_directly<Order::kRelease>(moved(word, distance_to(h(), pe)), set(word, value));
+  }
+  WEFT_DEVICE void count_up(std::uint64_t* word, int pe) const {
+    platform::add<Order::kRelease, Reach::kSystem>(there(word, pe), std::uint64_t{1});
   }
   WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(word, word, value, pe);
@@ -95,15 +99,15 @@ class ContextPort {
   }
   template <class Came, class Missing>
   WEFT_DEVICE bool wait_for(Came came, Missing missing) const {
-    Deadline deadline(*h_.state);
+    Deadline deadline(*h().state);
     if (poll(deadline, came)) return true;
-    report_missing(h_, where_, missing(), deadline.waited_ns());
+    report_missing(h(), where_, missing(), deadline.waited_ns());
     return false;
   }
   template <class T>
   WEFT_DEVICE T* there(T* in_block, int pe) const {
-    const auto offset = reinterpret_cast<const std::byte*>(in_block) - h_.heap;
-    return reinterpret_cast<T*>(heap_of(h_, pe) + offset);
+    const auto offset = reinterpret_cast<const std::byte*>(in_block) - h().heap;
+    return reinterpret_cast<T*>(heap_of(h(), pe) + offset);
   }
   template <class Scope>
   WEFT_DEVICE_CALLED void fence(Scope scope) const {
@@ -118,8 +122,8 @@ class ContextPort {
     dev::copy(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes);
   }
   WEFT_DEVICE bool fits(const void* mine, std::size_t bytes) const {
-    if (bytes != kTooManyBytes && is_symmetric(h_, mine, bytes)) return true;
-    return refuse(h_, FaultCode::kBadRange, where_, h_.pe, mine, bytes);
+    if (bytes != kTooManyBytes && is_symmetric(h(), mine, bytes)) return true;
+    return refuse(h(), FaultCode::kBadRange, where_, h().pe, mine, bytes);
   }
 
  private:
@@ -127,14 +131,15 @@ class ContextPort {
   WEFT_DEVICE bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
-    Deadline deadline(*h_.state);
+    Deadline deadline(*h().state);
     if (poll(deadline, [&] { return wanted.came(0); })) return true;
     const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-    report_missing(h_, where_, {word, pe, seen, value}, deadline.waited_ns());
+    report_missing(h(), where_, {word, pe, seen, value}, deadline.waited_ns());
     return false;
   }
-  const Context& ctx_;
-  const DeviceContext& h_;
+  WEFT_DEVICE const DeviceContext& h() const { return ctx_.handle(); }
+
+  const Context ctx_;
   const char* where_;
 };
 
@@ -151,17 +156,23 @@ WEFT_DEVICE_COLD bool refuse_team(ColdContext cold, FaultCode code, const char* 
   return false;
 }
 
-// `body(member)` after the checks that every collective makes.
+// `body(member)` after the checks that every collective makes. It is not inlined, and takes values:
+// what a reference points to lies in memory, also for the callers that never come here.
 template <class Scope, class Body>
-WEFT_DEVICE_CALLED bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                            Body body) {
-  const DeviceContext& h = ctx.handle();
+WEFT_DEVICE_CALLED bool run_body(DeviceContext h, Scope scope, Team team, const char* where,
+                                 Body body) {
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  ContextPort port(ctx, where);
+  ContextPort port(Context(h), where);
   TeamMember<ContextPort, Scope> member(port, scope, team);
   if (!member.broken()) return member.finish(body(member));
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
   return member.finish(false);
+}
+
+template <class Scope, class Body>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     Body body) {
+  return run_body(ctx.handle(), scope, team, where, body);
 }
 
 // The same of a call whose messages are of `bytes`: packed(member) where these go packed.
@@ -197,6 +208,7 @@ template <class T>
 WEFT_DEVICE bool is_there(const Context& ctx, const char* where, const T* elements,
                           std::size_t bytes) {
   const DeviceContext& h = ctx.handle();
+  if (is_plain(h, elements, bytes)) return true;
   if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, h.pe, elements, bytes);
   return verify(h, where, elements, bytes, alignof(T), h.pe);
 }
@@ -263,8 +275,8 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
   const std::byte* const from = coll::bytes_at(src);
   return coll::run(
       ctx, scope, team, "broadcast", bytes,
-      [&](auto& m) { return coll::broadcast_packed(m, to, from, bytes, root); },
-      [&](auto& m) { return coll::broadcast(m, to, from, bytes, root); });
+      [=](auto& m) { return coll::broadcast_packed(m, to, from, bytes, root); },
+      [=](auto& m) { return coll::broadcast(m, to, from, bytes, root); });
 }
 
 template <class Scope, class T>
@@ -277,8 +289,8 @@ WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* 
   const std::byte* const from = coll::bytes_at(src);
   return coll::run(
       ctx, scope, team, "fcollect", bytes,
-      [&](auto& m) { return coll::fcollect_packed(m, to, from, bytes); },
-      [&](auto& m) { return coll::fcollect(m, to, from, bytes); });
+      [=](auto& m) { return coll::fcollect_packed(m, to, from, bytes); },
+      [=](auto& m) { return coll::fcollect(m, to, from, bytes); });
 }
 
 template <class Scope, class T>
@@ -286,7 +298,7 @@ WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* d
                          std::size_t count) {
   static_assert(is_rma_type<T>, "collect moves trivially copyable types");
   if (!coll::are_there(ctx, "collect", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "collect", [&](auto& m) {
+  return coll::run(ctx, scope, team, "collect", [=](auto& m) {
     return coll::collect(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
   });
 }
@@ -301,8 +313,8 @@ WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* 
   const std::byte* const from = coll::bytes_at(src);
   return coll::run(
       ctx, scope, team, "alltoall", bytes,
-      [&](auto& m) { return coll::alltoall_packed(m, to, from, bytes); },
-      [&](auto& m) { return coll::alltoall(m, to, from, bytes); });
+      [=](auto& m) { return coll::alltoall_packed(m, to, from, bytes); },
+      [=](auto& m) { return coll::alltoall(m, to, from, bytes); });
 }
 
 template <class Scope, class T>
@@ -315,7 +327,7 @@ WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T*
   if (!coll::is_there(ctx, "alltoalls", dst, span_of<T>(all, dst_stride)) ||
       !coll::is_there(ctx, "alltoalls", src, span_of<T>(all, src_stride)))
     return false;
-  return coll::run(ctx, scope, team, "alltoalls", [&](auto& m) {
+  return coll::run(ctx, scope, team, "alltoalls", [=](auto& m) {
     return coll::alltoalls(m, coll::bytes_at(dst), coll::bytes_at(src),
                            static_cast<std::size_t>(dst_stride) * sizeof(T),
                            static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T), count);
@@ -326,29 +338,29 @@ template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                         std::size_t count) {
   if (!coll::are_there(ctx, "reduce", dst, 1, src, 1, count)) return false;
-  const coll::ElementFold<T, kOp> fold;
+  using Fold = coll::ElementFold<T, kOp>;
   std::byte* const to = coll::bytes_at(dst);
   const std::byte* const from = coll::bytes_at(src);
-  return coll::run_fold(ctx, scope, team, Folding::kReduce, to, from, count, fold,
-                        [&](auto& m) { return coll::reduce(m, to, from, count, fold); });
+  return coll::run_fold(ctx, scope, team, Folding::kReduce, to, from, count, Fold{},
+                        [=](auto& m) { return coll::reduce(m, to, from, count, Fold{}); });
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
                                const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "reducescatter", dst, 1, src, team.size, count)) return false;
-  const coll::ElementFold<T, kOp> fold;
+  using Fold = coll::ElementFold<T, kOp>;
   std::byte* const to = coll::bytes_at(dst);
   const std::byte* const from = coll::bytes_at(src);
-  return coll::run_fold(ctx, scope, team, Folding::kReduceScatter, to, from, count, fold,
-                        [&](auto& m) { return coll::reducescatter(m, to, from, count, fold); });
+  return coll::run_fold(ctx, scope, team, Folding::kReduceScatter, to, from, count, Fold{},
+                        [=](auto& m) { return coll::reducescatter(m, to, from, count, Fold{}); });
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_inclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_inclusive", [&](auto& m) {
+  return coll::run(ctx, scope, team, "scan_inclusive", [=](auto& m) {
     return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
                       coll::ElementFold<T, kOp>{}, true);
   });
@@ -358,7 +370,7 @@ template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_exclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_exclusive", [&](auto& m) {
+  return coll::run(ctx, scope, team, "scan_exclusive", [=](auto& m) {
     return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
                       coll::ElementFold<T, kOp>{}, false);
   });

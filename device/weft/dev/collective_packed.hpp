@@ -35,6 +35,7 @@ WEFT_DEVICE bool broadcast_packed(Member& m, std::byte* dst, const std::byte* sr
   const std::size_t count = packed_units(bytes);
   const auto step = static_cast<std::size_t>(m.scope().size());
   bool ok = m.begin();
+  m.find_places();
   for (auto first = static_cast<std::size_t>(m.scope().rank()); ok && first < count;
        first += kTogether * step) {
     std::uint64_t units[kTogether];
@@ -47,29 +48,43 @@ WEFT_DEVICE bool broadcast_packed(Member& m, std::byte* dst, const std::byte* sr
   return m.finish(ok, false);
 }
 
-// Everybody sends everybody `bytes`: rank r gets block_for(r). use(rank, index, unit) takes each
-// unit of each rank's block for me: a thread all ranks' of one index, in the order of the ranks. So
-// use() may write where blocks lie, unit on unit: a thread has sent what stands there.
+// The units mine, mine + step, ... of exchange_packed(): no thread waits for another here.
 template <class Member, class BlockFor, class Use>
-WEFT_DEVICE bool exchange_packed(Member& m, std::size_t bytes, BlockFor block_for, Use use) {
+WEFT_DEVICE bool exchange_units(Member& m, std::size_t bytes, std::size_t mine, std::size_t step,
+                                BlockFor block_for, Use use) {
   const int n = m.size();
   const int me = m.rank();
   const std::size_t count = packed_units(bytes);
-  const auto mine = static_cast<std::size_t>(m.scope().rank());
-  const auto step = static_cast<std::size_t>(m.scope().size());
-  bool ok = m.begin();
-  for (std::size_t index = mine; ok && index < count; index += step)
+  m.find_places();
+  for (std::size_t index = mine; index < count; index += step) {
+    WEFT_DEVICE_AS_A_LOOP
     for (int i = 1; i < n; ++i) {
       const int to = wrapped(me + i, n);  // not all begin with the same one
       m.send(to, index, load_unit(block_for(to), bytes, index));
     }
-  for (std::size_t index = mine; ok && index < count; index += step)
+  }
+  bool ok = true;
+  for (std::size_t index = mine; ok && index < count; index += step) {
+    WEFT_DEVICE_AS_A_LOOP
     for (int first = 0; ok && first < n; first += kTogether) {
       std::uint64_t units[kTogether];
       ok = m.take_from_ranks(first, index, units);
       for (int k = 0; ok && k < kTogether && first + k < n; ++k)
         use(first + k, index, first + k != me ? units[k] : load_unit(block_for(me), bytes, index));
     }
+  }
+  return ok;
+}
+
+// Everybody sends everybody `bytes`: rank r gets block_for(r). use(rank, index, unit) takes each
+// unit of each rank's block for me: a thread all ranks' of one index, in the order of the ranks. So
+// use() may write where blocks lie, unit on unit: a thread has sent what stands there.
+template <class Member, class BlockFor, class Use>
+WEFT_DEVICE bool exchange_packed(Member& m, std::size_t bytes, BlockFor block_for, Use use) {
+  const auto mine = static_cast<std::size_t>(m.scope().rank());
+  const auto step = static_cast<std::size_t>(m.scope().size());
+  bool ok = m.begin();
+  if (ok && mine < packed_units(bytes)) ok = exchange_units(m, bytes, mine, step, block_for, use);
   return m.finish(ok, true);
 }
 

@@ -169,6 +169,8 @@ class OneChunkEach {
     if (mine_) chunk_ = *reinterpret_cast<const Unit*>(static_cast<const std::byte*>(src) + at_);
   }
   WEFT_DEVICE bool fits() const { return fits_; }
+  // They do, and my thread has none of them.
+  WEFT_DEVICE bool is_idle() const { return fits_ && !mine_; }
   WEFT_DEVICE void store(std::byte* dst) const {
     if (mine_) *reinterpret_cast<Unit*>(dst + at_) = chunk_;
   }

@@ -30,8 +30,10 @@
 // Before a loop that is there many times, or seldom taken: not unrolled further.
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_AS_A_LOOP
+#define WEFT_DEVICE_FOUR_AT_A_TIME
 #else
 #define WEFT_DEVICE_AS_A_LOOP _Pragma("unroll 1")
+#define WEFT_DEVICE_FOUR_AT_A_TIME _Pragma("unroll 4")
 #endif
 
 namespace weft::dev {

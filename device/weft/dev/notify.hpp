@@ -20,7 +20,7 @@ WEFT_DEVICE void notify_directly(std::byte* at, Notify notify) {
   if (notify.op == NotifyOp::kSet) {
     platform::store<kOrder, Reach::kSystem>(word, notify.value);
   } else {
-    platform::fetch_add<kOrder, Reach::kSystem>(word, notify.value);
+    platform::add<kOrder, Reach::kSystem>(word, notify.value);
   }
 }
 

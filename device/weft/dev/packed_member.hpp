@@ -47,8 +47,11 @@ class PackedMember {
   WEFT_DEVICE PackedMember(const Port& port, const Scope& scope, const Team& team)
       : port_(port), scope_(scope), team_(team), block_(port.block(team.id)) {
     scope_.sync();
-    // Not before all are here: one of them may come from a call of its own on this team.
+    // Not before all are here: one of them may come from a call of its own on this team. All at
+    // once, since each takes as long as a poll.
     seq_ = kept()->packed + 1;
+    synced_ = kept()->packed_synced;
+    broken_ = kept()->broken != 0;
   }
   PackedMember(const PackedMember&) = delete;
   PackedMember& operator=(const PackedMember&) = delete;
@@ -57,15 +60,19 @@ class PackedMember {
   WEFT_DEVICE int rank() const { return team_.rank; }
   WEFT_DEVICE int size() const { return team_.size; }
   // An earlier wait failed: members are out of step, and what arrives means nothing.
-  WEFT_DEVICE bool broken() const { return kept()->broken != 0; }
+  WEFT_DEVICE bool broken() const { return broken_; }
 
   // The exchange begins: its places are free on all members.
   WEFT_DEVICE bool begin() {
-    const std::uint64_t unfinished = seq_ - kept()->packed_synced;
-    if (unfinished > static_cast<std::uint64_t>(kGenerations) && !meet()) return false;
-    if (seq_ % kPackedPeriod == 0 && !begin_anew()) return false;
-    find_places();
-    return true;
+    const bool meets = seq_ - synced_ > static_cast<std::uint64_t>(kGenerations);
+    const bool wipes = seq_ % kPackedPeriod == 0;
+    return !(meets || wipes) || make_ready(port_, scope_, team_, meets, wipes);
+  }
+  // By each thread that sends or takes.
+  WEFT_DEVICE void find_places() {
+    const TeamLayout layout = port_.layout();
+    places_ = block_ + layout.packed(seq_, 0);
+    place_bytes_ = layout.packed(seq_, 1) - layout.packed(seq_, 0);
   }
   // The result of the call, for all threads; `hears_all`: everybody has waited for everybody. What
   // the leader writes is read behind the first barrier of the next call.
@@ -100,11 +107,6 @@ class PackedMember {
   WEFT_DEVICE std::uint32_t flag() const {
     return static_cast<std::uint32_t>(seq_ % kPackedPeriod) + 1;
   }
-  WEFT_DEVICE void find_places() {
-    const TeamLayout layout = port_.layout();
-    places_ = block_ + layout.packed(seq_, 0);
-    place_bytes_ = layout.packed(seq_, 1) - layout.packed(seq_, 0);
-  }
   WEFT_DEVICE std::uint64_t* word(int rank, std::size_t unit) const {
     return reinterpret_cast<std::uint64_t*>(
         places_ + static_cast<std::size_t>(rank) * place_bytes_ + unit * sizeof(Pair));
@@ -133,26 +135,27 @@ class PackedMember {
     return port_.wait_for(have_come, missing);
   }
 
-  // Every member is here. The scope's threads are in step before and after.
-  WEFT_DEVICE_COLD bool meet() {
-    return agree(scope_, block_, meet_as_one(port_, scope_, team_, block_, [] {}));
-  }
-  // Flags begin anew, and none of before may be taken for one of now. I have taken all that I was
-  // sent, and nobody sends before all have wiped.
-  WEFT_DEVICE_COLD bool begin_anew() {
-    const TeamLayout layout = port_.layout();
-    for (std::size_t at = layout.packed_begin() + static_cast<std::size_t>(scope_.rank()) * 16;
-         at < layout.packed_end(); at += static_cast<std::size_t>(scope_.size()) * 16)
-      platform::store_pair(reinterpret_cast<std::uint64_t*>(block_ + at), {});
-    scope_.sync();  // what my other threads did comes before the release
-    return meet();
+  // The scope's threads are in step before and after. Wiped, since flags begin anew and none of
+  // before may be taken for one of now: I have taken all that I was sent, and nobody sends before
+  // all have wiped.
+  WEFT_DEVICE_COLD static bool make_ready(typename Port::Passed port, Scope scope, Team team,
+                                          bool meets, bool wipes) {
+    if (meets && !dev::meet(port, scope, team, [] {})) return false;
+    if (!wipes) return true;
+    const TeamLayout layout = port.layout();
+    std::byte* const block = port.block(team.id);
+    for (std::size_t at = layout.packed_begin() + static_cast<std::size_t>(scope.rank()) * 16;
+         at < layout.packed_end(); at += static_cast<std::size_t>(scope.size()) * 16)
+      platform::store_pair(reinterpret_cast<std::uint64_t*>(block + at), {});
+    return dev::meet(port, scope, team, [] {});
   }
 
   const Port& port_;
   const Scope& scope_;
   const Team& team_;
   std::byte* const block_;
-  std::uint64_t seq_;
+  std::uint64_t seq_, synced_;
+  bool broken_;
   std::byte* places_ = nullptr;  // of this exchange: rank 0's
   std::size_t place_bytes_ = 0;
 };

@@ -95,33 +95,54 @@ WEFT_DEVICE_CALLED Targets find_targets(ColdContext cold, bool leads, const void
   return {};
 }
 
-// The bytes, then the notify, by `who`, whose threads are in step. kFew: at most kWarpBytes.
+// What is not plain: there it may lie at no multiple of 16, whatever its own address says.
+WEFT_DEVICE_CALLED void copy_elsewhere(Ranks who, std::byte* to, const std::byte* from,
+                                       std::uint64_t bytes) {
+  copy(who, to, from, bytes);
+}
+
+// The bytes go where they are to, by `who`. For who has moved some, and for the leader: where the
+// notify is to go; null where there is nothing more to do. kFew: at most kWarpBytes.
 template <bool kFew, class Who>
-WEFT_DEVICE void deliver(const DeviceContext& h, Who who, const void* dst, const void* src,
-                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify,
-                         Until until) {
+WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst, const void* src,
+                                     std::uint64_t bytes, std::uint64_t align, int pe,
+                                     Notify notify, Until until) {
+  constexpr bool kBlock = std::is_same_v<Who, Block>;
   const bool tells = notify.op != NotifyOp::kNone;
-  // A block has loads enough, and no registers to keep one for long.
-  constexpr bool kEarly = !std::is_same_v<Who, Block>;
-  const OneChunkEach chunk(who, dst, src, kEarly ? bytes : kTooManyBytes);
-  Targets to;
+  // A block has loads enough, and no registers to keep one for long, unless a barrier follows. Then
+  // who has nothing to move leaves the processor to the others.
+  const OneChunkEach chunk(who, dst, src, !kBlock || tells ? bytes : kTooManyBytes);
+  if (kBlock && chunk.is_idle() && who.rank() != 0) return nullptr;
+  const auto* from = static_cast<const std::byte*>(src);
   if (is_plain(h, dst, bytes) && (!tells || is_plain(h, notify.signal, sizeof(std::uint64_t)))) {
     const std::ptrdiff_t distance = distance_to(h, pe);
-    to = {moved(dst, distance), tells ? moved(notify.signal, distance) : nullptr};
-  } else {
-    to = find_targets(h, who.rank() == 0, dst, src, bytes, align, pe, notify, until);
-    if (to.bytes == nullptr) return;
+    std::byte* const to = moved(dst, distance);
+    if (chunk.fits())
+      chunk.store(to);
+    else if constexpr (kFew && !platform::kCopiesShares)
+      copy_odd(who, to, from, bytes);
+    else
+      copy(who, to, from, bytes);
+    return tells ? moved(notify.signal, distance) : nullptr;
   }
-  const auto* from = static_cast<const std::byte*>(src);
-  if (chunk.fits())
-    chunk.store(to.bytes);
-  else if constexpr (kFew && !platform::kCopiesShares)
-    copy_odd(who, to.bytes, from, bytes);
-  else
-    copy(who, to.bytes, from, bytes);
-  if (!tells) return;
+  const Targets to = find_targets(h, who.rank() == 0, dst, src, bytes, align, pe, notify, until);
+  if (to.bytes == nullptr) return nullptr;
+  // Who is idle does not count.
+  const bool some = kBlock && chunk.fits();
+  copy_elsewhere({who.rank(), some ? static_cast<int>(bytes / 16) : who.size()}, to.bytes, from,
+                 bytes);
+  return to.word;
+}
+
+// The bytes, then the notify, by `who`, whose threads are in step.
+template <bool kFew, class Who>
+WEFT_DEVICE void deliver(const DeviceContext& h, Who who, void* dst, const void* src,
+                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify,
+                         Until until) {
+  std::byte* const word = deliver_bytes<kFew>(h, who, dst, src, bytes, align, pe, notify, until);
+  if (notify.op == NotifyOp::kNone) return;
   who.sync();
-  if (who.rank() == 0) notify_directly<Order::kRelease>(to.word, notify);
+  if (who.rank() == 0 && word != nullptr) notify_directly<Order::kRelease>(word, notify);
 }
 
 template <class Scope>
@@ -146,7 +167,7 @@ WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, co
   const DeviceContext h = cold;
   const Place from = find_place(h, "get", src, bytes, align, pe, Touch::kBytes);
   if (from.at != nullptr)
-    copy(who, static_cast<std::byte*>(dst), from.at, bytes);
+    copy_elsewhere(who, static_cast<std::byte*>(dst), from.at, bytes);
   else if (from.by_ring && who.mine == 0)
     get_by_ring(h, dst, src, bytes, pe, until);
 }

@@ -42,18 +42,16 @@ struct Words {
       if (takes_part(i)) return i;
     return kNoIndex;
   }
-  // Acquire: pairs with the release of the signal, so what was put before it is visible.
-  WEFT_DEVICE bool test(std::size_t i) const {
-    return holds(cmp, platform::load<Order::kAcquire, Reach::kSystem>(words + i), T(values[i]));
-  }
-  // For spins. Where an acquire is dear, a plain look comes before it; elsewhere that would only be
-  // one more way to the memory.
+  // Says nothing about other memory.
   WEFT_DEVICE bool seems(std::size_t i) const {
     return holds(cmp, platform::load<Order::kRelaxed, Reach::kSystem>(words + i), T(values[i]));
   }
-  WEFT_DEVICE bool came(std::size_t i) const {
-    return (platform::kAcquiresWhilePolling || seems(i)) && test(i);
+  // Acquire: pairs with the release of the signal, so what was put before it is visible. Only of a
+  // word that seems to have come: a look that acquires takes longer than one that does not.
+  WEFT_DEVICE bool is_so(std::size_t i) const {
+    return platform::acquire(words + i, [&](T now) { return holds(cmp, now, T(values[i])); });
   }
+  WEFT_DEVICE bool came(std::size_t i) const { return seems(i) && is_so(i); }
 };
 
 template <class T>
@@ -119,7 +117,8 @@ WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where
   for (std::size_t i = static_cast<std::size_t>(scope.rank()); came && i < w.count;
        i += static_cast<std::size_t>(scope.size())) {
     if (!w.takes_part(i)) continue;
-    came = poll(deadline, [&] { return w.came(i); });
+    came = poll(
+        deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); });
     if (!came) report_timeout(h, where, w, i, deadline.waited_ns());
   }
   return scope.all(came);
@@ -173,7 +172,7 @@ WEFT_DEVICE std::size_t wait_some(const DeviceContext& h, Scope scope, const cha
 template <class W>
 WEFT_DEVICE bool test_all(const W& w) {
   bool all = true;
-  for (std::size_t i = 0; i < w.count; ++i) all = all && (!w.takes_part(i) || w.test(i));
+  for (std::size_t i = 0; i < w.count; ++i) all = all && (!w.takes_part(i) || w.came(i));
   return all;
 }
 

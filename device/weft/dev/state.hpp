@@ -12,7 +12,7 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 5;
+inline constexpr std::uint32_t kDeviceAbi = 6;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All

@@ -1,9 +1,10 @@
 // fence and quiet.
 //
 // Direct stores are ordered by the platform's fence, one per thread: a thread's later stores are
-// ordered only by a fence of its own. Records of the ring are ordered by a kFence record, and
-// completed by waiting for the last one. After quiet, what I put is visible to whoever looks before
-// I look at anything of theirs, so its fence is a full one.
+// ordered only by a fence of its own, unless the platform says more (kFencesForOthers). Records of
+// the ring are ordered by a kFence record, and completed by waiting for the last one. After quiet,
+// what I put is visible to whoever looks before I look at anything of theirs, so its fence is a
+// full one.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +42,18 @@ WEFT_DEVICE void quiet_ring(const DeviceContext& h) {
   if ((h.flags & kDeviceRing) != 0) quiet_used_ring(h);
 }
 
+// My thread is one that fences for the scope.
+template <class Scope>
+WEFT_DEVICE bool fences(Scope scope) {
+  return !platform::kFencesForOthers || scope.rank() == 0;
+}
+
 }  // namespace ordering
 
 template <class Scope>
 WEFT_DEVICE void Context::fence(Scope scope) const {
   scope.sync();
-  platform::fence<Reach::kSystem>();
+  if (ordering::fences(scope)) platform::fence<Reach::kSystem>();
   if (scope.rank() == 0) ordering::fence_ring(h_, kAllPes);
   scope.sync();
 }
@@ -54,7 +61,7 @@ WEFT_DEVICE void Context::fence(Scope scope) const {
 template <class Scope>
 WEFT_DEVICE void Context::quiet(Scope scope) const {
   scope.sync();
-  platform::full_fence();
+  if (ordering::fences(scope)) platform::full_fence();
   if (scope.rank() == 0) ordering::quiet_ring(h_);
   scope.sync();
 }

@@ -30,8 +30,9 @@ inline constexpr std::size_t kWorkBytes =
     4096 + kCacheLine;                                // 4 KiB fit into a slot beside its words
 inline constexpr std::size_t kScratchBytes = 131072;  // all slots of a team, while npes allows it
 
-inline constexpr std::size_t kPackedUnit = 8;          // bytes of data in a pair of packed words
-inline constexpr std::size_t kMostPackedBytes = 2048;  // of a message
+inline constexpr std::size_t kPackedUnit = 8;           // bytes of data in a pair of packed words
+inline constexpr std::size_t kMostPackedBytes = 16384;  // of a message
+inline constexpr std::size_t kPackedScratchBytes = 262144;  // all of a team's, while npes allows it
 // A packed exchange's flag is its number modulo this, plus 1: a word that was never written has 0.
 inline constexpr std::uint64_t kPackedPeriod = std::uint64_t{1} << 31;
 
@@ -73,9 +74,9 @@ WEFT_HOST_DEVICE constexpr std::size_t team_slot_bytes(int npes) {
   return (lines < 1 ? 1 : lines > most ? most : lines) * kCacheLine;
 }
 
-// Bytes of one packed message: as much scratch again, shared out alike; the words are twice that.
+// Bytes of one packed message: scratch of its own, shared out alike; the words are twice that.
 WEFT_HOST_DEVICE constexpr std::size_t team_packed_bytes(int npes) {
-  const std::size_t share = kScratchBytes / kGenerations / static_cast<std::size_t>(npes) / 2;
+  const std::size_t share = kPackedScratchBytes / kGenerations / static_cast<std::size_t>(npes) / 2;
   const std::size_t lines = share / kCacheLine;
   const std::size_t most = kMostPackedBytes / kCacheLine;
   return (lines < 1 ? 1 : lines > most ? most : lines) * kCacheLine;

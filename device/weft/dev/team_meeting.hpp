@@ -1,9 +1,14 @@
 // The sync of a team: one member's words to the others, and theirs to it.
 //
 // Few members all tell each other. More disseminate: in round r a member tells the one 2^r ranks on
-// and hears from the one 2^r ranks back, so each sends ceil(log2 size) messages. A member reaches
-// epoch e+2 only after all have entered e+1 and so have read their words of e: two parities are
-// enough, and a word never has two messages under way. Signal and wait carry release and acquire.
+// and hears from the one 2^r ranks back, so each sends ceil(log2 size) messages. Signal and wait
+// carry release and acquire. A word has one writer, and holds the epoch that it has told of.
+//
+// Messages may overtake each other on their way. A member reaches epoch e+2 only after all have
+// entered e+1 and so have read their words of e: words of two parities are enough for none to have
+// two messages under way. Where few members map each other, words are counted up instead, which may
+// be done in any order: so one parity does, and what is told need not know the epoch, which takes
+// as long to ask for as a third of the way to a peer.
 #pragma once
 
 #include <cstddef>
@@ -23,51 +28,61 @@ inline namespace WEFT_TARGET {
 // A rank in [0, 2n) of a ring of n. A division would take longer than many a message.
 WEFT_HOST_DEVICE constexpr int wrapped(int rank, int n) { return rank < n ? rank : rank - n; }
 
-// One sync of epoch `epoch`, by threads that have been in step. The Port is that of
-// team_member.hpp.
-template <class Port, class Scope>
+// Few members, which map each other; the same for all members, as long as there is the team.
+template <class Port>
+WEFT_DEVICE bool counts_up(const Port& port, const Team& team) {
+  if constexpr (Port::kPacks) return port.layout().packed_bytes != 0 && team.size <= kFlatSync;
+  return false;
+}
+
+// One sync, by threads that have been in step. The Port is that of team_member.hpp.
+template <bool kCountsUp, class Port, class Scope>
 struct TeamMeeting {
   Port& port;
   const Scope& scope;
   const Team& team;
   const TeamLayout& layout;
   std::byte* block;
-  std::uint64_t epoch;
 
   // The words that need not wait for any. Each thread tells some.
-  WEFT_DEVICE void tell() const {
-    if (team.size > kFlatSync) return;
+  WEFT_DEVICE void tell(std::uint64_t epoch) const {
+    if (!kCountsUp && team.size > kFlatSync) return;
     for (int distance = 1 + scope.rank(); distance < team.size; distance += scope.size())
-      tell_one(distance - 1, distance);
+      tell_one(epoch, distance - 1, distance);
   }
   // Every other member has told, as far as my thread is to hear it; false: gave up.
-  WEFT_DEVICE bool hear() const {
-    if (team.size > kFlatSync) return scope.rank() != 0 || disseminate();
+  WEFT_DEVICE bool hear(std::uint64_t epoch) const {
+    if (!kCountsUp && team.size > kFlatSync) return scope.rank() != 0 || disseminate(epoch);
     bool ok = true;
     for (int distance = 1 + scope.rank(); ok && distance < team.size; distance += scope.size())
-      ok = hear_one(distance - 1, distance);
+      ok = hear_one(epoch, distance - 1, distance);
     return ok;
   }
 
  private:
-  WEFT_DEVICE bool disseminate() const {
+  WEFT_DEVICE bool disseminate(std::uint64_t epoch) const {
     bool ok = true;
     int distance = 1;
     for (int round = 0; ok && distance < team.size; ++round, distance *= 2) {
-      tell_one(round, distance);
-      ok = hear_one(round, distance);
+      tell_one(epoch, round, distance);
+      ok = hear_one(epoch, round, distance);
     }
     return ok;
   }
-  WEFT_DEVICE std::uint64_t* word(int message) const {
-    return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(epoch, message));
+  WEFT_DEVICE std::uint64_t* word(std::uint64_t epoch, int message) const {
+    const std::uint64_t parity = kCountsUp ? 0 : epoch;
+    return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(parity, message));
   }
-  WEFT_DEVICE void tell_one(int message, int distance) const {
-    port.signal(word(message), epoch, team.pe_of(wrapped(team.rank + distance, team.size)));
+  WEFT_DEVICE void tell_one(std::uint64_t epoch, int message, int distance) const {
+    const int to = team.pe_of(wrapped(team.rank + distance, team.size));
+    if constexpr (kCountsUp)
+      port.count_up(word(epoch, message), to);
+    else
+      port.signal(word(epoch, message), epoch, to);
   }
-  WEFT_DEVICE bool hear_one(int message, int distance) const {
+  WEFT_DEVICE bool hear_one(std::uint64_t epoch, int message, int distance) const {
     const int from = wrapped(team.rank - distance + team.size, team.size);
-    return port.wait(word(message), epoch, team.pe_of(from));
+    return port.wait(word(epoch, message), epoch, team.pe_of(from));
   }
 };
 
@@ -82,27 +97,42 @@ WEFT_DEVICE bool agree(const Scope& scope, std::byte* block, bool ok) {
   return all;
 }
 
-template <class Port, class Scope, class Refuse>
-WEFT_DEVICE bool meet_as_one(Port& port, const Scope& scope, const Team& team, std::byte* block,
-                             Refuse refuse) {
+// What a member met with: all others; a deadline; what an earlier deadline left.
+enum class Met { kAll, kGaveUp, kWasBroken };
+
+template <bool kCountsUp, class Port, class Scope>
+WEFT_DEVICE Met meet_as_one(Port& port, const Scope& scope, const Team& team, std::byte* block) {
   auto* const kept = reinterpret_cast<TeamHeader*>(block);
-  // Ordered by the scope's barriers; asked for at once, since each takes as long as a poll.
-  const auto epoch = platform::load<Order::kRelaxed, Reach::kBlock>(&kept->epoch) + 1;
-  const auto broken = platform::load<Order::kRelaxed, Reach::kBlock>(&kept->broken);
-  if (broken != 0) {
-    if (scope.rank() == 0) refuse();
-    return false;
-  }
   const TeamLayout layout = port.layout();
-  const TeamMeeting<Port, Scope> meeting{port, scope, team, layout, block, epoch};
-  meeting.tell();
+  const TeamMeeting<kCountsUp, Port, Scope> meeting{port, scope, team, layout, block};
+  if constexpr (kCountsUp) meeting.tell(0);
+  // Ordered by the scope's barriers; asked for at once, since each takes as long as a poll.
+  const auto ask = platform::load<Order::kRelaxed, Reach::kBlock, std::uint64_t>;
+  const std::uint64_t epoch = ask(&kept->epoch) + 1, broken = ask(&kept->broken);
+  const std::uint64_t seq = ask(&kept->seq), packed = ask(&kept->packed);
+  if (broken != 0) return Met::kWasBroken;
+  if constexpr (!kCountsUp) meeting.tell(epoch);
   scope.sync();             // all have read the counters
   if (scope.rank() == 0) {  // while the words are under way
     kept->epoch = epoch;
-    kept->synced = kept->seq;
-    kept->packed_synced = kept->packed;
+    kept->synced = seq;
+    kept->packed_synced = packed;
   }
-  return meeting.hear();
+  return meeting.hear(epoch) ? Met::kAll : Met::kGaveUp;
+}
+
+template <bool kCountsUp, class Port, class Scope, class Refuse>
+WEFT_DEVICE bool meet_one_way(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
+  std::byte* const block = port.block(team.id);
+  Met met = Met::kAll;
+  if constexpr (std::is_same_v<Scope, Block>) {
+    const FirstWarp few;
+    if (few.has_me()) met = meet_as_one<kCountsUp>(port, few, team, block);
+  } else {
+    met = meet_as_one<kCountsUp>(port, scope, team, block);
+  }
+  if (met == Met::kWasBroken && scope.rank() == 0) refuse();
+  return agree(scope, block, met == Met::kAll);
 }
 
 // A call that is a sync and nothing else: by one warp of a block, since the others would only be in
@@ -110,15 +140,9 @@ WEFT_DEVICE bool meet_as_one(Port& port, const Scope& scope, const Team& team, s
 template <class Port, class Scope, class Refuse>
 WEFT_DEVICE bool meet(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
   scope.sync();  // what my other threads did comes before the release
-  std::byte* const block = port.block(team.id);
-  bool ok = true;
-  if constexpr (std::is_same_v<Scope, Block>) {
-    const FirstWarp few;
-    if (few.has_me()) ok = meet_as_one(port, few, team, block, refuse);
-  } else {
-    ok = meet_as_one(port, scope, team, block, refuse);
-  }
-  return agree(scope, block, ok);
+  if constexpr (Port::kPacks)
+    if (counts_up(port, team)) return meet_one_way<true>(port, scope, team, refuse);
+  return meet_one_way<false>(port, scope, team, refuse);
 }
 
 }  // namespace WEFT_TARGET

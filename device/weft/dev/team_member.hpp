@@ -5,6 +5,8 @@
 // host/collective weft::Context. Addresses are this PE's own. A Port has
 //
 //   using Thread                        the scope of one thread
+//   using Passed                        how it goes to a function that is not inlined: a reference
+//                                       into a kernel's parameters would bring them to memory
 //   TeamLayout layout(); std::byte* block(int team_id)
 //   T* direct(T* mine, int pe)          where pe's copy of it can be loaded and stored, or null
 //   bool pulls(std::size_t bytes)       blocks of that size are best read by who wants them; the
@@ -13,6 +15,8 @@
 //                                       on return src is reusable
 //   void get_nbi(scope, void* dst, const void* src, std::size_t bytes, int pe)
 //   void signal(std::uint64_t* word, std::uint64_t value, int pe)      one thread; release
+//   static constexpr bool kPacks        its layout may pack: then there is, for where it does,
+//   void count_up(std::uint64_t* word, int pe)   one thread; release; pe's copy is one more
 //   bool wait(const std::uint64_t* word, std::uint64_t value, int pe)  one thread; acquire; word >=
 //                                       value; `pe` is who will set it; false: gave up
 //   bool wait_there(word, value, pe)    the same for pe's own copy of the word; direct() reaches it
@@ -98,9 +102,9 @@ class TeamMember {
     const std::uint64_t epoch = ++header_.epoch;
     header_.synced = header_.seq;
     header_.packed_synced = header_.packed;
-    const TeamMeeting<Port, Scope> meeting{port_, scope_, team_, layout_, block_, epoch};
-    meeting.tell();
-    return agree(meeting.hear());
+    if constexpr (Port::kPacks)
+      if (counts_up(port_, team_)) return meet<true>(epoch);
+    return meet<false>(epoch);
   }
 
   // Starts the next exchange: the slots of every member are free.
@@ -182,6 +186,12 @@ class TeamMember {
   }
 
  private:
+  template <bool kCountsUp>
+  WEFT_DEVICE bool meet(std::uint64_t epoch) {
+    const TeamMeeting<kCountsUp, Port, Scope> meeting{port_, scope_, team_, layout_, block_};
+    meeting.tell(epoch);
+    return agree(meeting.hear(epoch));
+  }
   WEFT_DEVICE void put_back() {
     auto* kept = reinterpret_cast<TeamHeader*>(block_);
     kept->seq = header_.seq;

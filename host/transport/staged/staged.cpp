@@ -112,8 +112,8 @@ Status Staged::notify(Stage& stage, const Op& op, std::byte* heap) const {
 // By a kernel for which the word is the heap of a job of one PE.
 Result<std::uint64_t> Staged::update(Stage& stage, const Op& op, std::byte* word) const {
   kernel::AmoKernel kernel{};
-  kernel.handle.heap = kernel.handle.first = word;
-  kernel.handle.heap_bytes = op.width;
+  kernel.handle.heap = word;
+  kernel.handle.heap_bytes = kernel.handle.plain_bytes = op.width;
   kernel.amo = amo_of(op.kind);
   kernel.width = op.width;
   kernel.word = word;

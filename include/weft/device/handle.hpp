@@ -47,9 +47,11 @@ struct DeviceContext {
   std::int32_t lane = 0;    // which ring of `state`
   std::uint32_t flags = 0;  // kDeviceCheck, kDeviceRing
   TeamBlocks teams;
-  // If not null, every PE is mapped, PE 0's offset 0 here, each other's `stride` bytes behind the
-  // one before, and no flag is set: nothing needs to be looked up or verified.
-  std::byte* first = nullptr;
+  // Ranges below it need neither be looked up nor verified: heap_bytes if no flag is set and every
+  // PE is mapped, PE 0's offset 0 `to_first` bytes behind mine, each other's `stride` behind the
+  // one before; else 0.
+  std::uint64_t plain_bytes = 0;
+  std::int64_t to_first = 0;
   std::uint64_t stride = 0;
 };
 

@@ -222,34 +222,43 @@ Team world(int npes, int pe) {
 }
 
 TEST(CollectiveSync, SendsFewMessagesUpTo64Members) {
-  for (int npes : {1, 2, 3, 4, 5, 8, 13, 16, 33, 64}) {
-    Job job(npes, 64, Reach::kAll, 1);
-    on_all(npes, [&](int pe) {
-      MemoryPort port(job, pe, 0);
-      const Team team = world(npes, pe);
-      for (int round = 1; round <= 10; ++round) {
-        dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
-        EXPECT_TRUE(m.finish(m.sync()));
-        EXPECT_EQ(port.signals, round * sync_messages(npes));
-      }
-    });
+  for (const int npes : {1, 2, 3, 4, 5, 8, 13, 16, 33, 64}) {
+    for (const std::size_t packed_bytes : {0, 64}) {  // where they pack, few members count words up
+      Job job(npes, 64, Reach::kAll, 1, packed_bytes);
+      on_all(npes, [&](int pe) {
+        MemoryPort port(job, pe, 0);
+        const Team team = world(npes, pe);
+        for (int round = 1; round <= 10; ++round) {
+          dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
+          EXPECT_TRUE(m.finish(m.sync()));
+          EXPECT_EQ(port.signals, round * sync_messages(npes));
+        }
+      });
+    }
   }
 }
 
 TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
-  const int npes = 7;
-  Job job(npes, 64, Reach::kNone, test_seed());
-  std::atomic<int> entered{0};
-  on_all(npes, [&](int pe) {
-    MemoryPort port(job, pe, 0);
-    const Team team = world(npes, pe);
-    for (int round = 1; round <= 50; ++round) {
-      entered.fetch_add(1, std::memory_order_relaxed);
-      dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
-      ASSERT_TRUE(m.finish(m.sync()));
-      EXPECT_GE(entered.load(std::memory_order_relaxed), round * npes);
-    }
-  });
+  for (const bool counts_up : {false, true}) {
+    const int npes = 7;
+    Job job(npes, 64, counts_up ? Reach::kAll : Reach::kNone, test_seed(), counts_up ? 64 : 0);
+    std::atomic<int> entered{0};
+    on_all(npes, [&](int pe) {
+      MemoryPort port(job, pe, 0);
+      const Team team = world(npes, pe);
+      const OneThread alone;
+      for (int round = 1; round <= 50; ++round) {
+        entered.fetch_add(1, std::memory_order_relaxed);
+        if (round % 2 == 0) {  // the same words, whoever asks
+          ASSERT_TRUE(dev::meet(port, alone, team, [] {}));
+        } else {
+          dev::TeamMember<MemoryPort, OneThread> m(port, alone, team);
+          ASSERT_TRUE(m.finish(m.sync()));
+        }
+        EXPECT_GE(entered.load(std::memory_order_relaxed), round * npes);
+      }
+    });
+  }
 }
 
 // A root never waits for those it sends to; the slots must not be used again under slow members.
@@ -415,7 +424,8 @@ TEST(TeamBlock, PartsDoNotOverlapAndStayInside) {
     EXPECT_EQ(layout.packed_end(), layout.bytes);
     EXPECT_EQ(team_blocks(npes, 32, 0).stride, layout.packed_begin());
     EXPECT_EQ(layout.payload(1, 0) % 16, 0u);
-    EXPECT_LE(layout.bytes, 2 * kScratchBytes + 2 * kWorkBytes + 8192 + 3 * n * 64 * kGenerations);
+    EXPECT_LE(layout.bytes, kScratchBytes + kPackedScratchBytes + 2 * kWorkBytes + 8192 +
+                                3 * n * 64 * kGenerations);
   }
 }
 

@@ -173,6 +173,8 @@ class Job {
 class MemoryPort {
  public:
   using Thread = OneThread;
+  using Passed = const MemoryPort&;
+  static constexpr bool kPacks = true;
 
   MemoryPort(Job& job, int pe, int context) : job_(job), pe_(pe), context_(context) {}
 
@@ -215,6 +217,10 @@ class MemoryPort {
       __atomic_store_n(at(word, pe), value, __ATOMIC_RELEASE);
     else
       post(pe, nullptr, {}, set(word, value));
+  }
+  void count_up(std::uint64_t* word, int pe) const {
+    ++signals;
+    __atomic_fetch_add(at(word, pe), 1, __ATOMIC_RELEASE);
   }
   bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
     return wait(at(word, pe), value, pe);

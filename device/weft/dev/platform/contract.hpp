@@ -20,23 +20,26 @@
 // and stores want one of the GPU's or the host's memory, not of a block's shared one.
 //   T load<Order, Reach>(const T*)             kRelaxed, kAcquire
 //   void store<Order, Reach>(T*, T)            kRelaxed, kRelease
+//   bool acquire(const T*, holds)              holds(value) is true of what I have loaded there,
+//                                              relaxed: acquires it; false: it is so no longer
 //   Pair load_pair(const uint64_t*)            relaxed, for the system; each word is atomic by
-//   itself, void store_pair(uint64_t*, Pair)           and both are moved at once where hardware
-//   can T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)     the old
-//   value T compare_swap<Order, Reach>(T*, T compare, T value)                            the old
-//   value void fence<Reach>()               stores of mine that come later are ordered after
-//   everything
+//   void store_pair(uint64_t*, Pair)           itself, and both go at once where hardware can
+//   T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)
+//   T compare_swap<Order, Reach>(T*, T compare, T value)           all return the old value
+//   void add<Order, Reach>(T*, T)
+//   void fence<Reach>()               stores of mine that come later are ordered after everything
 //                                     that comes before (also what others did that I synchronised
 //                                     with); loads of mine that come later, after earlier loads
 //   void full_fence()                 fence<kSystem>, and loads of mine that come later also after
 //                                     the stores before it are visible to everybody
+//   bool kFencesForOthers             a fence of one thread between two barriers does for all of
+//                                     their threads what a fence of each does
 //   bool kCopiesShares                threads share a copy by contiguous parts rather than by
 //                                     every n-th unit
 //
 // Time and the rest
 //   void relax()                      in every spin: pause, yield or sleep
 //   kEagerPolls                       polls of a wait before the first relax()
-//   kAcquiresWhilePolling             an acquiring load costs a poll no more than a plain one
 //   std::uint64_t clock_ns()          steady, the same rate as wall time
 //   std::byte* shared_memory()        dynamic shared memory of my block
 //   void trap()                       after a fault, when the user wants the kernel to end
@@ -83,16 +86,19 @@ WEFT_HOST_DEVICE constexpr bool has_memory() {
          same<Word, decltype(platform::fetch_and<kOrder, kReach>(P{}, Word{}))> &&
          same<Word, decltype(platform::fetch_or<kOrder, kReach>(P{}, Word{}))> &&
          same<Word, decltype(platform::fetch_xor<kOrder, kReach>(P{}, Word{}))> &&
+         same<void, decltype(platform::add<kOrder, kReach>(P{}, Word{}))> &&
          same<void, decltype(platform::fence<kReach>())> &&
          same<void, decltype(platform::full_fence())>;
 }
 static_assert(has_memory<Order::kRelaxed, Reach::kSystem>());
+static_assert(same<bool, decltype(platform::acquire(std::declval<const Word*>(),
+                                                    std::declval<bool (*)(Word)>()))>);
 static_assert(same<Pair, decltype(platform::load_pair(std::declval<const Word*>()))>);
 static_assert(same<void, decltype(platform::store_pair(std::declval<Word*>(), Pair{}))>);
 
 static_assert(same<void, decltype(platform::relax())>);
 static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);
-static_assert(same<const bool, decltype(platform::kAcquiresWhilePolling)>);
+static_assert(same<const bool, decltype(platform::kFencesForOthers)>);
 static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
 static_assert(same<std::byte*, decltype(platform::shared_memory())>);
 static_assert(same<void, decltype(platform::trap())>);

@@ -57,7 +57,6 @@ inline unsigned grid_size() { return self().blocks; }
 // Yields now and then: there may be a thousand threads for two cores, and the one waited for must
 // get to run.
 inline constexpr std::uint32_t kEagerPolls = 0;
-inline constexpr bool kAcquiresWhilePolling = false;
 
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -107,12 +106,18 @@ inline void full_fence() {
   fence<Reach::kSystem>();
   __sync_synchronize();
 }
+inline constexpr bool kFencesForOthers = false;
 
 template <Order kOrder, Reach kReach, class T>
 inline T load(const T* word) {
   T value;
   __atomic_load(word, &value, model<kOrder>);
   return value;
+}
+
+template <class T, class Holds>
+inline bool acquire(const T* word, Holds holds) {
+  return holds(load<Order::kAcquire, Reach::kSystem>(word));
 }
 
 template <Order kOrder, Reach kReach, class T>
@@ -160,6 +165,10 @@ template <Order kOrder, Reach kReach, class T>
 inline T fetch_add(T* word, T value) {
   return self().fenced ? __atomic_fetch_add(word, value, model_after_fence<kOrder>)
                        : __atomic_fetch_add(word, value, model<kOrder>);
+}
+template <Order kOrder, Reach kReach, class T>
+inline void add(T* word, T value) {
+  (void)fetch_add<kOrder, kReach>(word, value);
 }
 template <Order kOrder, Reach kReach, class T>
 inline T fetch_and(T* word, T value) {

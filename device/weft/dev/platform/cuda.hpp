@@ -140,6 +140,8 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
 #define WEFT_PTX_RMW(how, op, code) \
   asm volatile("atom." how ".global." op " %0, [%1], %2;" \
                : "=" code(old) : "l"(to), code(word) : "memory")
+#define WEFT_PTX_RED(how, op, code) \
+  asm volatile("red." how ".global." op " [%0], %1;" : : "l"(to), code(word) : "memory")
 #define WEFT_PTX_CAS(how, op, code) \
   asm volatile("atom." how ".global." op " %0, [%1], %2, %3;" \
                : "=" code(old) : "l"(to), code(expected), code(word) : "memory")
@@ -159,6 +161,24 @@ WEFT_DEVICE T load(const T* from) {
   }
   return from_register<T>(word);
 }
+
+// A fence that does nothing but acquire takes no time to speak of. PTX has it since 8.6, which is
+// CUDA 12.8; clang asks for an older one.
+#if defined(__CUDACC_VER_MAJOR__) && !defined(__clang__)
+#define WEFT_PTX_HAS_ACQUIRE_FENCE (__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208)
+#else
+#define WEFT_PTX_HAS_ACQUIRE_FENCE 0
+#endif
+template <class T, class Holds>
+WEFT_DEVICE bool acquire([[maybe_unused]] const T* from, [[maybe_unused]] Holds holds) {
+#if WEFT_PTX_HAS_ACQUIRE_FENCE
+  asm volatile("fence.acquire.sys;" ::: "memory");
+  return true;
+#else
+  return holds(load<Order::kAcquire, Reach::kSystem>(from));
+#endif
+}
+#undef WEFT_PTX_HAS_ACQUIRE_FENCE
 
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE void store(T* to, T value) {
@@ -223,6 +243,20 @@ WEFT_PTX_FUNCTION(fetch_or, "or.b32", "or.b64")
 WEFT_PTX_FUNCTION(fetch_xor, "xor.b32", "xor.b64")
 
 #undef WEFT_PTX_FUNCTION
+
+// Nothing comes back, so nothing is waited for.
+template <Order kOrder, Reach kReach, class T>
+WEFT_DEVICE void add(T* to, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 4 or 8 bytes");
+  const auto word = to_register(value);
+  if constexpr (sizeof(T) == 4) {
+    WEFT_PTX(WEFT_PTX_RED, "add.u32", "r")
+  } else {
+    WEFT_PTX(WEFT_PTX_RED, "add.u64", "l")
+  }
+}
+
+#undef WEFT_PTX_RED
 #undef WEFT_PTX_CAS
 #undef WEFT_PTX_RMW
 #undef WEFT_PTX_STORE
@@ -243,6 +277,10 @@ WEFT_DEVICE void fence() {
 
 WEFT_DEVICE void full_fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
+// The instruction is over once all that its thread has seen is where all see it, what the others
+// stored before the barrier included. So what they do behind the next barrier comes later.
+inline constexpr bool kFencesForOthers = true;
+
 // Neighbouring threads move neighbouring units: one transaction for the warp.
 inline constexpr bool kCopiesShares = false;
 
@@ -250,7 +288,6 @@ inline constexpr bool kCopiesShares = false;
 
 // A message takes less than a microsecond: a sleep would be felt.
 inline constexpr std::uint32_t kEagerPolls = 256;
-inline constexpr bool kAcquiresWhilePolling = true;
 
 WEFT_DEVICE void relax() {
 #if __CUDA_ARCH__ >= 700

@@ -88,6 +88,11 @@ template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T load(const T* word) {
   return __hip_atomic_load(word, model<kOrder>, scope_of<kReach>);
 }
+template <class T, class Holds>
+WEFT_DEVICE bool acquire(const T*, Holds) {
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
+  return true;
+}
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE void store(T* word, T value) {
   __hip_atomic_store(word, value, model<kOrder>, scope_of<kReach>);
@@ -116,6 +121,10 @@ WEFT_DEVICE T fetch_add(T* word, T value) {
   return __hip_atomic_fetch_add(word, value, model<kOrder>, scope_of<kReach>);
 }
 template <Order kOrder, Reach kReach, class T>
+WEFT_DEVICE void add(T* word, T value) {
+  (void)fetch_add<kOrder, kReach>(word, value);
+}
+template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T fetch_and(T* word, T value) {
   return __hip_atomic_fetch_and(word, value, model<kOrder>, scope_of<kReach>);
 }
@@ -140,6 +149,7 @@ WEFT_DEVICE void fence() {
 }
 
 WEFT_DEVICE void full_fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+inline constexpr bool kFencesForOthers = false;  // each wave waits for its own stores
 
 // Neighbouring threads move neighbouring units: one transaction for the wave.
 inline constexpr bool kCopiesShares = false;
@@ -147,7 +157,6 @@ inline constexpr bool kCopiesShares = false;
 // --- time and the rest --------------------------------------------------------------------------
 
 inline constexpr std::uint32_t kEagerPolls = 0;
-inline constexpr bool kAcquiresWhilePolling = false;  // each would throw the caches away
 
 WEFT_DEVICE void relax() { __builtin_amdgcn_s_sleep(1); }
 

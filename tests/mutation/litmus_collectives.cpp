@@ -260,6 +260,9 @@ int main(int argc, char** argv) {
   meetings_of_pes<Block>(by_ring, true, 3);
   meetings_of_pes<Block>(mapped, false, 3, 2);  // whose heaps lie in a row
   meetings_of_pes<Block>(mapped, false, 1, kManyPes);
+  JobOptions packed = mapped;
+  packed.packs = true;
+  meetings_of_pes<Block>(packed, false, 3);
   run_scope<Block>(mapped, 3);
   run_pulled<Block>(mapped, 3);
   run_packed<Block>(mapped, 3);

@@ -58,9 +58,19 @@ void get(const JobOptions& options) {
   });
 }
 
-// Every second word of a range, there and back.
 constexpr std::size_t kCount = 20;
 
+struct Whole {
+  template <class Scope>
+  static void put(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    ctx.put(scope, to, from, kCount, 1);
+  }
+  template <class Scope>
+  static void get(const Context& ctx, Scope scope, Word* to, const Word* from) {
+    ctx.get(scope, to, from, kCount, 1);
+  }
+};
+// Every second word of a range.
 struct Strided {
   template <class Scope>
   static void put(const Context& ctx, Scope scope, Word* to, const Word* from) {
@@ -84,9 +94,9 @@ struct Tiled {  // complete behind quiet
   }
 };
 
-// The same promises of these.
+// Words that go there and back, one way after the other.
 template <class Scope, class How>
-void with_gaps(const JobOptions& options) {
+void there_and_back(const JobOptions& options) {
   DeviceJob job(options);
   constexpr std::size_t kRanges = kRounds * kThreads;
   const Lines src(job, kCount, kRanges), dst(job, 2 * kCount, kRanges), back(job, kCount, kRanges);
@@ -197,10 +207,12 @@ void run_all(const JobOptions& options) {
   put_with_signal<Block>(options);
   get<Warp>(options);
   get<Block>(options);
-  with_gaps<Warp, Strided>(options);
-  with_gaps<Block, Strided>(options);
-  with_gaps<Warp, Tiled>(options);
-  with_gaps<Block, Tiled>(options);
+  there_and_back<Warp, Whole>(options);
+  there_and_back<Block, Whole>(options);
+  there_and_back<Warp, Strided>(options);
+  there_and_back<Block, Strided>(options);
+  there_and_back<Warp, Tiled>(options);
+  there_and_back<Block, Tiled>(options);
   nbi_then_quiet<Warp>(options);
   nbi_then_quiet<Block>(options);
   nbi_then_fence<Warp>(options);

@@ -54,7 +54,7 @@ class Ib final : public Transport {
   Status post(Lane lane, const Op& op) override;
   Status progress(Lane lane) override;
   std::uint64_t completed(Lane lane) const override;
-  Status flush(Lane) override { return Status::ok(); }
+  Status flush(Lane lane) override;
 
  private:
   Status open();
@@ -207,6 +207,11 @@ Status Ib::post(Lane lane, const Op& op) {
 Status Ib::progress(Lane lane) {
   IbLane* const where = lane_at(lane);
   return where == nullptr ? Status::ok() : where->progress();
+}
+
+Status Ib::flush(Lane lane) {
+  if (IbLane* const where = lane_at(lane); where != nullptr) where->flush();
+  return Status::ok();
 }
 
 std::uint64_t Ib::completed(Lane lane) const {

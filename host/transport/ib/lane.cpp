@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kLinkSends = 256;  // work requests under way to one PE
 constexpr int kLaneSends = 1024;
+constexpr std::size_t kMostHeld = 16;
 constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;  // wr_ids: places of answers, or flights
 constexpr std::size_t kAnswerBytes = 32;
 static_assert(sizeof(Answer) <= kAnswerBytes);
@@ -23,6 +24,13 @@ static_assert(sizeof(Answer) <= kAnswerBytes);
 constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'000;
 
 std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+bool is_small(const Op& op) { return op.bytes <= kInlineBytes; }
+// Nobody is told that it has come, and its bytes are there to be read later.
+bool may_be_held(const Op& op) {
+  return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
+         (op.flags & kOpSourceStays) != 0 && is_small(op);
+}
 
 }  // namespace
 
@@ -51,8 +59,14 @@ Status IbLane::post(const Op& op) {
 
 Status IbLane::progress() {
   const std::lock_guard lock(mutex_);
+  ring_all();
   if (!links_.empty()) poll();
   return std::exchange(error_, Status::ok());
+}
+
+void IbLane::flush() {
+  const std::lock_guard lock(mutex_);
+  ring_all();
 }
 
 // --- links ---------------------------------------------------------------------------------------
@@ -141,6 +155,9 @@ void IbLane::break_off(Link& link, Status why) {
     env_.port->modify(link.qp.get(), ended, IBV_QP_STATE, "end a queue pair").ignore();
   sends_ -= std::exchange(link.sends, 0);
   requests_ -= std::exchange(link.requests, 0);
+  link.held.clear();
+  link.sending.clear();
+  std::erase(holding_, &link);
   bool lost = false;
   for (Flight& flight : flights_) {
     if (flight.link != &link || !(flight.sending || flight.asking)) continue;
@@ -170,7 +187,10 @@ Status IbLane::make_room(Link& link, int sends) {
   const auto fits = [&] {
     return link.sends + sends <= kLinkSends && sends_ + sends <= kLaneSends;
   };
-  if (!fits()) poll();
+  if (!fits()) {
+    ring_all();
+    poll();
+  }
   if (link.state == State::kBroken) return link.broken;
   return fits() ? Status::ok() : Status::error(Code::kBusy, "the send queue is full");
 }
@@ -194,7 +214,7 @@ Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes) {
 // Small bytes go along; those that stay where the device reads are read there, others copied.
 Result<IbLane::Local> IbLane::source_of(const Op& op) const {
   const auto* const from = reinterpret_cast<const std::byte*>(op.local);
-  if (op.bytes <= kInlineBytes) return Local{op.local, 0, true};
+  if (is_small(op)) return Local{op.local, 0, true};
   if ((op.flags & kOpSourceStays) != 0)
     if (const auto key = env_.heaps->key_of(from, op.bytes)) return Local{op.local, *key, false};
   ASSIGN_OR_RETURN(const Local local, stage(op));
@@ -259,7 +279,8 @@ Status IbLane::post_write(Link& link, const Op& op) {
                     .kind = OpKind::kAmoAdd,
                     .width = sizeof op.value};
   if (adds) add_message(add);
-  return send(link, {.op = op, .link = &link, .asking = adds, .room = source.room});
+  send(link, {.op = op, .link = &link, .asking = adds, .room = source.room});
+  return Status::ok();
 }
 
 Status IbLane::post_read(Link& link, const Op& op) {
@@ -268,7 +289,8 @@ Status IbLane::post_read(Link& link, const Op& op) {
   ASSIGN_OR_RETURN(const Local target, target_of(op));
   work_.clear();
   add_transfers(IBV_WR_RDMA_READ, target.address, target.key, 0);
-  return send(link, {.op = op, .link = &link, .room = target.room});
+  send(link, {.op = op, .link = &link, .room = target.room});
+  return Status::ok();
 }
 
 Status IbLane::post_request(Link& link, const Op& op) {
@@ -282,39 +304,49 @@ Status IbLane::post_request(Link& link, const Op& op) {
                     .width = op.width};
   work_.clear();
   add_message(ask);
-  return send(link, {.op = op, .link = &link, .asking = true});
+  send(link, {.op = op, .link = &link, .asking = true});
+  return Status::ok();
 }
 
 // What work_ holds, as one flight.
-Status IbLane::send(Link& link, const Flight& taken) {
+void IbLane::send(Link& link, const Flight& taken) {
   const std::uint64_t number = first_ + flights_.size();
   Flight& flight = flights_.emplace_back(taken);
   flight.sends = static_cast<int>(work_.size());
   flight.sending = !work_.empty();
-  for (std::size_t i = 0; i < work_.size(); ++i) {
-    ibv_send_wr& request = work_[i].request;
-    request.wr_id = number;
-    request.sg_list = &work_[i].bytes;
-    request.num_sge = 1;
-    request.next = i + 1 < work_.size() ? &work_[i + 1].request : nullptr;
-  }
-  if (flight.sending) {
-    work_.back().request.send_flags |= IBV_SEND_SIGNALED;
-    ibv_send_wr* bad = nullptr;
-    if (const int error = ibv_post_send(link.qp.get(), &work_[0].request, &bad); error != 0) {
-      // What came before the bad one is on its way: the two ends are no longer in step.
-      flights_.pop_back();
-      break_off(link, failure("send", env_.port->name(), error));
-      if (taken.room.base != nullptr) env_.staging->give(taken.room);
-      return link.broken;
-    }
-  }
   link.sends += flight.sends;
   sends_ += flight.sends;
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
+  if (flight.sending) link.sending.push_back(number);
+  if (link.held.empty()) holding_.push_back(&link);
+  for (Work& work : work_) {
+    work.request.wr_id = number;
+    link.held.push_back(work);
+  }
+  if (!may_be_held(taken.op) || link.held.size() >= kMostHeld) ring(link);
   retire();
-  return Status::ok();
+}
+
+// Hands the device what is held. What fails there breaks the link: some of it may be on its way.
+void IbLane::ring(Link& link) {
+  std::erase(holding_, &link);
+  if (link.held.empty()) return;
+  for (std::size_t i = 0; i < link.held.size(); ++i) {
+    ibv_send_wr& request = link.held[i].request;
+    request.sg_list = &link.held[i].bytes;
+    request.num_sge = 1;
+    request.next = i + 1 < link.held.size() ? &link.held[i + 1].request : nullptr;
+  }
+  link.held.back().request.send_flags |= IBV_SEND_SIGNALED;
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(link.qp.get(), &link.held[0].request, &bad);
+  link.held.clear();
+  if (error != 0) break_off(link, failure("send", env_.port->name(), error));
+}
+
+void IbLane::ring_all() {
+  while (!holding_.empty()) ring(*holding_.back());
 }
 
 // --- completing ----------------------------------------------------------------------------------
@@ -336,13 +368,17 @@ void IbLane::take(const ibv_wc& done) {
   if (done.status == IBV_WC_SUCCESS && done.wr_id >= kAnswers) return take_answer(done);
   if (link.state == State::kBroken) return;
   if (done.status != IBV_WC_SUCCESS) return break_off(link, cause(link, done));
-  Flight& sent = flight(done.wr_id);
-  sent.sending = false;
-  link.sends -= sent.sends;
-  sends_ -= sent.sends;
-  if (sent.room.base == nullptr) return;
-  if (sent.op.kind == OpKind::kGet) bring(sent);
-  env_.staging->give(std::exchange(sent.room, {}));
+  for (; !link.sending.empty() && link.sending.front() <= done.wr_id; link.sending.pop_front())
+    sent(link, flight(link.sending.front()));
+}
+
+void IbLane::sent(Link& link, Flight& flight) {
+  flight.sending = false;
+  link.sends -= flight.sends;
+  sends_ -= flight.sends;
+  if (flight.room.base == nullptr) return;
+  if (flight.op.kind == OpKind::kGet) bring(flight);
+  env_.staging->give(std::exchange(flight.room, {}));
 }
 
 void IbLane::bring(const Flight& flight) {

@@ -6,6 +6,10 @@
 // exception: a request is only brought in order, its owner executes it a little later. A fence
 // holds writes back until the requests before it are answered. An op is complete when its bytes
 // are in the target's memory, or its answer is here; so quiet waits for no more than that.
+//
+// Few doorbells. Small puts whose source stays are held until there are several, or something else
+// is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
+// before. The device gets them at once and tells of the last one only, which is that of all.
 #pragma once
 
 #include <atomic>
@@ -44,12 +48,18 @@ class IbLane {
   Status post(const Op& op);
   // The first failure since the last call.
   Status progress();
+  void flush();
   std::uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
   // A peer's reply to a request for a queue pair.
   void replied(const Dial& reply);
 
  private:
   enum class State { kAsks, kReady, kBroken };
+  // A work request and its bytes.
+  struct Work {
+    ibv_send_wr request;
+    ibv_sge bytes;
+  };
   struct Link {
     Handle<ibv_qp> qp = no_handle<ibv_qp>();
     int pe = 0;
@@ -57,18 +67,20 @@ class IbLane {
     std::uint32_t psn = 0;
     std::uint64_t ask_at_ns = 0, pause_ns = 0;
     Deadline deadline = Deadline::never();
-    Status broken;         // why
-    int sends = 0;         // work requests under way
-    int requests = 0;      // not answered yet
-    bool fenced = false;   // what is written waits for them
-    bool refused = false;  // the peer could not make its end
+    Status broken;                      // why
+    int sends = 0;                      // work requests under way or held
+    std::vector<Work> held;             // not handed to the device yet
+    std::deque<std::uint64_t> sending;  // flights with work requests, in order
+    int requests = 0;                   // not answered yet
+    bool fenced = false;                // what is written waits for them
+    bool refused = false;               // the peer could not make its end
   };
   // An op that was taken.
   struct Flight {
     Op op;
     Link* link = nullptr;
-    int sends = 0;            // work requests; the last one's completion is that of all
-    bool sending = false;     // it has not come yet
+    int sends = 0;            // work requests
+    bool sending = false;     // which are not known to be done
     bool asking = false;      // nor has the answer
     Staging::Room room = {};  // of a get: its bytes are brought there first
   };
@@ -79,11 +91,6 @@ class IbLane {
     std::uint32_t key = 0;
     bool is_inline = false;
     Staging::Room room = {};
-  };
-  // A work request and its bytes.
-  struct Work {
-    ibv_send_wr request;
-    ibv_sge bytes;
   };
 
   Status open();
@@ -103,10 +110,13 @@ class IbLane {
   void add_message(const Request& request);
   Status make_room(Link& link, int sends);
   Status make_room_for_request(Link& link);
-  Status send(Link& link, const Flight& flight);
+  void send(Link& link, const Flight& flight);
+  void ring(Link& link);
+  void ring_all();
 
   void poll();
   void take(const ibv_wc& done);
+  void sent(Link& link, Flight& flight);
   void take_answer(const ibv_wc& done);
   void bring(const Flight& flight);
   Flight& flight(std::uint64_t number) { return flights_[number - first_]; }
@@ -125,6 +135,7 @@ class IbLane {
   std::uint64_t first_ = 0;          // number of the first flight
   std::vector<Heaps::There> parts_;  // of the op that is being posted
   std::vector<Work> work_;           // likewise
+  std::vector<Link*> holding_;       // who hold something
   int sends_ = 0;                    // under way on all links
   int requests_ = 0;                 // without answers on all links
   Status error_;

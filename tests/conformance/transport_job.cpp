@@ -11,6 +11,8 @@
 #include <cstring>
 #include <new>
 #include <ostream>
+#include <random>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -156,6 +158,36 @@ void run_processes(const TransportJob& job, const std::function<void(TransportPe
   munmap(memory, sizeof(ForkBootstrap::Board));
 }
 
+// What the launcher tied together, for all tests of this process.
+struct Launched {
+  std::unique_ptr<Bootstrap> bootstrap;
+  ~Launched() {
+    if (bootstrap != nullptr) bootstrap->leave().ignore();
+  }
+};
+
+// All have the seed of the first.
+void share_seed(Bootstrap& bootstrap) {
+  const std::uint64_t mine = std::random_device{}();
+  const auto all = bootstrap.allgather(std::as_bytes(std::span(&mine, 1)));
+  ASSERT_OK(all);
+  std::uint64_t seed = 0;
+  std::memcpy(&seed, all->front().data(), sizeof seed);
+  setenv("WEFT_TEST_SEED", std::to_string(seed).c_str(), 0);
+}
+
+void run_launched(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  static Launched launched;
+  if (launched.bootstrap == nullptr) {
+    auto made = make_bootstrap({});
+    ASSERT_OK(made);
+    launched.bootstrap = std::move(*made);
+    ASSERT_GT(launched.bootstrap->npes(), 1) << "no launcher has started this";
+    ASSERT_NO_FATAL_FAILURE(share_seed(*launched.bootstrap));
+  }
+  run_pe(*launched.bootstrap, job, body);
+}
+
 }  // namespace
 
 TransportPe::TransportPe(Bootstrap& bootstrap, const Options& options, Platform& platform)
@@ -227,6 +259,11 @@ void TransportPe::wait_for(std::uint64_t offset, std::uint64_t value) {
   }
 }
 
+bool is_launched() {
+  const char* const pes = std::getenv("TEST_PES");
+  return pes != nullptr && std::string_view(pes) == "launched";
+}
+
 bool has_rdma() {
   const char* const verbs = std::getenv("TEST_VERBS");
   return verbs != nullptr && std::string_view(verbs) == "real";
@@ -235,7 +272,8 @@ bool has_rdma() {
 void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }
 
 void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
-  if (job.processes) return run_processes(job, body);
+  if (job.pes == PesAre::kLaunched) return run_launched(job, body);
+  if (job.pes == PesAre::kProcesses) return run_processes(job, body);
   // Drivers and verbs start threads, and race detectors allow no process with threads to fork.
   if (!job.on_gpus && !job.by_ib()) return run_threads(job, body);
   test_seed();

@@ -1,4 +1,5 @@
-// PEs with a heap and transports and nothing above them, as threads or as forked processes.
+// PEs with a heap and transports and nothing above them, as threads, as forked processes, or as
+// those that a launcher started.
 #pragma once
 
 #include <cstddef>
@@ -56,10 +57,12 @@ class TransportPe {
   std::unique_ptr<LaneQueue> queue_;
 };
 
+enum class PesAre { kThreads, kProcesses, kLaunched };
+
 struct TransportJob {
   std::string name;
-  bool processes = false;
-  int npes = 3;
+  PesAre pes = PesAre::kThreads;
+  int npes = 3;  // as many as there are, of those that are launched
   std::string transports = "p2p,loopback";
   std::string fault;     // the seed is added
   bool on_gpus = false;  // of a fake driver, on which no GPU reaches another
@@ -67,13 +70,18 @@ struct TransportJob {
   bool by_ib() const { return transports.starts_with("ib"); }
 };
 
+// Whether this process is one PE of several that a launcher started, as TEST_PES=launched says: on
+// several hosts, perhaps.
+bool is_launched();
+
 // Whether ib has RDMA devices of this host, as TEST_VERBS=real says. Else it has those of a fake
 // library, which other processes do not see.
 bool has_rdma();
 
 void PrintTo(const TransportJob& job, std::ostream* out);
 
-// Runs `body` as every PE; a failed check of a PE that is a process fails the test, too.
+// Runs `body` as every PE, or as the one that this process is; a failed check of a PE that is a
+// forked process fails the test, too.
 void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body);
 
 }  // namespace weft

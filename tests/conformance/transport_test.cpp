@@ -463,10 +463,12 @@ TEST_P(TransportTest, AGrownHeapIsReachedAndItsOldPartStays) {
 
 TEST_P(TransportTest, APeerIsMappedUnlessFarOrStagedOrFaultsAreInjected) {
   const bool apart = !GetParam().fault.empty() || GetParam().on_gpus;
-  run([apart, far = GetParam().by_ib()](TransportPe& me) {
+  const bool launched = GetParam().pes == PesAre::kLaunched;
+  run([apart, launched, far = GetParam().by_ib()](TransportPe& me) {
     for (int pe = 0; pe < me.npes(); ++pe) {
       const Transport& transport = me.routes().transport(pe);
-      const bool unmapped = apart || (far && pe != me.pe());
+      const bool by_network = launched ? transport.name() == "ib" : far && pe != me.pe();
+      const bool unmapped = apart || by_network;
       EXPECT_TRUE(transport.reaches(pe)) << transport.why_not(pe);
       EXPECT_EQ(transport.why_not(pe), "");
       EXPECT_EQ(transport.caps().maps, !unmapped);
@@ -475,6 +477,26 @@ TEST_P(TransportTest, APeerIsMappedUnlessFarOrStagedOrFaultsAreInjected) {
     std::byte* mine = me.routes().peer[static_cast<std::size_t>(me.pe())];
     EXPECT_EQ(mine, apart ? nullptr : me.heap());
   });
+}
+
+// The jobs of a fault, whose name is the tail of theirs.
+std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& spec) {
+  using enum PesAre;
+  if (is_launched())
+    return {{"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
+            {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec}};
+  std::vector<TransportJob> all = {
+      {"loopback" + tail, kThreads, 1, "loopback", spec},
+      {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},
+      {"p2p_processes" + tail, kProcesses, 3, "p2p,loopback", spec},
+      {"staged_threads" + tail, kThreads, 3, "staged", spec, true},
+      {"staged_processes" + tail, kProcesses, 3, "staged", spec, true},
+  };
+#ifdef FAKE_VERBS_LIBRARY
+  all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
+  if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
+#endif
+  return all;
 }
 
 std::vector<TransportJob> jobs(bool only_late) {
@@ -490,17 +512,8 @@ std::vector<TransportJob> jobs(bool only_late) {
   };
   std::vector<TransportJob> all;
   for (const auto& fault : faults) {
-    const std::string name = fault.name, spec = fault.spec;
-    if (only_late && spec.find("late") == std::string::npos) continue;
-    all.push_back({"loopback" + name, false, 1, "loopback", spec});
-    all.push_back({"p2p_threads" + name, false, 3, "p2p,loopback", spec});
-    all.push_back({"p2p_processes" + name, true, 3, "p2p,loopback", spec});
-    all.push_back({"staged_threads" + name, false, 3, "staged", spec, true});
-    all.push_back({"staged_processes" + name, true, 3, "staged", spec, true});
-#ifdef FAKE_VERBS_LIBRARY
-    all.push_back({"ib_threads" + name, false, 3, "ib,loopback", spec});
-    if (has_rdma()) all.push_back({"ib_processes" + name, true, 3, "ib,loopback", spec});
-#endif
+    if (only_late && std::string_view(fault.spec).find("late") == std::string_view::npos) continue;
+    for (TransportJob& job : jobs_here(fault.name, fault.spec)) all.push_back(std::move(job));
   }
   return all;
 }

@@ -1,20 +1,22 @@
 #!/bin/sh
-# On node 0 of several: programs of OpenSHMEM with two PEs on each node; then some of them again, while
-# the network loses, delays and swaps packets.
+# On node 0 of several, two PEs on each: the suite of transports, by the network alone and with memory that is
+# mapped on each node; OpenSHMEM's programs; then some of them again, while the network loses, delays and swaps packets.
 #   two_nodes.sh FOLDER-OF-PROGRAMS
 set -eu
 programs=$1
 last=$((RDMA_VM_NODES - 1))
 hosts=$(seq -s , -f "node%g:2" 0 $last)
 run() {
-  for program in "$@"; do
-    echo "== $program"
-    mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$hosts" -np $((2 * RDMA_VM_NODES)) "$programs/$program"
-  done
+  echo "== $*"
+  program=$1
+  shift
+  mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$hosts" -np $((2 * RDMA_VM_NODES)) -x TEST_PES=launched \
+    -x TEST_VERBS=real "$programs/$program" "$@"
 }
-run semantics tutorial-openshmem-halo_2d
+run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/ib_launched_all:*/mixed_launched'
+for each in census semantics threads tutorial-openshmem-halo_2d; do run $each; done
 echo "== a bad network"
 for node in $(seq 0 $last); do
   node-exec "node$node" "tc qdisc add dev eth0 root netem delay 200us 100us loss 0.2% reorder 2%"
 done
-run tutorial-openshmem-halo_2d tutorial-openshmem-transpose
+for each in tutorial-openshmem-halo_2d tutorial-openshmem-transpose; do run $each; done

@@ -15,6 +15,7 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/net/interface.hpp"
 
 namespace weft::tcp {
 namespace {
@@ -64,9 +65,19 @@ Status ensure_files(int npes) {
                                    npes, limit.rlim_max, needed));
 }
 
+Result<std::string> host_for(const Options& options) {
+  if (options.bootstrap_interface.empty()) {
+    return options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  }
+  auto host = net::choose_host(options.bootstrap_interface, net::list_interfaces());
+  if (host) return host;
+  return Status::error(host.status().code(),
+                       fmt::format("WEFT_BOOTSTRAP_INTERFACE: {}", host.status().text()));
+}
+
 Result<UniqueFd> listen_for(const Options& options) {
   const int port = static_cast<int>(options.bind_port);
-  const std::string address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  ASSIGN_OR_RETURN(const std::string address, host_for(options));
   auto listener = net::listen_at(address, port);
   if (listener) return listener;
   return Status::error(

@@ -124,5 +124,20 @@ TEST(UniqueId, ForAllAddressesItsTextHoldsOneThatOthersCanCall) {
   EXPECT_THAT(id->text(), Not(HasSubstr("0.0.0.0")));
 }
 
+TEST(UniqueId, ListensOnTheNetworkThatIsAskedFor) {
+  Options options;
+  options.bootstrap_interface = "127.0.0.0/8";
+  options.bind_address = "192.0.2.1";
+  const auto id = UniqueId::create(2, options);
+  ASSERT_OK(id);
+  EXPECT_THAT(id->text(), HasSubstr("weft1:127.0.0.1:"));
+  options.bootstrap_interface = "no_such0";
+  const auto none = UniqueId::create(2, options);
+  EXPECT_CODE(none, Code::kInvalidArgument);
+  for (const char* part : {"WEFT_BOOTSTRAP_INTERFACE", "no_such0", "127.0.0.1"}) {
+    EXPECT_THAT(std::string(none.status().text()), HasSubstr(part));
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -64,24 +64,52 @@ void Meeting::enter(int pe, Call call, std::uint64_t sequence, Blob mine, Time n
                               fmt::format("{} sent {} as its call {}, but the job is at call {}",
                                           name(pe), to_string(call), sequence, completed_ + 1)));
   }
-  if (entered_ > 0 && call != call_) {
-    const auto others = seats_where([](const Seat& s) { return s.entered; });
-    return fail(Status::error(
-        Code::kInvalidArgument,
-        fmt::format("collective calls come in a different order: call {} is {} on PE {} but {} on "
-                    "{}. Every PE must make the same collective calls in the same order",
-                    sequence, to_string(call), pe, to_string(call_), name_pes(others))));
-  }
-  if (entered_ == 0) open_call(call, now);
-  seat.entered = true;
+  if (!take_entry(pe, call)) return;
+  if (entered_ == 1) call_deadline_ = later(now, timeout_s_);
   seat.mine = std::move(mine);
-  if (++entered_ == npes()) return complete_call();
+  if (entered_ == npes()) return complete_call();
   check_gone();
 }
 
-void Meeting::open_call(Call call, Time now) {
+// False: it ended the job.
+bool Meeting::take_entry(int pe, Call call) {
+  if (entered_ > 0 && call != call_) {
+    const auto others = seats_where([](const Seat& s) { return s.entered; });
+    fail(Status::error(
+        Code::kInvalidArgument,
+        fmt::format("collective calls come in a different order: call {} is {} on PE {} but {} on "
+                    "{}. Every PE must make the same collective calls in the same order",
+                    completed_ + 1, to_string(call), pe, to_string(call_), name_pes(others))));
+    return false;
+  }
   call_ = call;
-  call_deadline_ = later(now, timeout_s_);
+  seats_[static_cast<std::size_t>(pe)].entered = true;
+  ++entered_;
+  return true;
+}
+
+void Meeting::wait(int pe, Call call, std::uint64_t sequence) {
+  Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (!failure_.is_ok() || seat.state != State::kHere || sequence <= completed_) return;
+  // Who has come so far has brought everybody's bytes out of the calls before.
+  if (sequence > completed_ + 1) {
+    for (Seat& each : seats_) each.entered = false;
+    entered_ = 0;
+    completed_ = sequence - 1;
+  }
+  if (!seat.entered && take_entry(pe, call)) check_gone();
+}
+
+void Meeting::give_up(int pe, Call call, std::uint64_t sequence) {
+  wait(pe, call, sequence);
+  if (!failure_.is_ok() || sequence != completed_ + 1) return;
+  if (entered_ < npes()) return fail(late());
+  fail(Status::error(
+      Code::kTimeout,
+      fmt::format("{} did not get through {} (call {}) within {:g} s, although all {} PEs are in "
+                  "it: they cannot reach each other. A firewall may stand between their hosts; "
+                  "WEFT_BOOTSTRAP_INTERFACE and WEFT_BIND_ADDRESS choose another network",
+                  name(pe), to_string(call), sequence, timeout_s_, npes())));
 }
 
 void Meeting::complete_call() {
@@ -97,10 +125,13 @@ void Meeting::complete_call() {
   ++completed_;
 }
 
-void Meeting::leave(int pe) {
+void Meeting::leave(int pe) { leave_after(pe, completed_); }
+
+void Meeting::leave_after(int pe, std::uint64_t calls) {
   Seat& seat = seats_[static_cast<std::size_t>(pe)];
   if (seat.state != State::kHere) return;
   seat.state = State::kLeft;
+  seat.calls = calls;
   ++left_;
   check_gone();
 }
@@ -108,7 +139,9 @@ void Meeting::leave(int pe) {
 // An open call cannot end once a PE has left before it.
 void Meeting::check_gone() {
   if (entered_ == 0 || left_ == 0 || !failure_.is_ok()) return;
-  const auto gone = seats_where([](const Seat& s) { return s.state == State::kLeft; });
+  const auto gone = seats_where(
+      [this](const Seat& s) { return s.state == State::kLeft && s.calls <= completed_; });
+  if (gone.empty()) return;
   const auto waiting = seats_where([](const Seat& s) { return s.entered; });
   fail(Status::error(
       Code::kPeerLost,
@@ -154,12 +187,30 @@ void Meeting::expire(Time now) {
                     "WEFT_START_TIMEOUT",
                     name_pes(missing), npes(), have(missing), timeout_s_)));
   }
+  fail(late());
+}
+
+Status Meeting::late() const {
   const auto late = seats_where([](const Seat& s) { return !s.entered; });
-  fail(Status::error(Code::kTimeout,
-                     fmt::format("{} of {} {} not come to {} (call {}) within {:g} s. Look at what "
-                                 "they do, or raise WEFT_START_TIMEOUT",
-                                 name_pes(late), npes(), have(late), to_string(call_),
-                                 completed_ + 1, timeout_s_)));
+  return Status::error(
+      Code::kTimeout,
+      fmt::format("{} of {} {} not come to {} (call {}) within {:g} s{}. Look at what they do, or "
+                  "raise WEFT_START_TIMEOUT",
+                  name_pes(late), npes(), have(late), to_string(call_), completed_ + 1, timeout_s_,
+                  where(late)));
+}
+
+// " (PE 2: pid 71 on node3, PE 5: pid 72 on node4)"; "" of PEs that are threads of one process.
+std::string Meeting::where(const std::vector<int>& pes) const {
+  constexpr std::size_t kMostNamed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(pes.size(), kMostNamed); ++i) {
+    const Member& member = seats_[static_cast<std::size_t>(pes[i])].member;
+    if (member.pid == 0) return "";
+    text +=
+        fmt::format("{}PE {}: pid {} on {}", i == 0 ? " (" : ", ", pes[i], member.pid, member.host);
+  }
+  return text + (pes.size() > kMostNamed ? ", ...)" : ")");
 }
 
 Status Meeting::leave_timeout() const {
@@ -175,7 +226,7 @@ std::string Meeting::name(int pe) const {
   return fmt::format("PE {} (pid {} on {})", pe, member.pid, member.host);
 }
 
-std::vector<int> Meeting::seats_where(bool (*wanted)(const Seat&)) const {
+std::vector<int> Meeting::seats_where(const std::function<bool(const Seat&)>& wanted) const {
   std::vector<int> pes;
   for (int pe = 0; pe < npes(); ++pe) {
     if (wanted(seats_[static_cast<std::size_t>(pe)])) pes.push_back(pe);

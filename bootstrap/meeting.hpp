@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,14 @@ class Meeting {
   void enter(int pe, Call call, std::uint64_t sequence, Blob mine, Time now);
   // From here on the PE may go away. Others that need it again are told that it has left.
   void leave(int pe);
+
+  // --- for PEs that carry their calls' bytes among themselves and speak up only when it lasts ---
+  // The PE has been waiting in its call for a while.
+  void wait(int pe, Call call, std::uint64_t sequence);
+  // Its patience has ended there: whoever does not wait in that call is late.
+  void give_up(int pe, Call call, std::uint64_t sequence);
+  // As leave(), after so many calls.
+  void leave_after(int pe, std::uint64_t calls);
   // A PE that went away without leaving, or that will never come.
   void lose(int pe, std::string_view how);
   void abort(int pe, int code, std::string_view why);
@@ -73,14 +82,17 @@ class Meeting {
   enum class State : std::uint8_t { kMissing, kHere, kLeft, kLost };
   struct Seat {
     State state = State::kMissing;
-    bool entered = false;  // in the open call
+    bool entered = false;     // in the open call
+    std::uint64_t calls = 0;  // made by one that has left
     Member member;
     Blob mine;
   };
 
-  std::vector<int> seats_where(bool (*wanted)(const Seat&)) const;
-  void open_call(Call call, Time now);
+  std::vector<int> seats_where(const std::function<bool(const Seat&)>& wanted) const;
+  bool take_entry(int pe, Call call);
   void complete_call();
+  Status late() const;
+  std::string where(const std::vector<int>& pes) const;
   void check_gone();
 
   std::vector<Seat> seats_;

@@ -7,14 +7,16 @@
 #include <fmt/format.h>
 #include <weft/version.hpp>
 
+#include "src/base/environment.hpp"
 #include "src/base/status.hpp"
 
 namespace weft::run {
 namespace {
 
 constexpr const char* kAbout =
-    "Runs a program as the PEs of a job on this host.\n\n"
-    "Output comes line by line; standard input goes to PE 0. When one PE fails, its last words "
+    "Runs a program as the PEs of a job, on this host or on those of --hosts.\n\n"
+    "Output comes line by line; standard input goes to a PE 0 on this host. When one PE fails, its "
+    "last words "
     "are\n"
     "shown, the others are ended, and its status is weft-run's: the exit code, or 128 + the "
     "signal.";
@@ -48,19 +50,34 @@ int wrong_usage(const std::string& what) {
 
 Status parse_assignment(const std::string& text, Arguments& arguments) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
+  std::string name = text.substr(0, equals);
+  const auto present = environment_value(name.c_str());
+  if (name.empty() || (equals == std::string::npos && !present)) {
     return Status::error(Code::kInvalidArgument,
-                         fmt::format("-x {}: it must be NAME=VALUE. Variables of the environment "
-                                     "reach the PEs anyway",
+                         fmt::format("-x {}: it must be NAME=VALUE, or the NAME of a variable that "
+                                     "is set here",
                                      text));
   }
-  std::string name = text.substr(0, equals);
   if (name == "WEFT_UNIQUE_ID" || name == "WEFT_PE" || name == "WEFT_NPES") {
     return Status::error(Code::kInvalidArgument,
                          fmt::format("-x {}: weft-run itself sets {}", text, name));
   }
-  arguments.environment.emplace_back(std::move(name), text.substr(equals + 1));
+  std::string value = equals == std::string::npos ? *present : text.substr(equals + 1);
+  arguments.environment.emplace_back(std::move(name), std::move(value));
   return Status::ok();
+}
+
+Status take_hosts(const std::string& list, const std::string& file, Arguments& arguments) {
+  if (list.empty() && file.empty()) return Status::ok();
+  if (!list.empty() && !file.empty()) {
+    return Status::error(Code::kInvalidArgument, "--hosts and --hostfile: one of them");
+  }
+  if (arguments.report_bindings) {
+    return Status::error(Code::kInvalidArgument, "--report-bindings works on this host only");
+  }
+  ASSIGN_OR_RETURN(arguments.hosts, list.empty() ? read_hostfile(file) : parse_hosts(list));
+  arguments.pmi = false;  // its socket reaches no further than this host
+  return place(arguments.npes, arguments.hosts);
 }
 
 // Everything from the first word that is no option of ours is the program's.
@@ -112,9 +129,19 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->check(CLI::IsMember({"1", "none"}).description(""))
       ->type_name("1|none")
       ->capture_default_str();
+  std::string hosts, hostfile;
+  app.add_option("--hosts", hosts,
+                 "Run on these hosts: node0,node1:4 gives node1 four PEs and node0 the rest")
+      ->type_name("LIST");
+  app.add_option("--hostfile", hostfile, "The same from a file, one host a line")
+      ->type_name("FILE");
+  app.add_option("--rsh", arguments.rsh, "Remote shell: called with a host and a command line")
+      ->type_name("COMMAND")
+      ->default_val("ssh -o BatchMode=yes");
   std::vector<std::string> assignments;
-  app.add_option("-x", assignments, "Set a variable for the PEs; may be repeated")
-      ->type_name("NAME=VALUE")
+  app.add_option("-x", assignments,
+                 "Set a variable for the PEs, or pass this one on to other hosts; may be repeated")
+      ->type_name("NAME[=VALUE]")
       ->take_all()
       ->allow_extra_args(false);
 
@@ -131,6 +158,9 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   }
   arguments.bind = bind_to(bind);
   arguments.pmi = pmi == "1";
+  if (Status status = take_hosts(hosts, hostfile, arguments); !status.is_ok()) {
+    return wrong_usage(std::string(status.text()));
+  }
   for (const std::string& text : assignments) {
     if (Status status = parse_assignment(text, arguments); !status.is_ok()) {
       return wrong_usage(std::string(status.text()));

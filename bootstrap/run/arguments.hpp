@@ -9,6 +9,7 @@
 #include <weft/options.hpp>
 
 #include "bootstrap/run/bind.hpp"
+#include "bootstrap/run/hosts.hpp"
 
 namespace weft::run {
 
@@ -20,7 +21,9 @@ struct Arguments {
   double timeout_s = 0;  // 0: none
   BindTo bind = BindTo::kNone;
   bool report_bindings = false;
-  bool pmi = true;  // serve PMI-1 to programs that speak it
+  bool pmi = true;          // serve PMI-1 to programs that speak it
+  std::vector<Host> hosts;  // none: this one
+  std::string rsh;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> command;  // the program and its own arguments, untouched
   std::string program;               // where command[0] was found

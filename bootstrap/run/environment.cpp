@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -38,6 +39,17 @@ std::vector<std::string> environment_of(int pe, const Arguments& arguments,
   std::vector<std::string> all;
   for (const auto& [name, value] : variables) all.push_back(fmt::format("{}={}", name, value));
   return all;
+}
+
+std::vector<std::pair<std::string, std::string>> environment_for_hosts(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> some;
+  for (const auto& variable : given(arguments)) {
+    const auto asked = [&](const auto& each) { return each.first == variable.first; };
+    if (variable.first.starts_with("WEFT_") || std::ranges::any_of(arguments.environment, asked)) {
+      some.push_back(variable);
+    }
+  }
+  return some;
 }
 
 std::string search_path(const Arguments& arguments) {

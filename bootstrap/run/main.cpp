@@ -1,4 +1,4 @@
-// weft-run: starts a program as the PEs of a job on this host, and watches over them. It serves the
+// weft-run: starts a program as the PEs of a job, and watches over them. It serves the
 // meeting point itself, so the PEs need nothing but three variables of the environment.
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "bootstrap/run/agent.hpp"
 #include "bootstrap/run/arguments.hpp"
 #include "bootstrap/run/environment.hpp"
 #include "bootstrap/run/program.hpp"
@@ -62,8 +63,14 @@ Status make_output_dir(const std::string& dir) {
 }
 
 Result<std::vector<Binding>> bindings_for(const Arguments& arguments) {
-  if (arguments.bind == BindTo::kNone) return std::vector<Binding>();
+  if (arguments.bind == BindTo::kNone || !arguments.hosts.empty()) return std::vector<Binding>();
   return plan_bindings(arguments.bind, arguments.npes);
+}
+
+// An address that every PE can reach, if the user names none.
+Options reachable(Options options, const Arguments& arguments) {
+  if (options.bind_address.empty() && !arguments.hosts.empty()) options.bind_address = "0.0.0.0";
+  return options;
 }
 
 int run_job(const Arguments& arguments, const Options& options,
@@ -73,18 +80,36 @@ int run_job(const Arguments& arguments, const Options& options,
   // Before the server's thread: it must not take a signal that is meant for the supervisor.
   auto signals = take_signals(inherited);
   if (!signals) return say(1, signals.status().text());
-  auto server = tcp::Server::start(arguments.npes, options);
+  auto server = tcp::Server::start(arguments.npes, reachable(options, arguments));
   if (!server) return say(1, server.status().text());
-  Supervisor supervisor(arguments, inherited, signals->get(), **server);
+  Supervisor supervisor(arguments, options, inherited, signals->get(), **server);
   if (const auto failed = supervisor.start(bindings)) return *failed;
   return supervisor.run();
 }
 
+int run_hosts(const Arguments& arguments, const Options& options) {
+  if (Status made = make_output_dir(arguments.output_dir); !made.is_ok()) {
+    return say(kExitUsage, made.text());
+  }
+  return run_job(arguments, options, {});
+}
+
+// What a weft-run on another host has started here.
+int run_agent() {
+  Inherited inherited{};
+  ::getrlimit(RLIMIT_NOFILE, &inherited.files);
+  auto signals = take_signals(inherited);
+  if (!signals) return say(1, signals.status().text());
+  return Agent(inherited, signals->get()).run();
+}
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--agent") return run_agent();
   Arguments arguments;
   if (const auto done = parse_arguments(argc, argv, arguments)) return *done;
   const auto options = Options::from_environment();
   if (!options) return say(kExitUsage, options.status().text());
+  if (!arguments.hosts.empty()) return run_hosts(arguments, *options);
   auto program = find_program(arguments.command.front(), search_path(arguments));
   if (!program) {
     return say(program.status().is(Code::kOutOfRange) ? kExitNotFound : kExitNotExecutable,

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <weft/version.hpp>
+
 #include "bootstrap/pe_list.hpp"
 #include "bootstrap/run/environment.hpp"
 #include "src/base/status.hpp"
@@ -24,6 +26,8 @@ namespace {
 // How long the last output may take to be read when all is over.
 constexpr double kDrain_s = 30;
 constexpr double kPatience_s = 0.3;
+// How long a remote shell may take to end after its PEs, or to bring word that they are killed.
+constexpr double kFarewell_s = 3;
 
 struct SocketPair {
   UniqueFd ours, theirs;
@@ -39,9 +43,10 @@ Result<SocketPair> make_sockets() {
 
 }  // namespace
 
-Supervisor::Supervisor(const Arguments& arguments, const Inherited& inherited, int signals,
-                       tcp::Server& server)
+Supervisor::Supervisor(const Arguments& arguments, const Options& options,
+                       const Inherited& inherited, int signals, tcp::Server& server)
     : arguments_(arguments),
+      options_(options),
       inherited_(inherited),
       signals_(signals),
       server_(server),
@@ -50,9 +55,12 @@ Supervisor::Supervisor(const Arguments& arguments, const Inherited& inherited, i
 // --- start --------------------------------------------------------------------------------------
 
 std::optional<int> Supervisor::start(const std::vector<Binding>& bindings) {
-  auto input = Input::open();
-  if (!input) return start_failed(input.status());
-  input_ = std::move(*input);
+  const bool here = arguments_.hosts.empty();
+  if (here) {
+    auto input = Input::open();
+    if (!input) return start_failed(input.status());
+    input_ = std::move(*input);
+  }
   for (int number = 0; number < arguments_.npes; ++number) {
     // The sinks are called only while the element lives.
     Pe& pe = pes_.emplace_back(
@@ -62,7 +70,7 @@ std::optional<int> Supervisor::start(const std::vector<Binding>& bindings) {
           forward(pes_[number], 2, line);
         });
     Status status = open_files(pe);
-    if (status.is_ok()) {
+    if (status.is_ok() && here) {
       status = launch(pe, bindings.empty() ? nullptr : &bindings[static_cast<std::size_t>(number)]);
     }
     if (!status.is_ok()) {
@@ -72,7 +80,11 @@ std::optional<int> Supervisor::start(const std::vector<Binding>& bindings) {
     }
   }
   input_.close_child_end();
+  if (!here) {
+    if (Status status = start_hosts(); !status.is_ok()) return start_failed(status);
+  }
   for (Pe& pe : pes_) {
+    if (pe.link != nullptr) continue;
     if (Status status = confirm(pe.child, arguments_.program); !status.is_ok()) {
       return start_failed(status);
     }
@@ -120,8 +132,9 @@ Status Supervisor::launch(Pe& pe, const Binding* binding) {
 
 int Supervisor::start_failed(const Status& status) {
   kill_all();
+  close_links();
   for (Pe& pe : pes_) {
-    if (pe.running) reap(pe.child.pid);
+    if (pe.running && pe.link == nullptr) reap(pe.child.pid);
     pe.running = false;
   }
   outlet_.say(status.text());
@@ -144,6 +157,7 @@ int Supervisor::run() {
     settle();
     on_deadlines();
   }
+  close_links();
   for (Pe& pe : pes_) {
     pe.out.finish();
     pe.err.finish();
@@ -161,7 +175,14 @@ std::vector<Supervisor::Watch> Supervisor::watches() {
   all.push_back({outlet_.fd(), POLLOUT, [this] { write_output(); }});
   all.push_back({input_.source(), POLLIN, [this] { input_.read_some(); }});
   all.push_back({input_.target(), POLLOUT, [this] { input_.write_some(); }});
+  for (Link& link : links_) all.push_back({link.send_fd(), POLLOUT, [&link] { link.flush(); }});
   if (outlet_.full()) return all;
+  for (Link& link : links_) {
+    all.push_back({link.frames_fd(), POLLIN, [this, &link] {
+                     link.read_frames([&](const net::Frame& frame) { on_frame(link, frame); });
+                   }});
+    all.push_back({link.err_fd(), POLLIN, [&link] { link.read_err(); }});
+  }
   for (Pe& pe : pes_) {
     if (!pe.running) continue;
     const auto watch = [&all](UniqueFd& fd, Lines& lines) {
@@ -179,7 +200,7 @@ std::vector<Supervisor::Watch> Supervisor::watches() {
 
 int Supervisor::poll_timeout() const {
   int first = -1;
-  for (const Deadline& deadline : {timeout_, grace_, patience_}) {
+  for (const Deadline& deadline : {timeout_, grace_, patience_, beat_, start_, cut_}) {
     const int left = deadline.remaining_ms();
     if (left >= 0 && (first < 0 || left < first)) first = left;
   }
@@ -249,6 +270,25 @@ void Supervisor::on_deadlines() {
                             arguments_.timeout_s));
     end_all(SIGTERM);
   }
+  if (beat_.expired()) {
+    for (Link& link : links_) link.send(Remote::kBeat, {});
+    beat_ = Deadline(kBeat_s);
+  }
+  if (start_.expired()) {
+    start_ = Deadline::never();
+    for (const Pe& pe : pes_) {
+      if (!pe.running || pe.pid != 0 || ending_) continue;
+      outlet_.say(fmt::format("host {}: no answer through {} within {:g} s (WEFT_START_TIMEOUT)",
+                              pe.link->host().name, pe.link->command(), options_.start_timeout));
+      status_ = 1;
+      kill_all();
+      end_all(SIGTERM);
+    }
+  }
+  if (cut_.expired()) {
+    cut_ = Deadline::never();
+    for (const Link& link : links_) link.kill();
+  }
   if (!grace_.expired()) return;
   grace_ = Deadline::never();
   std::vector<int> left;
@@ -259,6 +299,125 @@ void Supervisor::on_deadlines() {
   outlet_.say(fmt::format("{} did not end within {:g} s (--grace); killing", name_pes(left),
                           arguments_.grace_s));
   kill_all();
+}
+
+// --- other hosts ---------------------------------------------------------------------------------
+
+Status Supervisor::start_hosts() {
+  for (const Host& host : arguments_.hosts) RETURN_IF_ERROR(start_host(host));
+  start_ = Deadline(options_.start_timeout);
+  beat_ = Deadline(kBeat_s);
+  return Status::ok();
+}
+
+Status Supervisor::start_host(const Host& host) {
+  std::array<char, 4096> directory{};
+  if (::getcwd(directory.data(), directory.size()) == nullptr) {
+    return Status::error(Code::kIo, fmt::format("getcwd: {}", net::errno_text(errno)));
+  }
+  const Order order{WEFT_VERSION,       server_.id_text(), host.first,
+                    host.count,         arguments_.npes,   static_cast<int>(arguments_.bind),
+                    arguments_.grace_s, directory.data(),  environment_for_hosts(arguments_),
+                    arguments_.command};
+  auto link = Link::open(host, arguments_.rsh, order, inherited_,
+                         [this](std::string_view line) { outlet_.put(2, line); });
+  if (!link) {
+    return Status::error(link.status().code(),
+                         fmt::format("host {} cannot be called: {}. --rsh names a remote shell",
+                                     host.name, link.status().text()));
+  }
+  links_.push_back(std::move(*link));
+  for (Pe& pe : pes_) {
+    if (pe.number < host.first || pe.number >= host.first + host.count) continue;
+    pe.link = &links_.back();
+    pe.running = true;
+  }
+  return Status::ok();
+}
+
+void Supervisor::on_frame(Link& link, const net::Frame& frame) {
+  const auto pe_of = [&](int number) -> Pe* {
+    const int at = number - link.host().first;
+    return at >= 0 && at < link.host().count ? &pes_[static_cast<std::size_t>(number)] : nullptr;
+  };
+  switch (static_cast<Remote>(frame.type)) {
+    case Remote::kStarted:
+      if (const auto started = decode_started(frame.payload)) {
+        if (Pe* const pe = pe_of(started->pe)) pe->pid = started->pid;
+      }
+      return;
+    case Remote::kOutput:
+      if (const auto output = decode_output(frame.payload)) {
+        Pe* const pe = pe_of(output->pe);
+        if (pe != nullptr) (output->fd == 1 ? pe->out : pe->err).feed(output->bytes);
+      }
+      return;
+    case Remote::kEnded:
+      if (const auto ended = decode_ended(frame.payload)) {
+        Pe* const pe = pe_of(ended->pe);
+        if (pe == nullptr || !pe->running) return;
+        pe->ending = ended->ending;
+        bury(*pe);
+        if (pe->failed()) failed_.push_back(pe);
+      }
+      return;
+    case Remote::kRefused:
+      if (const auto refused = decode_refused(frame.payload)) {
+        outlet_.say(fmt::format("host {}: {}", link.host().name, refused->why));
+        if (!status_) status_ = std::max(refused->exit_status, 1);
+        if (!ending_) end_all(SIGTERM);
+      }
+      return;
+    default: return;  // of a later weft-run
+  }
+}
+
+void Supervisor::on_links() {
+  for (Link& link : links_) {
+    Ending ending;
+    if (link.ended(ending, [&](const net::Frame& frame) { on_frame(link, frame); })) {
+      lose_host(link, ending);
+    }
+  }
+}
+
+// Its agent ends after its PEs; if some are left, they end without it.
+void Supervisor::lose_host(Link& link, const Ending& ending) {
+  std::vector<int> lost;
+  bool started = false;
+  for (Pe& pe : pes_) {
+    if (pe.link != &link) continue;
+    started = started || pe.pid != 0;
+    if (!pe.running) continue;
+    lost.push_back(pe.number);
+    pe.running = false;
+    (void)server_.ended(pe.number,
+                        fmt::format("the connection to host {} has ended", link.host().name));
+  }
+  if (lost.empty() || ending_) return;
+  outlet_.say(fmt::format("host {}: the remote shell ({}) {} {} {}. {}", link.host().name,
+                          link.command(), to_string(ending),
+                          started ? "before the end of" : "before it could start", name_pes(lost),
+                          started ? "The connection is cut, or somebody has ended weft-run there"
+                                  : "Can you call it by hand, without a password? weft-run must "
+                                    "lie where it lies here"));
+  status_ = std::max(ending.status(), 1);
+  end_all(SIGTERM);
+}
+
+// When nothing runs any more, or nothing shall: agents end by themselves, and who does not is
+// ended.
+void Supervisor::close_links() {
+  for (Link& link : links_) link.hang_up();
+  const Deadline deadline(kFarewell_s);
+  const auto alive = [](const Link& link) { return link.alive(); };
+  while (std::ranges::any_of(links_, alive)) {
+    if (deadline.expired()) {
+      for (const Link& link : links_) link.kill();
+    }
+    on_links();
+    (void)::poll(nullptr, 0, 2);
+  }
 }
 
 // --- signals ------------------------------------------------------------------------------------
@@ -311,21 +470,25 @@ void Supervisor::on_job_failure() {
 }
 
 void Supervisor::on_children() {
+  on_links();
   for (Pe& pe : pes_) {
-    if (!pe.running || !has_ended(pe.child.pid, pe.ending)) continue;
+    if (!pe.running || pe.link != nullptr || !has_ended(pe.child.pid, pe.ending)) continue;
     bury(pe);
     if (pe.failed()) failed_.push_back(&pe);
   }
   if (server_.abort_code() && !job_failed_) on_job_failure();
-  if (!failed_.empty() && interrupted_ != 0) status_ = kExitSignal + interrupted_;
 }
 
 // Says which PE failed first, and ends the others. A dying process loses its connection a moment
 // before it is a dead child, and in that moment others may fail for it: then its end is awaited.
 void Supervisor::settle() {
+  if (!failed_.empty() && interrupted_ != 0) status_ = kExitSignal + interrupted_;
   if (failed_.empty() || ending_) return;
   const int culprit = server_.culprit().value_or(-1);
-  if (culprit >= 0 && pes_[static_cast<std::size_t>(culprit)].running && !patience_.expired()) {
+  const bool dying = culprit >= 0 && pes_[static_cast<std::size_t>(culprit)].running;
+  // From another host the news of an end may overtake an abort that came before it.
+  const bool overtaken = culprit < 0 && failed_.front()->link != nullptr;
+  if ((dying || overtaken) && !patience_.expired()) {
     if (patience_.is_never()) patience_ = Deadline(kPatience_s);
     return;
   }
@@ -340,16 +503,20 @@ void Supervisor::settle() {
 }
 
 void Supervisor::bury(Pe& pe) {
-  // Whatever it left behind in its group goes with it.
-  ::kill(-pe.child.pid, SIGKILL);
+  if (pe.link == nullptr) {
+    // Whatever it left behind in its group goes with it.
+    ::kill(-pe.child.pid, SIGKILL);
+  }
   constexpr int kMostReads = 1024;  // should somebody outside the group hold the pipe and write
   if (pe.child.out) read_output(pe.child.out.get(), pe.out, kMostReads);
   if (pe.child.err) read_output(pe.child.err.get(), pe.err, kMostReads);
   serve_pmi(pe);
   pe.out.finish();
   pe.err.finish();
-  reap(pe.child.pid);
+  if (pe.link == nullptr) reap(pe.child.pid);
   pe.running = false;
+  // Of a PE on another host the meeting point learns by its connection, in order with its abort.
+  if (pe.link != nullptr && !pe.ending.clean()) return;
   const Status lost =
       server_.ended(pe.number, fmt::format("it {} before it left the job", to_string(pe.ending)));
   if (!pe.ending.clean()) return;
@@ -360,7 +527,10 @@ void Supervisor::bury(Pe& pe) {
 }
 
 void Supervisor::report_failure(const Pe& pe) {
-  outlet_.say(fmt::format("PE {} of {} (pid {}, {}) {}", pe.number, arguments_.npes, pe.child.pid,
+  const auto process = pe.link == nullptr
+                           ? fmt::format("pid {}", pe.child.pid)
+                           : fmt::format("pid {} on {}", pe.pid, pe.link->host().name);
+  outlet_.say(fmt::format("PE {} of {} ({}, {}) {}", pe.number, arguments_.npes, process,
                           arguments_.command.front(), to_string(pe.ending)));
   if (const auto what = hint(pe.ending); !what.empty()) outlet_.say(what);
   if (!pe.debt.empty()) {
@@ -397,11 +567,15 @@ void Supervisor::end_all(int signal) {
 void Supervisor::signal_all(int signal) {
   for (const Pe& pe : pes_) {
     // Not reaped yet, so the number is still its group's.
-    if (pe.running) ::kill(-pe.child.pid, signal);
+    if (pe.running && pe.link == nullptr) ::kill(-pe.child.pid, signal);
   }
+  for (Link& link : links_) link.send(Remote::kSignal, encode_signal(signal));
 }
 
-void Supervisor::kill_all() { signal_all(SIGKILL); }
+void Supervisor::kill_all() {
+  signal_all(SIGKILL);
+  if (!links_.empty()) cut_ = Deadline(kFarewell_s);
+}
 
 int Supervisor::running() const {
   return static_cast<int>(std::ranges::count_if(pes_, [](const Pe& pe) { return pe.running; }));

@@ -1,5 +1,5 @@
 // Watches over the PEs of a job: one poll loop over their output, their ends, signals and
-// deadlines.
+// deadlines. PEs of other hosts are the same to it, only that a Link stands between.
 #pragma once
 
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include "bootstrap/run/ending.hpp"
 #include "bootstrap/run/input.hpp"
 #include "bootstrap/run/lines.hpp"
+#include "bootstrap/run/link.hpp"
 #include "bootstrap/run/outlet.hpp"
 #include "bootstrap/run/pmi1_server.hpp"
 #include "bootstrap/tcp/server.hpp"
@@ -25,8 +26,8 @@ namespace weft::run {
 class Supervisor {
  public:
   // `signals`: readable signalfd of what on_signal() handles, blocked since before any thread.
-  Supervisor(const Arguments& arguments, const Inherited& inherited, int signals,
-             tcp::Server& server);
+  Supervisor(const Arguments& arguments, const Options& options, const Inherited& inherited,
+             int signals, tcp::Server& server);
 
   // Starts every PE, or none: whoever is there already is ended again. The status on failure.
   std::optional<int> start(const std::vector<Binding>& bindings);
@@ -38,7 +39,9 @@ class Supervisor {
     Pe(int number, Lines::Sink out, Lines::Sink err)
         : number(number), out(std::move(out)), err(std::move(err)) {}
     const int number;
-    Child child;
+    Child child;           // of this host only
+    Link* link = nullptr;  // to the PE's host, if that is another one
+    int pid = 0;           // there
     Lines out, err;
     LastWords last_words;
     UniqueFd out_file, err_file;  // with --output-dir
@@ -58,6 +61,8 @@ class Supervisor {
   // --- start
   Status open_files(Pe& pe) const;
   Status launch(Pe& pe, const Binding* binding);
+  Status start_hosts();
+  Status start_host(const Host& host);
   int start_failed(const Status& status);
   // --- what happens
   std::vector<Watch> watches();
@@ -75,6 +80,11 @@ class Supervisor {
   void tell_pmi(const Pmi1Server::Answer& answer);
   // Until there is no more for now. False: the stream has ended.
   static bool read_output(int fd, Lines& into, int most_reads);
+  // --- other hosts
+  void on_frame(Link& link, const net::Frame& frame);
+  void on_links();
+  void lose_host(Link& link, const Ending& ending);
+  void close_links();
   // --- what follows
   void bury(Pe& pe);
   void report_failure(const Pe& pe);
@@ -85,12 +95,14 @@ class Supervisor {
   void forward(const Pe& pe, int fd, std::string_view line);
 
   const Arguments& arguments_;
+  const Options& options_;
   const Inherited& inherited_;
   const int signals_;
   tcp::Server& server_;
   Outlet outlet_;
   Input input_;
   Pmi1Server pmi_;
+  std::deque<Link> links_;     // to other hosts; their addresses stay
   std::deque<Pe> pes_;         // their addresses stay
   std::optional<int> status_;  // what decided weft-run's own status
   int interrupted_ = 0;        // the signal by which the user ends the job
@@ -99,6 +111,9 @@ class Supervisor {
   std::vector<const Pe*> failed_;  // in the order of their ends
   Deadline timeout_ = Deadline::never();
   Deadline grace_ = Deadline::never();
+  Deadline beat_ = Deadline::never();      // to other hosts
+  Deadline start_ = Deadline::never();     // of their agents
+  Deadline cut_ = Deadline::never();       // of those that do not even answer SIGKILL
   Deadline patience_ = Deadline::never();  // with a PE that is lost but not dead yet
 };
 

@@ -1,17 +1,24 @@
-// A PE's side of the tcp bootstrap: one connection to the rendezvous server. No thread of its own:
-// health() looks at the socket without waiting, and a call that waits reads what comes anyway.
+// A PE's side of the tcp bootstrap: one connection to the rendezvous server, which knows who is
+// here and what ended the job, and some to its neighbours, which carry the collective calls. No
+// thread of its own: health() looks at the socket without waiting, and a call that waits reads what
+// comes.
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <weft/version.hpp>
 
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/tcp/exchange.hpp"
 #include "bootstrap/tcp/id_text.hpp"
+#include "bootstrap/tcp/neighbours.hpp"
 #include "bootstrap/tcp/protocol.hpp"
+#include "bootstrap/tcp/seal.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/net/channel.hpp"
@@ -23,6 +30,11 @@ using tcp::Message;
 
 // The server's own deadline comes first and names who is missing; ours is for a server that hangs.
 constexpr double kSlack_s = 5;
+// A call that lasts longer is told to the server, so that it knows who is late if nobody comes.
+constexpr double kPatience_s = 0.02;
+// A PE that dies after a call must not fail it for those who are still in it: what it brought is on
+// its way, and they pass it on for so long.
+constexpr double kGrace_s = 0.2;
 
 std::uint32_t number(Message message) { return static_cast<std::uint32_t>(message); }
 
@@ -37,6 +49,7 @@ class TcpBootstrap final : public Bootstrap {
 
   // Says hello and waits until everybody has come.
   Status join(const Secret& secret, double timeout_s);
+  Status await_start();
 
   Result<std::vector<Blob>> allgather(std::span<const std::byte> mine) override;
   Status barrier() override;
@@ -45,11 +58,13 @@ class TcpBootstrap final : public Bootstrap {
   Status leave() override;
 
  private:
-  Result<tcp::Done> call(Meeting::Call call, std::span<const std::byte> mine);
+  Result<tcp::Exchange> call(Meeting::Call call, std::span<const std::byte> mine);
+  Status carry(tcp::Exchange& exchange, std::string_view what);
+  void wait(const tcp::Exchange& exchange, bool neighbours, int at_most_ms);
+  Status hear();
   Status send_some(net::Bytes frame);
   Status send(Message message, std::span<const std::byte> payload, std::string_view what);
   Result<net::Frame> await(Message wanted, double timeout_s, std::string_view what);
-  Result<tcp::Done> await_done(std::uint64_t sequence, std::string_view what);
   Status from_server(const net::Frame& frame);
   Status connection_failed(const Status& how);
   Status fail(Status failure);
@@ -62,29 +77,56 @@ class TcpBootstrap final : public Bootstrap {
   double timeout_s_ = 0;
 
   std::mutex receive_mutex_;  // whoever holds it reads the socket
-  std::uint64_t calls_ = 0;   // guarded by receive_mutex_
-  std::mutex send_mutex_;     // guards the sending side of channel_
+  std::uint64_t calls_ = 0;   // guarded by receive_mutex_, as are the neighbours
+  tcp::Neighbours neighbours_;
+  std::mutex send_mutex_;  // guards the sending side of channel_
   std::mutex failure_mutex_;
   Status failure_;  // guarded by failure_mutex_: the first one; it stays
 };
 
 Status TcpBootstrap::join(const Secret& secret, double timeout_s) {
   const std::lock_guard lock(receive_mutex_);
-  tcp::Hello hello;
-  hello.version = WEFT_VERSION;
-  hello.secret = secret;
-  hello.pe = pe_;
-  hello.npes = npes_;
-  hello.member = {::getpid(), net::host_name()};
   timeout_s_ = timeout_s;
-  RETURN_IF_ERROR(send(Message::kHello, encode(hello), "hello"));
+  ASSIGN_OR_RETURN(const net::Address here, net::local_address(channel_.fd()));
+  RETURN_IF_ERROR(neighbours_.open(secret, pe_, npes_, here.host));
+  tcp::Nonces nonces;
+  ASSIGN_OR_RETURN(nonces.caller, random_bits());
+  RETURN_IF_ERROR(send(Message::kHello,
+                       encode(tcp::Hello{tcp::kProtocol, WEFT_VERSION, nonces.caller}), "hello"));
+  ASSIGN_OR_RETURN(const net::Frame asked, await(Message::kChallenge, timeout_s, "a challenge"));
+  auto challenge = tcp::decode_challenge(asked.payload);
+  if (!challenge) return fail(challenge.status());
+  nonces.callee = *challenge;
+  const tcp::Join join{pe_, npes_, {::getpid(), net::host_name()}, neighbours_.contact()};
+  RETURN_IF_ERROR(send(Message::kJoin, seal(secret, tcp::kJoinSeal, nonces, encode(join)), "join"));
   ASSIGN_OR_RETURN(const net::Frame frame, await(Message::kAccepted, timeout_s, "a welcome"));
-  auto accepted = tcp::decode_accepted(frame.payload);
+  const auto opened = tcp::open_seal(secret, tcp::kAcceptedSeal, nonces, frame.payload);
+  if (!opened) {
+    return fail(Status::error(opened.status().code(),
+                              fmt::format("what answers at {} is not the job's meeting point: {}",
+                                          channel_.peer(), opened.status().text())));
+  }
+  auto accepted = tcp::decode_accepted(*opened);
   if (!accepted) return fail(accepted.status());
   server_ = std::move(accepted->server);
   timeout_s_ = accepted->timeout_s;
-  channel_.set_most(tcp::kMostGatheredBytes);
-  return await_done(0, fmt::format("the start of {} PEs", npes_)).status();
+  return await_start();
+}
+
+Status TcpBootstrap::await_start() {
+  ASSIGN_OR_RETURN(const net::Frame frame, await(Message::kStart, timeout_s_ + kSlack_s,
+                                                 fmt::format("the start of {} PEs", npes_)));
+  auto contacts = tcp::decode_start(frame.payload);
+  if (!contacts) return fail(contacts.status());
+  if (contacts->size() != static_cast<std::size_t>(tcp::rounds_of(npes_))) {
+    return fail(Status::error(
+        Code::kInternal,
+        fmt::format("the meeting point at {} named {} neighbours to PE {} of "
+                    "{}, not {}",
+                    channel_.peer(), contacts->size(), pe_, npes_, tcp::rounds_of(npes_))));
+  }
+  neighbours_.learn(std::move(*contacts));
+  return Status::ok();
 }
 
 Result<std::vector<Blob>> TcpBootstrap::allgather(std::span<const std::byte> mine) {
@@ -96,19 +138,79 @@ Result<std::vector<Blob>> TcpBootstrap::allgather(std::span<const std::byte> min
                     "{} together go through the bootstrap",
                     mine.size(), npes_, tcp::kMostBlobBytes, tcp::kMostGatheredBytes));
   }
-  ASSIGN_OR_RETURN(tcp::Done done, call(Meeting::Call::kAllgather, mine));
-  return std::move(done.gathered);
+  ASSIGN_OR_RETURN(const tcp::Exchange exchange, call(Meeting::Call::kAllgather, mine));
+  return exchange.gathered();
 }
 
 Status TcpBootstrap::barrier() { return call(Meeting::Call::kBarrier, {}).status(); }
 
-Result<tcp::Done> TcpBootstrap::call(Meeting::Call call, std::span<const std::byte> mine) {
+Result<tcp::Exchange> TcpBootstrap::call(Meeting::Call call, std::span<const std::byte> mine) {
   const std::lock_guard lock(receive_mutex_);
   RETURN_IF_ERROR(failure());
+  RETURN_IF_ERROR(hear());
   const std::uint64_t sequence = ++calls_;
-  const auto what = fmt::format("{} (call {})", to_string(call), sequence);
-  RETURN_IF_ERROR(send(Message::kCall, encode(tcp::Call{call, sequence, mine}), what));
-  return await_done(sequence, what);
+  tcp::Exchange exchange(pe_, npes_, tcp::Call{call, sequence}, mine);
+  RETURN_IF_ERROR(carry(exchange, fmt::format("{} (call {})", to_string(call), sequence)));
+  return exchange;
+}
+
+// A call that lasts and trouble with a neighbour are told to the server, which sees all PEs: what
+// it answers names the one that is missing. Only if it says nothing, this PE's own view must do.
+Status TcpBootstrap::carry(tcp::Exchange& exchange, std::string_view what) {
+  const Deadline patience(std::min(kPatience_s, timeout_s_ / 10));
+  const Deadline deadline(timeout_s_);
+  const Deadline end(timeout_s_ + kSlack_s);
+  const auto payload = encode(exchange.call());
+  bool told = false;
+  bool late = false;
+  Status status;
+  Deadline grace = Deadline::never();
+  while (!end.expired()) {
+    if (status.is_ok() || status.is(Code::kBusy)) status = neighbours_.advance(exchange);
+    if (status.is_ok()) return status;
+    const bool trouble = !status.is(Code::kBusy);
+    if (Status known = failure(); !known.is_ok()) {
+      if (trouble || !known.is(Code::kPeerLost) || grace.expired()) return known;
+      if (grace.is_never()) grace = Deadline(kGrace_s);
+      wait(exchange, true, grace.remaining_ms());
+      continue;
+    }
+    if (!told && (trouble || patience.expired())) {
+      told = true;
+      RETURN_IF_ERROR(send(Message::kWaiting, payload, what));
+    }
+    if (!late && deadline.expired()) {
+      late = true;
+      RETURN_IF_ERROR(send(Message::kLate, payload, what));
+    }
+    const Deadline& next = !told ? patience : !late ? deadline : end;
+    wait(exchange, !trouble, next.remaining_ms());
+  }
+  return fail(Status::error(
+      status.is(Code::kBusy) ? Code::kTimeout : status.code(),
+      fmt::format("PE {} of {} did not get through {} within {:g} s, and the meeting point at {} "
+                  "does not say why{}{}",
+                  pe_, npes_, what, timeout_s_, channel_.peer(), status.is(Code::kBusy) ? "" : ": ",
+                  status.is(Code::kBusy) ? "" : status.text())));
+}
+
+// For the neighbours and the server, whose word is kept in failure() and is its last.
+void TcpBootstrap::wait(const tcp::Exchange& exchange, bool neighbours, int at_most_ms) {
+  std::vector<pollfd> polled{{failure().is_ok() ? channel_.fd() : -1, POLLIN, 0}};
+  if (neighbours) neighbours_.watch(exchange, polled);
+  if (::poll(polled.data(), polled.size(), at_most_ms) > 0 && polled[0].revents != 0) {
+    hear().ignore();
+  }
+}
+
+// What the server has said meanwhile.
+Status TcpBootstrap::hear() {
+  for (;;) {
+    while (const auto frame = channel_.next()) RETURN_IF_ERROR(from_server(*frame));
+    const Status status = channel_.fill();
+    if (status.is(Code::kBusy)) return Status::ok();
+    if (!status.is_ok()) return connection_failed(status);
+  }
 }
 
 void TcpBootstrap::abort(int code, std::string_view why) {
@@ -126,20 +228,14 @@ Status TcpBootstrap::health() {
   if (Status known = failure(); !known.is_ok()) return known;
   // Whoever holds the mutex is reading, so news comes to failure() anyway.
   const std::unique_lock lock(receive_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return failure();
-  for (;;) {
-    while (const auto frame = channel_.next()) RETURN_IF_ERROR(from_server(*frame));
-    const Status status = channel_.fill();
-    if (status.is(Code::kBusy)) return Status::ok();
-    if (!status.is_ok()) return connection_failed(status);
-  }
+  return lock.owns_lock() ? hear() : failure();
 }
 
 Status TcpBootstrap::leave() {
   const std::lock_guard lock(receive_mutex_);
   // A job that has ended is not waited for; the goodbye still says that this PE knows.
   const bool wait = failure().is_ok();
-  Status sent = send(Message::kLeave, {}, "the goodbye");
+  Status sent = send(Message::kLeave, tcp::encode_leave(calls_), "the goodbye");
   if (!wait) return failure();
   RETURN_IF_ERROR(sent);
   ASSIGN_OR_RETURN(const net::Frame frame, await(Message::kLeft, timeout_s_ + kSlack_s, "goodbye"));
@@ -176,21 +272,6 @@ Result<net::Frame> TcpBootstrap::await(Message wanted, double timeout_s, std::st
     if (frame->type == number(wanted)) return frame;
     RETURN_IF_ERROR(from_server(*frame));
   }
-}
-
-Result<tcp::Done> TcpBootstrap::await_done(std::uint64_t sequence, std::string_view what) {
-  ASSIGN_OR_RETURN(const net::Frame frame, await(Message::kDone, timeout_s_ + kSlack_s, what));
-  auto done = tcp::decode_done(frame.payload, npes_);
-  if (!done) return fail(done.status());
-  const std::size_t expected = sequence == 0 ? 0 : static_cast<std::size_t>(npes_);
-  if (done->sequence != sequence || done->gathered.size() != expected) {
-    return fail(Status::error(
-        Code::kInternal,
-        fmt::format("the meeting point at {} answered call {} with {} parts, but "
-                    "{} with {} parts was awaited",
-                    channel_.peer(), done->sequence, done->gathered.size(), what, expected)));
-  }
-  return done;
 }
 
 // A message that is no answer.
@@ -259,7 +340,7 @@ Result<std::unique_ptr<Bootstrap>> make_tcp_bootstrap(std::string_view unique_id
                     pe, socket.status().text()));
   }
   auto bootstrap = std::make_unique<TcpBootstrap>(
-      net::Channel(std::move(*socket), net::to_string(id.address), tcp::kMostWelcomeBytes), pe,
+      net::Channel(std::move(*socket), net::to_string(id.address), tcp::kMostMessageBytes), pe,
       npes);
   RETURN_IF_ERROR(bootstrap->join(id.secret, options.start_timeout));
   LOG(kDebug, "bootstrap", "PE {} of {} has met the others at {}", pe, npes,

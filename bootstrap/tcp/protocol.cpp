@@ -1,7 +1,6 @@
 #include "bootstrap/tcp/protocol.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -30,16 +29,34 @@ Meeting::Member read_member(Reader& in) {
   return member;
 }
 
+Nonce read_nonce(Reader& in) {
+  Nonce nonce{};
+  const auto bytes = in.raw(nonce.size());
+  if (in.good()) std::ranges::copy(bytes, nonce.begin());
+  return nonce;
+}
+
+void write(Writer& out, const Contact& contact) {
+  out.text(contact.address.host);
+  out.u32(contact.address.port);
+  out.raw(contact.nonce);
+}
+
+Contact read_contact(Reader& in) {
+  Contact contact;
+  contact.address.host = in.text();
+  contact.address.port = static_cast<std::uint16_t>(in.u32());
+  contact.nonce = read_nonce(in);
+  return contact;
+}
+
 }  // namespace
 
 net::Bytes encode(const Hello& hello) {
   Writer out;
   out.u32(hello.protocol);
   out.text(hello.version);
-  out.raw(hello.secret);
-  out.u32(static_cast<std::uint32_t>(hello.pe));
-  out.u32(static_cast<std::uint32_t>(hello.npes));
-  write(out, hello.member);
+  out.raw(hello.nonce);
   return out.take();
 }
 
@@ -49,20 +66,35 @@ Result<Hello> decode_hello(std::span<const std::byte> payload) {
   hello.protocol = in.u32();
   hello.version = in.text();
   if (in.good() && hello.protocol != kProtocol) return hello;
-  const auto secret = in.raw(hello.secret.size());
-  if (in.good()) std::ranges::copy(secret, hello.secret.begin());
-  hello.pe = static_cast<int>(in.u32());
-  hello.npes = static_cast<int>(in.u32());
-  hello.member = read_member(in);
+  hello.nonce = read_nonce(in);
   if (!in.complete()) return malformed("hello", payload.size());
   return hello;
+}
+
+net::Bytes encode(const Join& join) {
+  Writer out;
+  out.u32(static_cast<std::uint32_t>(join.pe));
+  out.u32(static_cast<std::uint32_t>(join.npes));
+  write(out, join.member);
+  write(out, join.contact);
+  return out.take();
+}
+
+Result<Join> decode_join(std::span<const std::byte> payload) {
+  Reader in(payload);
+  Join join;
+  join.pe = static_cast<int>(in.u32());
+  join.npes = static_cast<int>(in.u32());
+  join.member = read_member(in);
+  join.contact = read_contact(in);
+  if (!in.complete()) return malformed("join", payload.size());
+  return join;
 }
 
 net::Bytes encode(const Call& call) {
   Writer out;
   out.u8(static_cast<std::uint8_t>(call.call));
   out.u64(call.sequence);
-  out.raw(call.mine);
   return out.take();
 }
 
@@ -72,8 +104,7 @@ Result<Call> decode_call(std::span<const std::byte> payload) {
   call.call = static_cast<Meeting::Call>(in.u8());
   call.sequence = in.u64();
   const bool known = call.call == Meeting::Call::kAllgather || call.call == Meeting::Call::kBarrier;
-  if (!in.good() || !known) return malformed("call", payload.size());
-  call.mine = in.raw(in.left());
+  if (!in.complete() || !known) return malformed("call", payload.size());
   return call;
 }
 
@@ -109,29 +140,56 @@ Result<Accepted> decode_accepted(std::span<const std::byte> payload) {
   return accepted;
 }
 
-net::Bytes encode_done(std::uint64_t sequence, const std::vector<Blob>& gathered) {
+net::Bytes encode(const Greeting& greeting) {
   Writer out;
-  out.u64(sequence);
-  out.u32(static_cast<std::uint32_t>(gathered.size()));
-  for (const Blob& blob : gathered) out.bytes(blob);
+  out.u32(static_cast<std::uint32_t>(greeting.pe));
+  out.raw(greeting.nonce);
   return out.take();
 }
 
-Result<Done> decode_done(std::span<const std::byte> payload, int npes) {
+Result<Greeting> decode_greeting(std::span<const std::byte> payload) {
   Reader in(payload);
-  Done done;
-  done.sequence = in.u64();
-  const std::uint32_t count = in.u32();
-  // Only a start (sequence 0) and a barrier may come without anybody's bytes.
-  if (!in.good() || (count != 0 && count != static_cast<std::uint32_t>(npes))) {
-    return malformed("done", payload.size());
-  }
-  for (std::uint32_t i = 0; i < count && in.good(); ++i) {
-    const auto blob = in.bytes();
-    done.gathered.emplace_back(blob.begin(), blob.end());
-  }
-  if (!in.complete()) return malformed("done", payload.size());
-  return done;
+  Greeting greeting;
+  greeting.pe = static_cast<int>(in.u32());
+  greeting.nonce = read_nonce(in);
+  if (!in.complete()) return malformed("greeting", payload.size());
+  return greeting;
+}
+
+net::Bytes encode_challenge(const Nonce& nonce) { return net::Bytes(nonce.begin(), nonce.end()); }
+
+Result<Nonce> decode_challenge(std::span<const std::byte> payload) {
+  Reader in(payload);
+  const Nonce nonce = read_nonce(in);
+  if (!in.complete()) return malformed("challenge", payload.size());
+  return nonce;
+}
+
+net::Bytes encode_leave(std::uint64_t calls) {
+  Writer out;
+  out.u64(calls);
+  return out.take();
+}
+
+Result<std::uint64_t> decode_leave(std::span<const std::byte> payload) {
+  Reader in(payload);
+  const std::uint64_t calls = in.u64();
+  if (!in.complete()) return malformed("leave", payload.size());
+  return calls;
+}
+
+net::Bytes encode_start(const std::vector<Contact>& contacts) {
+  Writer out;
+  for (const Contact& contact : contacts) write(out, contact);
+  return out.take();
+}
+
+Result<std::vector<Contact>> decode_start(std::span<const std::byte> payload) {
+  Reader in(payload);
+  std::vector<Contact> contacts;
+  while (in.left() > 0) contacts.push_back(read_contact(in));
+  if (!in.complete()) return malformed("start", payload.size());
+  return contacts;
 }
 
 net::Bytes encode(const Status& status) {

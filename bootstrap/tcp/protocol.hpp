@@ -1,57 +1,86 @@
-// What PEs and the rendezvous server say to each other, one frame per message. Pure: bytes to
-// values and back; whatever comes from the network is checked here.
+// What PEs and the rendezvous server say to each other, and PEs among themselves, one frame per
+// message. Pure: bytes to values and back; whatever comes from the network is checked here.
 //
-//   PE: Hello → server: Accepted, later Done 0 when everybody has come
-//   PE: Call n → server: Done n with what everybody brought
+//   PE: Hello → server: Challenge → PE: Join → server: Accepted, and Start when everybody has come
+//   PE: Waiting or Late, in a call that lasts
 //   PE: Leave → server: Left when everybody has left
 //   PE: Abort; server to everybody, at any time: Failed, with the first reason why the job ended
+//
+//   PE: Greeting → the PE behind it: Welcome; then Blocks, one per call (see exchange.hpp)
+//
+// Join, Accepted, Greeting and Welcome carry a proof of the job's secret (see seal.hpp).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <weft/result.hpp>
 
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/tcp/secret.hpp"
+#include "src/net/address.hpp"
 #include "src/net/frame.hpp"
 
 namespace weft::tcp {
 
 // Changes with any change of a message. The first two fields of Hello never change, so that any two
 // versions can tell each other what they are.
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 
-inline constexpr std::uint64_t kMostHelloBytes = 4096;  // of a stranger
-inline constexpr std::uint64_t kMostWelcomeBytes = 65536;
+inline constexpr std::uint64_t kMostHelloBytes = 4096;     // of a stranger
+inline constexpr std::uint64_t kMostMessageBytes = 65536;  // of a member, and of the server
 inline constexpr std::uint64_t kMostBlobBytes = std::uint64_t{64} << 20;  // one PE's in allgather
 inline constexpr std::uint64_t kMostGatheredBytes = std::uint64_t{1} << 30;  // everybody's
 
 enum class Message : std::uint32_t {
   kHello = 1,
-  kCall = 2,
+  kWaiting = 2,
   kLeave = 3,
   kAbort = 4,
+  kJoin = 5,
+  kLate = 6,
   kAccepted = 16,
-  kDone = 17,
+  kStart = 17,
   kFailed = 18,
   kLeft = 19,
+  kChallenge = 20,
+  kGreeting = 32,
+  kWelcome = 33,
+  kBlocks = 34,
 };
+
+// What seals say they are for.
+inline constexpr std::string_view kJoinSeal = "join";
+inline constexpr std::string_view kAcceptedSeal = "accepted";
+inline constexpr std::string_view kGreetingSeal = "greeting";
+inline constexpr std::string_view kWelcomeSeal = "welcome";
 
 struct Hello {
   std::uint32_t protocol = kProtocol;
   std::string version;
-  Secret secret{};
+  Nonce nonce{};
+};
+
+// Where a PE listens for its neighbours, and the nonce of that side.
+struct Contact {
+  net::Address address;
+  Nonce nonce{};
+};
+
+struct Join {
   int pe = 0;
   int npes = 0;
   Meeting::Member member;
+  Contact contact;
 };
 
+// The collective call in which a PE waits.
 struct Call {
   Meeting::Call call = Meeting::Call::kBarrier;
   std::uint64_t sequence = 0;
-  std::span<const std::byte> mine;  // inside the frame
 };
 
 struct Abort {
@@ -65,24 +94,32 @@ struct Accepted {
   Meeting::Member server;
 };
 
-struct Done {
-  std::uint64_t sequence = 0;
-  std::vector<Blob> gathered;
+struct Greeting {
+  int pe = 0;
+  Nonce nonce{};
 };
 
 net::Bytes encode(const Hello& hello);
+net::Bytes encode(const Join& join);
 net::Bytes encode(const Call& call);
 net::Bytes encode(const Abort& abort);
 net::Bytes encode(const Accepted& accepted);
-net::Bytes encode_done(std::uint64_t sequence, const std::vector<Blob>& gathered);
+net::Bytes encode(const Greeting& greeting);
+net::Bytes encode_challenge(const Nonce& nonce);
+net::Bytes encode_leave(std::uint64_t calls);
+net::Bytes encode_start(const std::vector<Contact>& contacts);
 net::Bytes encode(const Status& status);  // Failed and Left
 
 // A Hello of another protocol has only protocol and version.
 Result<Hello> decode_hello(std::span<const std::byte> payload);
+Result<Join> decode_join(std::span<const std::byte> payload);
 Result<Call> decode_call(std::span<const std::byte> payload);
 Result<Abort> decode_abort(std::span<const std::byte> payload);
 Result<Accepted> decode_accepted(std::span<const std::byte> payload);
-Result<Done> decode_done(std::span<const std::byte> payload, int npes);
+Result<Greeting> decode_greeting(std::span<const std::byte> payload);
+Result<Nonce> decode_challenge(std::span<const std::byte> payload);
+Result<std::uint64_t> decode_leave(std::span<const std::byte> payload);
+Result<std::vector<Contact>> decode_start(std::span<const std::byte> payload);
 // The status in the message, or why there is none: either way what the receiver returns.
 Status decode_status(std::span<const std::byte> payload);
 

@@ -21,7 +21,7 @@ int hex_value(char c) {
 
 }  // namespace
 
-Result<Secret> random_secret() {
+Result<Secret> random_bits() {
   Secret secret{};
   for (std::span<std::byte> rest = secret; !rest.empty();) {
     const ssize_t n = ::getrandom(rest.data(), rest.size(), 0);
@@ -30,7 +30,7 @@ Result<Secret> random_secret() {
     } else if (errno != EINTR) {
       return Status::error(
           Code::kIo,
-          fmt::format("no random bytes for the unique id: getrandom: {}", net::errno_text(errno)));
+          fmt::format("no random bytes for the bootstrap: getrandom: {}", net::errno_text(errno)));
     }
   }
   return secret;

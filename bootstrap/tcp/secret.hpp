@@ -11,8 +11,9 @@
 namespace weft {
 
 using Secret = std::array<std::byte, 16>;
+using Nonce = std::array<std::byte, 16>;  // made for one connection, and never used again
 
-Result<Secret> random_secret();
+Result<Secret> random_bits();
 std::string to_hex(const Secret& secret);
 Result<Secret> secret_from_hex(std::string_view text);
 // Takes the same time wherever they differ, so a guess cannot be improved byte by byte.

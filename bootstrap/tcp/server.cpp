@@ -13,8 +13,11 @@
 #include <fmt/format.h>
 #include <weft/version.hpp>
 
+#include "bootstrap/tcp/exchange.hpp"
+#include "bootstrap/tcp/seal.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/net/interface.hpp"
 
 namespace weft::tcp {
 namespace {
@@ -64,9 +67,19 @@ Status ensure_files(int npes) {
                                    npes, limit.rlim_max, needed));
 }
 
+Result<std::string> host_for(const Options& options) {
+  if (options.bootstrap_interface.empty()) {
+    return options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  }
+  auto host = net::choose_host(options.bootstrap_interface, net::list_interfaces());
+  if (host) return host;
+  return Status::error(host.status().code(),
+                       fmt::format("WEFT_BOOTSTRAP_INTERFACE: {}", host.status().text()));
+}
+
 Result<UniqueFd> listen_for(const Options& options) {
   const int port = static_cast<int>(options.bind_port);
-  const std::string address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  ASSIGN_OR_RETURN(const std::string address, host_for(options));
   auto listener = net::listen_at(address, port);
   if (listener) return listener;
   return Status::error(
@@ -91,7 +104,7 @@ Result<std::unique_ptr<Server>> Server::start(std::optional<int> npes, const Opt
     RETURN_IF_ERROR(check_number(*npes));
     id.npes = *npes;
   }
-  ASSIGN_OR_RETURN(id.secret, random_secret());
+  ASSIGN_OR_RETURN(id.secret, random_bits());
   ASSIGN_OR_RETURN(UniqueFd listener, listen_for(options));
   ASSIGN_OR_RETURN(id.address, net::local_address(listener.get()));
   // Everywhere is no address that another host could call.
@@ -253,19 +266,26 @@ void Server::accept_all(Time now) {
                                                   std::move(accepted->peer), kMostHelloBytes),
                           .deadline = after(now, timeout_s_)};
     connections_.push_back(std::move(connection));
-    limit_strangers();
+    limit_strangers(now);
   }
 }
 
-// Connections that say nothing must not keep PEs out: the oldest goes.
-void Server::limit_strangers() {
-  const auto stranger = [](const Connection& connection) {
+bool Server::is_stranger(const Connection& connection) {
+  return connection.state == Connection::State::kStranger ||
+         connection.state == Connection::State::kChallenged;
+}
+
+// Connections that say nothing must not keep PEs out: the oldest goes, if it still has not spoken.
+void Server::limit_strangers(Time now) {
+  const auto waits = [](const Connection& connection) {
     return !connection.closed && connection.state != Connection::State::kMember;
   };
-  const auto count = std::ranges::count_if(connections_, stranger);
+  const auto count = std::ranges::count_if(connections_, waits);
   if (static_cast<std::size_t>(count) <= kMostStrangers + static_cast<std::size_t>(npes_)) return;
-  const auto oldest = std::ranges::find_if(connections_, stranger);
-  hang_up(*oldest, Status::error(Code::kBusy, "too many connections that said nothing"));
+  Connection& oldest = *std::ranges::find_if(connections_, waits);
+  serve(oldest, now);
+  if (oldest.closed || oldest.state == Connection::State::kMember) return;
+  hang_up(oldest, Status::error(Code::kBusy, "too many connections that said nothing"));
 }
 
 void Server::serve(Connection& connection, Time now) {
@@ -284,60 +304,85 @@ void Server::serve(Connection& connection, Time now) {
 
 void Server::handle(Connection& connection, const net::Frame& frame, Time now) {
   switch (connection.state) {
-    case Connection::State::kStranger: return greet(connection, frame, now);
+    case Connection::State::kStranger: return challenge(connection, frame, now);
+    case Connection::State::kChallenged: return admit(connection, frame, now);
     case Connection::State::kMember: return handle_member(connection, frame, now);
     case Connection::State::kDismissed: return;  // nothing that it says matters any more
   }
 }
 
-void Server::greet(Connection& connection, const net::Frame& frame, Time now) {
+// Only a protocol that this server does not speak is answered before it has proved anything.
+void Server::challenge(Connection& connection, const net::Frame& frame, Time now) {
   if (frame.type != static_cast<std::uint32_t>(Message::kHello)) {
     return hang_up(connection,
                    Status::error(Code::kIo, fmt::format("it began with message {}", frame.type)));
   }
   auto hello = decode_hello(frame.payload);
   if (!hello) return hang_up(connection, hello.status());
-  Status refusal = check_hello(*hello);
-  if (refusal.is_ok() && npes_ == 0) refusal = take_number(hello->npes);
-  if (refusal.is_ok()) refusal = meeting_->join(hello->pe, hello->member, now);
-  if (!refusal.is_ok()) {
-    LOG(kInfo, "bootstrap", "refused {}: {}", connection.channel.peer(), refusal.text());
-    return dismiss(connection, Message::kFailed, refusal, now);
+  if (Status refusal = check_version(*hello); !refusal.is_ok()) {
+    return refuse(connection, refusal, now);
   }
-  connection.state = Connection::State::kMember;
-  connection.pe = hello->pe;
-  connection.channel.set_most(kMostBlobBytes + kMostHelloBytes);
-  connection.channel.queue(std::make_shared<const net::Bytes>(net::encode_frame(
-      static_cast<std::uint32_t>(Message::kAccepted), encode(Accepted{timeout_s_, self_}))));
+  const auto nonce = random_bits();
+  if (!nonce) return hang_up(connection, nonce.status());
+  connection.nonces = {hello->nonce, *nonce};
+  connection.state = Connection::State::kChallenged;
+  tell(connection, Message::kChallenge, encode_challenge(*nonce));
 }
 
-Status Server::check_hello(const Hello& hello) const {
-  const std::string here = net::to_string(id_.address);
-  if (hello.protocol != kProtocol || hello.version != WEFT_VERSION) {
-    return Status::error(
-        Code::kVersionMismatch,
-        fmt::format(
-            "this PE is Weft {} (protocol {}), the meeting point at {} is Weft {} (protocol "
-            "{}). Build and run every PE and the launcher with the same Weft",
-            hello.version, hello.protocol, here, WEFT_VERSION, kProtocol));
+void Server::admit(Connection& connection, const net::Frame& frame, Time now) {
+  if (frame.type != static_cast<std::uint32_t>(Message::kJoin)) {
+    return hang_up(connection, Status::error(Code::kIo, fmt::format("it answered with message {}",
+                                                                    frame.type)));
   }
-  if (!same_secret(hello.secret, id_.secret)) {
-    return Status::error(
-        Code::kInvalidArgument,
-        fmt::format("PE {} came to {} with the secret of another job. Its unique id is old or was "
-                    "changed: give every PE the text that this job's UniqueId::text() gave",
-                    hello.pe, here));
+  const auto payload = open_seal(id_.secret, kJoinSeal, connection.nonces, frame.payload);
+  if (!payload) {
+    return refuse(connection,
+                  Status::error(Code::kInvalidArgument,
+                                fmt::format("a PE came to {} with the secret of another job. Its "
+                                            "unique id is old or was changed: give every PE the "
+                                            "text that this job's UniqueId::text() gave",
+                                            net::to_string(id_.address))),
+                  now);
   }
-  if (npes_ != 0 && hello.npes != npes_) {
-    return Status::error(
-        Code::kInvalidArgument,
-        fmt::format("PE {} says that the job has {} PEs, but {} {}. Give every PE the "
-                    "same number (WEFT_NPES={})",
-                    hello.pe, hello.npes,
-                    id_.npes != 0 ? "the unique id was made for" : "one that came before said",
-                    npes_, npes_));
-  }
-  return Status::ok();
+  const auto join = decode_join(*payload);
+  if (!join) return hang_up(connection, join.status());
+  Status refusal = check_number_of(*join);
+  if (refusal.is_ok() && npes_ == 0) refusal = take_number(join->npes);
+  if (refusal.is_ok()) refusal = meeting_->join(join->pe, join->member, now);
+  if (!refusal.is_ok()) return refuse(connection, refusal, now);
+  connection.state = Connection::State::kMember;
+  connection.pe = join->pe;
+  contacts_.resize(static_cast<std::size_t>(npes_));
+  contacts_[static_cast<std::size_t>(join->pe)] = join->contact;
+  connection.channel.set_most(kMostMessageBytes);
+  tell(connection, Message::kAccepted,
+       seal(id_.secret, kAcceptedSeal, connection.nonces, encode(Accepted{timeout_s_, self_})));
+}
+
+void Server::refuse(Connection& connection, const Status& why, Time now) {
+  LOG(kInfo, "bootstrap", "refused {}: {}", connection.channel.peer(), why.text());
+  dismiss(connection, Message::kFailed, why, now);
+}
+
+Status Server::check_version(const Hello& hello) const {
+  if (hello.protocol == kProtocol && hello.version == WEFT_VERSION) return Status::ok();
+  return Status::error(
+      Code::kVersionMismatch,
+      fmt::format("this PE is Weft {} (protocol {}), the meeting point at {} is Weft {} (protocol "
+                  "{}). Build and run every PE and the launcher with the same Weft",
+                  hello.version, hello.protocol, net::to_string(id_.address), WEFT_VERSION,
+                  kProtocol));
+}
+
+Status Server::check_number_of(const Join& join) const {
+  if (npes_ == 0 || join.npes == npes_) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("PE {} says that the job has {} PEs, but {} {}. Give every PE the "
+                  "same number (WEFT_NPES={})",
+                  join.pe, join.npes,
+                  id_.npes != 0 ? "the unique id was made for" : "one that came before said", npes_,
+                  npes_));
 }
 
 // Nobody can have joined the meeting that was there before.
@@ -350,16 +395,21 @@ Status Server::take_number(int npes) {
 
 void Server::handle_member(Connection& connection, const net::Frame& frame, Time now) {
   switch (static_cast<Message>(frame.type)) {
-    case Message::kCall: {
+    case Message::kWaiting:
+    case Message::kLate: {
       auto call = decode_call(frame.payload);
       if (!call) return hang_up(connection, call.status());
-      return meeting_->enter(connection.pe, call->call, call->sequence,
-                             Blob(call->mine.begin(), call->mine.end()), now);
+      const bool late = frame.type == static_cast<std::uint32_t>(Message::kLate);
+      return late ? meeting_->give_up(connection.pe, call->call, call->sequence)
+                  : meeting_->wait(connection.pe, call->call, call->sequence);
     }
-    case Message::kLeave:
-      meeting_->leave(connection.pe);
+    case Message::kLeave: {
+      auto calls = decode_leave(frame.payload);
+      if (!calls) return hang_up(connection, calls.status());
+      meeting_->leave_after(connection.pe, *calls);
       connection.leave_deadline = after(now, timeout_s_);
       return;
+    }
     case Message::kAbort: {
       auto abort = decode_abort(frame.payload);
       if (!abort) return hang_up(connection, abort.status());
@@ -377,7 +427,7 @@ void Server::hang_up(Connection& connection, const Status& why) {
   if (connection.state == Connection::State::kMember) {
     meeting_->lose(connection.pe,
                    fmt::format("its connection ended before it left the job ({})", why.text()));
-  } else if (connection.state == Connection::State::kStranger) {
+  } else if (is_stranger(connection)) {
     LOG(kInfo, "bootstrap", "a stranger at {} was turned away: {}", net::to_string(id_.address),
         why.text());
   }
@@ -385,8 +435,7 @@ void Server::hang_up(Connection& connection, const Status& why) {
 
 // A last word; then the other side closes. Closing first could destroy the word on its way.
 void Server::dismiss(Connection& connection, Message message, const Status& why, Time now) {
-  connection.channel.queue(std::make_shared<const net::Bytes>(
-      net::encode_frame(static_cast<std::uint32_t>(message), encode(why))));
+  tell(connection, message, encode(why));
   connection.state = Connection::State::kDismissed;
   connection.leave_deadline = Time::max();
   connection.deadline = after(now, timeout_s_);
@@ -407,15 +456,7 @@ void Server::expire(Time now) {
 void Server::publish(Time now) {
   if (!meeting_->failure().is_ok()) return publish_failure(now);
   if (!meeting_->everybody_here()) return;
-  // published_ counts the start as the first thing to tell.
-  if (published_ == 0) {
-    tell_members(Message::kDone, encode_done(0, {}));
-    published_ = 1;
-  }
-  if (published_ == meeting_->completed()) {
-    tell_members(Message::kDone, encode_done(published_, *meeting_->gathered()));
-    ++published_;
-  }
+  if (!std::exchange(started_, true)) publish_start();
   if (meeting_->everybody_left()) publish_leave(now);
 }
 
@@ -426,7 +467,23 @@ void Server::publish_failure(Time now) {
   }
   if (std::exchange(failure_published_, true)) return;
   raise_signal(failed_);
-  tell_members(Message::kFailed, encode(meeting_->failure()));
+  const auto frame = std::make_shared<const net::Bytes>(
+      net::encode_frame(static_cast<std::uint32_t>(Message::kFailed), encode(meeting_->failure())));
+  for (Connection& connection : connections_) {
+    if (connection.state == Connection::State::kMember) connection.channel.queue(frame);
+  }
+}
+
+// Everybody learns where those behind it listen, and no more: log2(n) of n.
+void Server::publish_start() {
+  for (Connection& connection : connections_) {
+    if (connection.state != Connection::State::kMember) continue;
+    std::vector<Contact> contacts;
+    for (int round = 0; round < rounds_of(npes_); ++round) {
+      contacts.push_back(contacts_[static_cast<std::size_t>(behind(connection.pe, npes_, round))]);
+    }
+    tell(connection, Message::kStart, encode_start(contacts));
+  }
 }
 
 void Server::publish_leave(Time now) {
@@ -435,15 +492,12 @@ void Server::publish_leave(Time now) {
     dismiss(connection, Message::kLeft, Status::ok(), now);
   }
   meeting_ = std::make_unique<Meeting>(npes_, timeout_s_);
-  published_ = 0;
+  started_ = false;
 }
 
-void Server::tell_members(Message message, net::Bytes payload) {
-  const auto frame = std::make_shared<const net::Bytes>(
-      net::encode_frame(static_cast<std::uint32_t>(message), payload));
-  for (Connection& connection : connections_) {
-    if (connection.state == Connection::State::kMember) connection.channel.queue(frame);
-  }
+void Server::tell(Connection& connection, Message message, std::span<const std::byte> payload) {
+  connection.channel.queue(std::make_shared<const net::Bytes>(
+      net::encode_frame(static_cast<std::uint32_t>(message), payload)));
 }
 
 }  // namespace weft::tcp

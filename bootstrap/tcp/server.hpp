@@ -1,5 +1,6 @@
 // The rendezvous server: where the PEs of a job meet. One thread, one poll loop; every PE keeps one
-// connection to it. The rules are Meeting's; this file moves bytes and knows who speaks.
+// connection to it, over which a few hundred bytes go at the start and none while all goes well:
+// collective calls are the PEs' own. The rules are Meeting's; this file knows who speaks.
 //
 // After everybody has left, the same PEs may come again: a process may make a runtime after the
 // last one is gone. A failed job stays failed.
@@ -19,6 +20,7 @@
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/tcp/id_text.hpp"
 #include "bootstrap/tcp/protocol.hpp"
+#include "bootstrap/tcp/seal.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/net/channel.hpp"
 
@@ -56,9 +58,10 @@ class Server {
   using Time = Meeting::Time;
   struct Connection {
     net::Channel channel;
-    enum class State { kStranger, kMember, kDismissed } state = State::kStranger;
+    enum class State { kStranger, kChallenged, kMember, kDismissed } state = State::kStranger;
     int pe = -1;
-    Time deadline;  // of a stranger's hello, of a dismissed one's going
+    Nonces nonces{};
+    Time deadline;  // of a stranger's hello and join, of a dismissed one's going
     Time leave_deadline = Time::max();
     bool closed = false;
   };
@@ -69,11 +72,15 @@ class Server {
   bool may_end(Time now) const;
   Time next_deadline() const;
   void accept_all(Time now);
-  void limit_strangers();
+  static bool is_stranger(const Connection& connection);
+  void limit_strangers(Time now);
   void serve(Connection& connection, Time now);
   void handle(Connection& connection, const net::Frame& frame, Time now);
-  void greet(Connection& connection, const net::Frame& frame, Time now);
-  Status check_hello(const Hello& hello) const;
+  void challenge(Connection& connection, const net::Frame& frame, Time now);
+  void admit(Connection& connection, const net::Frame& frame, Time now);
+  void refuse(Connection& connection, const Status& why, Time now);
+  Status check_version(const Hello& hello) const;
+  Status check_number_of(const Join& join) const;
   Status take_number(int npes);
   void handle_member(Connection& connection, const net::Frame& frame, Time now);
   void hang_up(Connection& connection, const Status& why);
@@ -82,7 +89,8 @@ class Server {
   void publish(Time now);
   void publish_failure(Time now);
   void publish_leave(Time now);
-  void tell_members(Message message, net::Bytes payload);
+  void publish_start();
+  static void tell(Connection& connection, Message message, std::span<const std::byte> payload);
 
   const IdText id_;
   int npes_;  // guarded by mutex_; 0: nobody has said it yet
@@ -97,7 +105,8 @@ class Server {
   mutable std::mutex mutex_;  // guards what follows; the loop gives it up only while it polls
   std::unique_ptr<Meeting> meeting_;
   std::list<Connection> connections_;
-  std::uint64_t published_ = 0;  // Done n has been sent for every n below
+  std::vector<Contact> contacts_;  // of each PE
+  bool started_ = false;           // everybody has come and been told so
   bool failure_published_ = false;
   bool closing_ = false;
   Time closing_deadline_ = Time::max();

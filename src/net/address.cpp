@@ -1,20 +1,18 @@
 #include "src/net/address.hpp"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
 #include "src/base/unique_fd.hpp"
+#include "src/net/interface.hpp"
 
 namespace weft::net {
 
@@ -59,18 +57,29 @@ std::string to_string(const Address& address) {
 }
 
 Result<Address> from_sockaddr(const sockaddr_storage& storage) {
-  char host[INET6_ADDRSTRLEN] = "";
-  if (storage.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
-    ::inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
-    return Address{host, ntohs(v4.sin_port)};
+  const bool v4 = storage.ss_family == AF_INET;
+  if (!v4 && storage.ss_family != AF_INET6) {
+    return Status::error(Code::kIo,
+                         fmt::format("a socket address of family {}", storage.ss_family));
   }
-  if (storage.ss_family == AF_INET6) {
-    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
-    ::inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-    return Address{host, ntohs(v6.sin6_port)};
+  char host[NI_MAXHOST] = "";
+  const socklen_t bytes = v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  const int error = ::getnameinfo(reinterpret_cast<const sockaddr*>(&storage), bytes, host,
+                                  sizeof host, nullptr, 0, NI_NUMERICHOST);
+  if (error != 0) {
+    return Status::error(Code::kIo, fmt::format("a socket address: {}", ::gai_strerror(error)));
   }
-  return Status::error(Code::kIo, fmt::format("a socket address of family {}", storage.ss_family));
+  return Address{host, ntohs(v4 ? reinterpret_cast<const sockaddr_in&>(storage).sin_port
+                                : reinterpret_cast<const sockaddr_in6&>(storage).sin6_port)};
+}
+
+Address with_scope_of(Address address, const Address& ours) {
+  const auto scope = ours.host.find('%');
+  const auto theirs = address.host.find('%');
+  if (scope != std::string::npos && theirs != std::string::npos) {
+    address.host = address.host.substr(0, theirs) + ours.host.substr(scope);
+  }
+  return address;
 }
 
 namespace {
@@ -92,19 +101,10 @@ std::string routed_host() {
   return found ? found->host : "";
 }
 
-// The first IPv4 address of a network that is up, as in a cluster without a gateway; "": none.
+// That of a network that is up, as in a cluster without a gateway; "": none.
 std::string network_host() {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return "";
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(all, ::freeifaddrs);
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    const bool usable = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!usable || each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    sockaddr_storage storage{};
-    std::memcpy(&storage, each->ifa_addr, sizeof(sockaddr_in));
-    if (const auto found = from_sockaddr(storage)) return found->host;
-  }
-  return "";
+  const auto found = choose_host("^", list_interfaces());
+  return found ? *found : "";
 }
 
 }  // namespace

@@ -164,6 +164,18 @@ Result<Accepted> accept_one(int listener) {
   return Accepted{std::move(fd), peer ? to_string(*peer) : "an unknown address"};
 }
 
+Result<UniqueFd> begin_connect(const Address& address) {
+  ASSIGN_OR_RETURN(const AddressList list, resolve(address.host, address.port, AI_NUMERICHOST));
+  ASSIGN_OR_RETURN(UniqueFd fd, open_socket(*list));
+  tune(fd.get());
+  if (::connect(fd.get(), list->ai_addr, list->ai_addrlen) == 0 || errno == EINPROGRESS ||
+      errno == EINTR) {
+    return fd;
+  }
+  return Status::error(
+      Code::kIo, fmt::format("no connection to {}: {}", to_string(address), errno_text(errno)));
+}
+
 Result<UniqueFd> connect_to(const Address& address, const Deadline& deadline) {
   for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 200)) {
     auto fd = connect_any(address, deadline);

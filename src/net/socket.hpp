@@ -24,6 +24,10 @@ Result<Accepted> accept_one(int listener);
 // Tries again while the network may still come up. A refusal is final: nobody listens there.
 Result<UniqueFd> connect_to(const Address& address, const Deadline& deadline);
 
+// A connection to a numeric address, under way: it may be written to at once, which is kBusy until
+// it stands and fails if it never will.
+Result<UniqueFd> begin_connect(const Address& address);
+
 // Waits until one of `events` of poll() happens; `what` says what for in the kTimeout error.
 Status wait_for(int fd, short events, const Deadline& deadline, std::string_view what);
 

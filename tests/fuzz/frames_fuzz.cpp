@@ -1,6 +1,6 @@
-// What anybody on the network may send to the meeting point. First byte: the size of the pieces in
-// which the rest arrives. Whatever is sent, nothing may break; what is understood must read back as
-// itself; and the pieces must make no difference.
+// What anybody on the network may send to the meeting point or to a PE. First byte: the size of the
+// pieces in which the rest arrives. Whatever is sent, nothing may break; what is understood must
+// read back as itself; and the pieces must make no difference.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "bootstrap/tcp/exchange.hpp"
 #include "bootstrap/tcp/id_text.hpp"
 #include "bootstrap/tcp/protocol.hpp"
+#include "bootstrap/tcp/seal.hpp"
 #include "src/net/frame.hpp"
 
 namespace {
@@ -57,13 +59,34 @@ void check_messages(const Bytes& payload) {
     require(encode(*abort) == payload, "an abort reads back differently");
   }
   decode_accepted(payload).status().ignore();  // its seconds are rounded
-  for (const int npes : {1, 3}) {
-    if (const auto done = decode_done(payload, npes)) {
-      require(encode_done(done->sequence, done->gathered) == payload,
-              "a done reads back differently");
-    }
+  if (const auto join = decode_join(payload); join && join->contact.address.port != 0) {
+    require(decode_join(encode(*join))->contact.address.host == join->contact.address.host,
+            "a join reads back differently");
+  }
+  if (const auto greeting = decode_greeting(payload)) {
+    require(encode(*greeting) == payload, "a greeting reads back differently");
+  }
+  if (const auto calls = decode_leave(payload)) {
+    require(encode_leave(*calls) == payload, "a leave reads back differently");
+  }
+  if (const auto contacts = decode_start(payload)) {
+    require(decode_start(encode_start(*contacts))->size() == contacts->size(),
+            "a start reads back differently");
   }
   decode_status(payload).ignore();  // malformed and carried errors look alike
+}
+
+// Nobody without the secret says anything that is believed, and a PE takes no blocks that lie.
+void check_strangers(const Bytes& payload) {
+  using namespace weft::tcp;
+  require(!open_seal({}, kJoinSeal, {}, payload), "a seal opened without the secret");
+  const Bytes mine(3);
+  Exchange exchange(0, 5, Call{weft::Meeting::Call::kAllgather, 1}, mine);
+  (void)exchange.send();
+  while (!exchange.complete() && exchange.take(payload).is_ok()) {
+    if (exchange.can_send()) (void)exchange.send();
+  }
+  if (exchange.complete()) require(exchange.gathered().size() == 5, "blocks are missing");
 }
 
 void check_id(std::span<const std::byte> bytes) {
@@ -96,6 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           "the frames are not those that were sent");
   // Random bytes rarely make a whole frame: take them for a payload and for an id as well.
   check_messages(Bytes(stream.begin(), stream.end()));
+  check_strangers(Bytes(stream.begin(), stream.end()));
   check_id(stream);
   return 0;
 }

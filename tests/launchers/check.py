@@ -207,6 +207,60 @@ def check_weft_run(args):
         site.runs_mpi(args.mpi_program, "tcp")
 
 
+def check_hosts(args):
+    """weft-run over a remote shell that stays here."""
+    rsh = str(pathlib.Path(__file__).with_name("fake_rsh.sh"))
+    run = [args.weft_run, "--rsh", rsh]
+
+    def hosts(npes, names="here,there:1"):
+        return [*run, "-n", str(npes), "--hosts", names if npes > 1 else "here"]
+
+    site = Site(hosts)
+    for npes in (1, 2, 4, 7):
+        site.meets(args.program, npes, "tcp")
+    site.notices_a_kill(args.program, (137,))
+    site.aborts(args.program, 42)
+
+    shell = Site(lambda _: [*hosts(3), "--prefix", "-x", "PASSED", "-x", "GIVEN=given"], {"PASSED": "passed"})
+    done = shell.run(3, "sh", "-c", 'echo "$WEFT_PE of $WEFT_NPES on $FAKE_RSH_HOST, $PASSED $GIVEN $KEPT$WEFT_LOG"; pwd',
+                     environment={"KEPT": "kept", "WEFT_LOG": "error"})
+    wanted = [f"[{pe}] {pe} of 3 on {host}, passed given error" for pe, host in enumerate(("here", "here", "there"))]
+    wanted += [f"[{pe}] {os.getcwd()}" for pe in range(3)]
+    shell.require(done.returncode == 0 and sorted(done.stdout.splitlines()) == sorted(wanted), f"wanted {wanted}")
+
+    done = shell.run(3, "sh", "-c", 'test $WEFT_PE != 2 || { echo "that was all" >&2; exit 7; }; sleep 1000')
+    shell.require(done.returncode == 7, "the status must be that of the PE that failed")
+    for text in ("PE 2 of 3", "on there", "exited with code 7", "that was all", "ending the other 2 PEs"):
+        shell.require(text in done.stderr, f"wanted an error with: {text}")
+
+    # The launcher dies without a word, and so does an agent: nothing may be left.
+    with tempfile.TemporaryDirectory() as folder:
+        pid = pathlib.Path(folder) / "pid"
+        wrapped = Site(lambda _: ["sh", "-c", f'echo $$ > {pid}; exec "$@"', "sh", *hosts(3)])
+        done = wrapped.run(3, "sh", "-c", f"test $WEFT_PE != 1 || kill -9 $(cat {pid}); sleep 1000")
+        wrapped.require(done.returncode == -9, "it must have been killed")
+    done = shell.run(3, "sh", "-c", "test $WEFT_PE != 1 || kill -9 $PPID; exec sleep 1000")
+    shell.require(done.returncode != 0 and "host here: the remote shell" in done.stderr, "the lost host must be named")
+
+    def refuses(words, status, *texts, environment=None):
+        refused = Site(lambda _: [*(run if "--rsh" not in words else run[:1]), *words])
+        done = refused.run(0, args.program, "meet", environment=environment)
+        refused.require(done.returncode == status, f"the status must be {status}")
+        for text in texts:
+            refused.require(text in done.stderr, f"wanted an error with: {text}")
+
+    refuses(["-n", "2", "--hosts", "here,nowhere"], 255, "No route to host", "host nowhere", "PE 1")
+    refuses(["-n", "2", "--hosts", "here,mute"], 1, "host mute: no answer", environment={"WEFT_START_TIMEOUT": "1"})
+    refuses(["-n", "2", "--hosts", "here:1,there:2"], 2, "2 PEs do not fit")
+    refuses(["-n", "2", "--hosts", "here,-oProxyCommand=x"], 2, "is not a host")
+    refuses(["-n", "2", "--hosts", "here", "--hostfile", "x"], 2, "one of them")
+    refuses(["-n", "2", "--hostfile", "/nowhere/hosts"], 2, "cannot be read")
+    refuses(["-n", "2", "--hosts", "here", "--rsh", "no_such_shell"], 1, "host here", "no_such_shell")
+    missing = Site(lambda _: hosts(2))
+    done = missing.run(2, "/nowhere/program")
+    missing.require(done.returncode == 127 and "host here" in done.stderr, "a missing program must be named")
+
+
 def check_unique_id(args):
     """By hand: a process of its own makes the id, and the PEs get it in their environment."""
     script = pathlib.Path(__file__).with_name("by_hand.sh")
@@ -218,7 +272,7 @@ def check_unique_id(args):
 
 def main():
     checks = {"openmpi": check_openmpi, "mpich": check_mpich, "slurm": check_slurm, "weft-run": check_weft_run,
-              "unique-id": check_unique_id}
+              "hosts": check_hosts, "unique-id": check_unique_id}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("launcher", choices=checks)
     parser.add_argument("--program", required=True)

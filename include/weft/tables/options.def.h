@@ -20,6 +20,8 @@ WEFT_OPTION(bind_address, "WEFT_BIND_ADDRESS", kText, "", "", "", start,
             "Address on which a unique id listens; 0.0.0.0 for PEs of other hosts. Empty: 0.0.0.0 if a launcher may have started PEs on other hosts, else 127.0.0.1.")
 WEFT_OPTION(bind_port, "WEFT_BIND_PORT", kInt, 0, 0, 65535, start,
             "Port on which a unique id listens; 0 takes a free one.")
+WEFT_OPTION(bootstrap_interface, "WEFT_BOOTSTRAP_INTERFACE", kText, "", "", "", start,
+            "Network on which a unique id listens, instead of WEFT_BIND_ADDRESS: an interface (eth0), all but some (^docker0), or a subnet (10.1.0.0/16, fd00::/8); several with commas, the first that is up is taken.")
 WEFT_OPTION(pmix_library, "WEFT_PMIX_LIBRARY", kText, "", "", "", start,
             "File of the PMIx client library, if libpmix.so.2 is not where the system looks.")
 WEFT_OPTION(mpi_library, "WEFT_MPI_LIBRARY", kText, "", "", "", start,

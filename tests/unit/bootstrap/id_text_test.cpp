@@ -19,7 +19,7 @@ TEST(IdText, ComesBackAsItWas) {
   for (const char* host : {"127.0.0.1", "node7", "::1"}) {
     IdText id;
     id.address = {host, 4711};
-    id.secret = *random_secret();
+    id.secret = *random_bits();
     id.npes = 12;
     const auto back = parse_id_text(to_string(id));
     ASSERT_OK(back);
@@ -66,14 +66,14 @@ TEST(IdText, SaysWhichPartIsWrongAndKeepsTheSecret) {
 }
 
 TEST(Secret, IsComparedAsAWhole) {
-  const Secret secret = *random_secret();
+  const Secret secret = *random_bits();
   EXPECT_TRUE(same_secret(secret, Secret(secret)));
   for (std::size_t i = 0; i < secret.size(); ++i) {
     Secret other = secret;
     other[i] ^= std::byte{0x10};
     EXPECT_FALSE(same_secret(secret, other)) << i;
   }
-  EXPECT_FALSE(same_secret(*random_secret(), *random_secret()));
+  EXPECT_FALSE(same_secret(*random_bits(), *random_bits()));
 }
 
 TEST(UniqueId, ItsTextIsReadBackAndChecked) {
@@ -122,6 +122,21 @@ TEST(UniqueId, ForAllAddressesItsTextHoldsOneThatOthersCanCall) {
   const auto id = UniqueId::create(2, options);
   ASSERT_OK(id);
   EXPECT_THAT(id->text(), Not(HasSubstr("0.0.0.0")));
+}
+
+TEST(UniqueId, ListensOnTheNetworkThatIsAskedFor) {
+  Options options;
+  options.bootstrap_interface = "127.0.0.0/8";
+  options.bind_address = "192.0.2.1";
+  const auto id = UniqueId::create(2, options);
+  ASSERT_OK(id);
+  EXPECT_THAT(id->text(), HasSubstr("weft1:127.0.0.1:"));
+  options.bootstrap_interface = "no_such0";
+  const auto none = UniqueId::create(2, options);
+  EXPECT_CODE(none, Code::kInvalidArgument);
+  for (const char* part : {"WEFT_BOOTSTRAP_INTERFACE", "no_such0", "127.0.0.1"}) {
+    EXPECT_THAT(std::string(none.status().text()), HasSubstr(part));
+  }
 }
 
 }  // namespace

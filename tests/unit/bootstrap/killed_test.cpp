@@ -27,10 +27,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-enum class Moment { kConnected, kHalfHello, kHello, kStarted, kHalfCall, kInCall, kLeft };
+enum class Moment { kConnected, kHalfHello, kHello, kJoined, kStarted, kHalfCall, kInCall, kLeft };
 
-constexpr const char* kMomentNames[] = {"Connected", "HalfHello", "Hello", "Started",
-                                        "HalfCall",  "InCall",    "Left"};
+constexpr const char* kMomentNames[] = {"Connected", "HalfHello", "Hello",  "Joined",
+                                        "Started",   "HalfCall",  "InCall", "Left"};
 
 // A process of its own, forked while this one has no other threads. It gets the id's text, lives
 // up to its moment, says so, and waits to be killed.
@@ -91,24 +91,26 @@ class Victim {
     auto socket = net::connect_to(id.address, Deadline(30));
     if (!socket) ::_exit(2);
     const int fd = socket->get();
-    Hello hello;
-    hello.version = WEFT_VERSION;
-    hello.secret = id.secret;
-    hello.pe = pe;
-    hello.npes = npes;
-    hello.member = {::getpid(), "victim"};
+    const Hello hello{kProtocol, WEFT_VERSION, *random_bits()};
     const auto frame =
         net::encode_frame(static_cast<std::uint32_t>(Message::kHello), encode(hello));
     if (moment == Moment::kConnected) return here(), void(::pause());
     send_part(fd, frame, moment == Moment::kHalfHello ? frame.size() / 2 : frame.size());
     if (moment == Moment::kHalfHello || moment == Moment::kHello) return here(), void(::pause());
-    const Blob mine(1000);
-    const auto call = net::encode_frame(static_cast<std::uint32_t>(Message::kCall),
-                                        encode(Call{Meeting::Call::kAllgather, 1, mine}));
     net::Channel channel(std::move(*socket), "server", 1 << 20);
+    const auto challenge = channel.receive(Deadline(30), "the challenge");
+    if (!challenge) ::_exit(4);
+    const Nonces nonces{hello.nonce, *decode_challenge(challenge->payload)};
+    const Join join{pe, npes, {::getpid(), "victim"}, {}};
+    const auto joins = net::encode_frame(static_cast<std::uint32_t>(Message::kJoin),
+                                         seal(id.secret, kJoinSeal, nonces, encode(join)));
+    send_part(fd, joins, joins.size());
+    if (moment == Moment::kJoined) return here(), void(::pause());
     for (int frames = 0; frames < 2; ++frames) {  // the welcome and the start
-      if (!channel.receive(Deadline(30), "the start")) ::_exit(4);
+      if (!channel.receive(Deadline(30), "the start")) ::_exit(5);
     }
+    const auto call = net::encode_frame(static_cast<std::uint32_t>(Message::kWaiting),
+                                        encode(Call{Meeting::Call::kAllgather, 1}));
     send_part(fd, call, moment == Moment::kHalfCall ? call.size() / 2 : call.size());
     here();
     ::pause();
@@ -146,8 +148,9 @@ TEST_P(KilledTest, TheOthersLearnWhoItWas) {
   }
   victim.await_moment();
   victim.kill();
-  // Before its hello the victim is nobody; only who started it can tell who died.
-  const bool nobody = moment == Moment::kConnected || moment == Moment::kHalfHello;
+  // Before it joins the victim is nobody; only who started it can tell who died.
+  const bool nobody =
+      moment == Moment::kConnected || moment == Moment::kHalfHello || moment == Moment::kHello;
   if (nobody) (*server)->ended(1, "it was killed by signal 9").ignore();
   for (auto& other : others) other.join();
 
@@ -167,8 +170,8 @@ TEST_P(KilledTest, TheOthersLearnWhoItWas) {
 
 INSTANTIATE_TEST_SUITE_P(At, KilledTest,
                          ::testing::Values(Moment::kConnected, Moment::kHalfHello, Moment::kHello,
-                                           Moment::kStarted, Moment::kHalfCall, Moment::kInCall,
-                                           Moment::kLeft),
+                                           Moment::kJoined, Moment::kStarted, Moment::kHalfCall,
+                                           Moment::kInCall, Moment::kLeft),
                          [](const auto& info) {
                            return std::string(kMomentNames[static_cast<int>(info.param)]);
                          });

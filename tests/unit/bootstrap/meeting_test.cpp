@@ -82,6 +82,45 @@ TEST(Meeting, NamesWhoHasNotComeWhenTheStartIsOver) {
   EXPECT_CODE(meeting.join(2, {}, kStart + 12s), Code::kTimeout) << "who is late learns why";
 }
 
+// PEs that carry their bytes themselves, and say only that they wait.
+TEST(Meeting, WhoGivesUpNamesWhoDoesNotWaitAndWhereItRuns) {
+  Meeting meeting = meeting_of(3);
+  meeting.wait(0, Call::kBarrier, 4);
+  meeting.give_up(2, Call::kBarrier, 4);
+  EXPECT_CODE(meeting.failure(), Code::kTimeout);
+  EXPECT_THAT(text_of(meeting.failure()),
+              HasSubstr("PE 1 of 3 has not come to barrier (call 4) within 10 s "
+                        "(PE 1: pid 101 on host)"));
+}
+
+TEST(Meeting, WhoWaitsInACallThatIsOverSinceIsNotBlamed) {
+  Meeting meeting = meeting_of(3);
+  meeting.wait(0, Call::kBarrier, 4);
+  meeting.wait(1, Call::kAllgather, 5);
+  meeting.give_up(0, Call::kBarrier, 4);
+  EXPECT_OK(meeting.failure());
+  meeting.give_up(1, Call::kAllgather, 5);
+  EXPECT_THAT(text_of(meeting.failure()), HasSubstr("PEs 0 and 2 of 3 have not come"));
+}
+
+TEST(Meeting, IfAllAreInTheCallTheNetworkIsBlamed) {
+  Meeting meeting = meeting_of(2);
+  meeting.wait(0, Call::kBarrier, 1);
+  meeting.give_up(1, Call::kBarrier, 1);
+  EXPECT_CODE(meeting.failure(), Code::kTimeout);
+  EXPECT_THAT(text_of(meeting.failure()), HasSubstr("cannot reach each other"));
+}
+
+TEST(Meeting, WhoLeftAfterTheCallIsNotMissedInIt) {
+  Meeting meeting = meeting_of(2);
+  meeting.leave_after(0, 3);
+  meeting.wait(1, Call::kBarrier, 3);
+  EXPECT_OK(meeting.failure());
+  meeting.wait(1, Call::kBarrier, 4);
+  EXPECT_CODE(meeting.failure(), Code::kPeerLost);
+  EXPECT_THAT(text_of(meeting.failure()), HasSubstr("PE 0 has left the job while PE 1 waits"));
+}
+
 TEST(Meeting, NamesWhoIsLateForACall) {
   Meeting meeting = meeting_of(3);
   meeting.enter(1, Call::kAllgather, 1, {}, kStart + 100s);

@@ -1,12 +1,18 @@
 // The parts of weft-run that need no processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
 #include <signal.h>
 
 #include "bootstrap/run/bind.hpp"
 #include "bootstrap/run/ending.hpp"
 #include "bootstrap/run/lines.hpp"
+#include "bootstrap/run/hosts.hpp"
 #include "bootstrap/run/program.hpp"
+#include "bootstrap/run/remote.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 
@@ -97,6 +103,81 @@ TEST(Bind, ListsOfCpusAreShort) {
   for (const int cpu : {0, 1, 2, 5, 1023}) CPU_SET(cpu, &cpus);
   EXPECT_EQ(list_cpus(cpus), "0-2,5,1023");
   EXPECT_THAT(allowed_cpus(), Not(HasSubstr("unknown")));
+}
+
+std::vector<std::string> placed(int npes, const char* list) {
+  auto hosts = parse_hosts(list);
+  EXPECT_OK(hosts) << list;
+  EXPECT_OK(place(npes, *hosts)) << list;
+  std::vector<std::string> texts;
+  for (const Host& host : *hosts) {
+    texts.push_back(fmt::format("{} {}+{}", host.name, host.first, host.count));
+  }
+  return texts;
+}
+
+TEST(Hosts, GetTheirNumbersAndShareTheRest) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(placed(8, "a,b:4"), (Texts{"a 0+4", "b 4+4"}));
+  EXPECT_EQ(placed(7, "a, b,c"), (Texts{"a 0+3", "b 3+2", "c 5+2"}));
+  EXPECT_EQ(placed(3, "a:1,b:2"), (Texts{"a 0+1", "b 1+2"}));
+  EXPECT_EQ(placed(1, "node7.cluster"), (Texts{"node7.cluster 0+1"}));
+}
+
+TEST(Hosts, WhatCannotBeIsRefused) {
+  for (const char* list :
+       {"", ",", "a,", "a:", "a:0", "a:-1", "a:1x", ":2", "-oX=y", "a b", "a:b:1"}) {
+    EXPECT_CODE(parse_hosts(list), Code::kInvalidArgument) << list;
+  }
+  for (const char* list : {"a:1,b:2", "a:9", "a:4,b", "a:2147483647,b:2147483647"}) {
+    auto hosts = parse_hosts(list);
+    ASSERT_OK(hosts);
+    EXPECT_CODE(place(4, *hosts), Code::kInvalidArgument) << list;
+  }
+}
+
+TEST(Hosts, AFileHasOneALine) {
+  const std::string path = testing::TempDir() + "hosts";
+  std::ofstream(path) << "# two hosts\n\n node0:2  # the first\nnode1\n";
+  const auto hosts = read_hostfile(path);
+  ASSERT_OK(hosts);
+  ASSERT_EQ(hosts->size(), 2u);
+  EXPECT_EQ(hosts->at(0).name, "node0");
+  EXPECT_EQ(hosts->at(0).count, 2);
+  EXPECT_EQ(hosts->at(1).name, "node1");
+  std::ofstream(path) << "# none\n";
+  EXPECT_CODE(read_hostfile(path), Code::kInvalidArgument);
+  EXPECT_CODE(read_hostfile(path + "/none"), Code::kInvalidArgument);
+}
+
+TEST(Remote, MessagesComeBackAsTheyWere) {
+  const Order order{
+      "1", "id", 3, 2, 9, 1, 2.5, "/tmp", {{"A", "b=c"}, {"D", ""}}, {"prog", "", "x y"}};
+  const net::Bytes bytes = encode(order);
+  const auto back = decode_order(bytes);
+  ASSERT_OK(back);
+  EXPECT_EQ(encode(*back), bytes);
+  EXPECT_EQ(back->environment, order.environment);
+  EXPECT_EQ(back->command, order.command);
+  EXPECT_DOUBLE_EQ(back->grace_s, 2.5);
+  for (std::size_t cut = 0; cut < 60; ++cut) {
+    EXPECT_CODE(decode_order(std::span(bytes).first(cut)), Code::kIo) << cut;
+  }
+  EXPECT_EQ(decode_started(encode(Started{4, 77}))->pid, 77);
+  const net::Bytes output = encode(Output{4, 2, "words"});
+  EXPECT_EQ(decode_output(output)->bytes, "words");
+  const auto ended = decode_ended(encode(Ended{4, {3, 11, true}}));
+  ASSERT_OK(ended);
+  EXPECT_EQ(ended->ending.code, 3);
+  EXPECT_EQ(ended->ending.signal, 11);
+  EXPECT_TRUE(ended->ending.core);
+  EXPECT_EQ(decode_refused(encode(Refused{127, "why"}))->why, "why");
+  EXPECT_EQ(*decode_signal(encode_signal(15)), 15);
+  EXPECT_CODE(decode_started({}), Code::kIo);
+  EXPECT_CODE(decode_output({}), Code::kIo);
+  EXPECT_CODE(decode_ended({}), Code::kIo);
+  EXPECT_CODE(decode_refused({}), Code::kIo);
+  EXPECT_CODE(decode_signal({}), Code::kIo);
 }
 
 }  // namespace

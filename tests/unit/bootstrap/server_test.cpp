@@ -13,6 +13,7 @@
 #include <weft/runtime.hpp>
 #include <weft/version.hpp>
 
+#include "bootstrap/tcp/neighbours.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 
@@ -58,15 +59,8 @@ class ServerTest : public ::testing::Test {
     return net::Channel(std::move(*socket), net::to_string(id_.address), 1 << 20);
   }
 
-  Hello good_hello(int pe = 0) const {
-    Hello hello;
-    hello.version = WEFT_VERSION;
-    hello.secret = id_.secret;
-    hello.pe = pe;
-    hello.npes = id_.npes;
-    hello.member = {1, "test"};
-    return hello;
-  }
+  static Hello good_hello() { return {kProtocol, WEFT_VERSION, *random_bits()}; }
+  Join good_join(int pe = 0) const { return {pe, id_.npes, {1, "test"}, {}}; }
 
   static void send(net::Channel& channel, Message message, const net::Bytes& payload) {
     channel.queue(std::make_shared<const net::Bytes>(
@@ -74,14 +68,40 @@ class ServerTest : public ::testing::Test {
     ASSERT_OK(channel.flush());
   }
 
-  // What the server answers to this hello.
+  static net::Frame expect(net::Channel& channel, Message message) {
+    auto frame = channel.receive(Deadline(30), "an answer");
+    EXPECT_OK(frame);
+    if (!frame) return {};
+    EXPECT_EQ(frame->type, static_cast<std::uint32_t>(message));
+    return std::move(*frame);
+  }
+
+  // A PE by hand, up to its join; what it says may be sealed with another secret.
+  void send_join(net::Channel& channel, const Join& join, const Secret& secret) {
+    const Hello hello = good_hello();
+    send(channel, Message::kHello, encode(hello));
+    const auto challenge = decode_challenge(expect(channel, Message::kChallenge).payload);
+    ASSERT_OK(challenge);
+    send(channel, Message::kJoin, seal(secret, kJoinSeal, {hello.nonce, *challenge}, encode(join)));
+  }
+  net::Channel join_by_hand(int pe) {
+    net::Channel channel = call_up();
+    send_join(channel, good_join(pe), id_.secret);
+    expect(channel, Message::kAccepted);
+    return channel;
+  }
+
+  // What the server answers to this hello, or to this join.
   Status refusal_of(const Hello& hello) {
     net::Channel channel = call_up();
     send(channel, Message::kHello, encode(hello));
-    const auto frame = channel.receive(Deadline(30), "an answer");
-    if (!frame) return frame.status();
-    EXPECT_EQ(frame->type, static_cast<std::uint32_t>(Message::kFailed));
-    return decode_status(frame->payload);
+    return decode_status(expect(channel, Message::kFailed).payload);
+  }
+  Status refusal_of(const Join& join) { return refusal_of(join, id_.secret); }
+  Status refusal_of(const Join& join, const Secret& secret) {
+    net::Channel channel = call_up();
+    send_join(channel, join, secret);
+    return decode_status(expect(channel, Message::kFailed).payload);
   }
 
   static void expect_hung_up(net::Channel& channel) {
@@ -102,7 +122,7 @@ TEST_F(ServerTest, TheFirstPeMaySayHowManyThereAre) {
   start(std::nullopt);
   id_.npes = 3;  // what the PEs of this test say
   for (int job = 0; job < 3; ++job) expect_good_job();
-  Hello other = good_hello(1);
+  Join other = good_join(1);
   other.npes = 4;
   const Status status = refusal_of(other);
   EXPECT_CODE(status, Code::kInvalidArgument);
@@ -111,16 +131,31 @@ TEST_F(ServerTest, TheFirstPeMaySayHowManyThereAre) {
 
 TEST_F(ServerTest, ANumberThatCannotBeIsNotTaken) {
   start(std::nullopt);
-  Hello none = good_hello(0);
+  Join none = good_join();
   none.npes = 0;
   EXPECT_CODE(refusal_of(none), Code::kInvalidArgument);
   id_.npes = 2;
   expect_good_job();
 }
 
-TEST_F(ServerTest, ManyPesMeet) {
-  start(64);
-  expect_good_job();
+TEST_F(ServerTest, ManyPesMeetAndGather) {
+  start(100);
+  std::vector<std::thread> pes;
+  for (int pe = 0; pe < id_.npes; ++pe) {
+    pes.emplace_back([this, pe] {
+      const Made made = join(pe);
+      ASSERT_OK(made);
+      for (int call = 1; call <= 3; ++call) {
+        const auto gathered = (*made)->allgather(Blob(static_cast<std::size_t>(pe * call)));
+        ASSERT_OK(gathered);
+        for (int each = 0; each < id_.npes; ++each) {
+          EXPECT_EQ(gathered->at(each).size(), static_cast<std::size_t>(each * call));
+        }
+      }
+      EXPECT_OK((*made)->leave());
+    });
+  }
+  for (auto& pe : pes) pe.join();
 }
 
 TEST_F(ServerTest, PesMeetOverIpv6) {
@@ -135,19 +170,62 @@ TEST_F(ServerTest, PesMeetOverIpv6) {
 
 TEST_F(ServerTest, AWrongSecretIsRefusedToThatPeAlone) {
   start(2);
-  Hello hello = good_hello();
-  hello.secret = *random_secret();
-  const Status status = refusal_of(hello);
+  const Status status = refusal_of(good_join(), *random_bits());
   EXPECT_CODE(status, Code::kInvalidArgument);
   EXPECT_THAT(std::string(status.text()), HasSubstr("secret of another job"));
   expect_good_job();
 }
 
+// What somebody on the wire has recorded is of no use on another connection.
+TEST_F(ServerTest, ARecordedJoinIsRefused) {
+  start(2);
+  const Hello hello = good_hello();
+  net::Bytes join;
+  for (int visit = 0; visit < 2; ++visit) {
+    net::Channel channel = call_up();
+    send(channel, Message::kHello, encode(hello));
+    const auto challenge = decode_challenge(expect(channel, Message::kChallenge).payload);
+    ASSERT_OK(challenge);
+    if (visit == 0) {
+      join = seal(id_.secret, kJoinSeal, {hello.nonce, *challenge}, encode(good_join()));
+      continue;  // it hangs up; the wire has kept its words
+    }
+    send(channel, Message::kJoin, join);
+    EXPECT_CODE(decode_status(expect(channel, Message::kFailed).payload), Code::kInvalidArgument);
+  }
+  expect_good_job();
+}
+
+TEST_F(ServerTest, WhoeverAnswersWithoutTheSecretIsNotBelieved) {
+  auto listener = net::listen_at("127.0.0.1", 0);
+  ASSERT_OK(listener);
+  IdText id;
+  id.address = *net::local_address(listener->get());
+  id.npes = 1;
+  std::thread pretender([&] {
+    ASSERT_OK(net::wait_for(listener->get(), POLLIN, Deadline(30), "a caller"));
+    auto caller = net::accept_one(listener->get());
+    ASSERT_OK(caller);
+    net::Channel channel(std::move(caller->socket), caller->peer, 1 << 20);
+    expect(channel, Message::kHello);
+    send(channel, Message::kChallenge, encode_challenge(*random_bits()));
+    expect(channel, Message::kJoin);
+    send(channel, Message::kAccepted,
+         seal(*random_bits(), kAcceptedSeal, {}, encode(Accepted{1, {1, "nowhere"}})));
+    channel.receive(Deadline(30), "the end").status().ignore();
+  });
+  const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
+  EXPECT_CODE(made, Code::kInvalidArgument);
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id.address)),
+                                   HasSubstr("not the job's meeting point")));
+  pretender.join();
+}
+
 TEST_F(ServerTest, AnotherNumberOfPesIsRefusedWithBothNumbers) {
   start(2);
-  Hello hello = good_hello();
-  hello.npes = 5;
-  const Status status = refusal_of(hello);
+  Join join = good_join();
+  join.npes = 5;
+  const Status status = refusal_of(join);
   EXPECT_CODE(status, Code::kInvalidArgument);
   EXPECT_THAT(std::string(status.text()),
               AllOf(HasSubstr("has 5 PEs"), HasSubstr("made for 2"), HasSubstr("WEFT_NPES=2")));
@@ -175,24 +253,20 @@ TEST_F(ServerTest, AnotherVersionIsRefusedWithBothVersions) {
 
 TEST_F(ServerTest, ASecondProcessWithTheSamePeIsRefusedAndTheFirstGoesOn) {
   start(2);
-  net::Channel first = call_up();
-  send(first, Message::kHello, encode(good_hello(1)));
-  ASSERT_OK(first.receive(Deadline(30), "a welcome"));
+  net::Channel first = join_by_hand(1);
   const Made second = join(1);
   EXPECT_CODE(second, Code::kInvalidArgument);
   EXPECT_THAT(text_of(second), AllOf(HasSubstr("PE 1 is taken"), HasSubstr("pid 1 on test")));
   const Made other = join(0);
   ASSERT_OK(other);
-  const auto done = first.receive(Deadline(30), "the start");
-  ASSERT_OK(done);
-  EXPECT_EQ(done->type, static_cast<std::uint32_t>(Message::kDone));
+  expect(first, Message::kStart);
 }
 
 TEST_F(ServerTest, APeOutsideTheJobIsRefused) {
   start(2);
   EXPECT_CODE(join(2), Code::kOutOfRange);
   EXPECT_CODE(join(-1), Code::kOutOfRange);
-  EXPECT_CODE(refusal_of(good_hello(2)), Code::kOutOfRange);
+  EXPECT_CODE(refusal_of(good_join(2)), Code::kOutOfRange);
   expect_good_job();
 }
 
@@ -229,6 +303,59 @@ TEST_F(ServerTest, SilentStrangersAreLetGoAndKeepNobodyOut) {
   expect_hung_up(silent.front());
 }
 
+// A PE's own door, where its neighbours come: PE 1 is played by hand, and knows where that is.
+TEST_F(ServerTest, StrangersAtAPesDoorDisturbNobody) {
+  start(2);
+  Neighbours by_hand;
+  ASSERT_OK(by_hand.open(id_.secret, 1, 2, "127.0.0.1"));
+  net::Channel channel = call_up();
+  Join mine = good_join(1);
+  mine.contact = by_hand.contact();
+  send_join(channel, mine, id_.secret);
+  std::thread other([this] {
+    const Made made = join(0);
+    ASSERT_OK(made);
+    const auto gathered = (*made)->allgather(Blob(3));
+    ASSERT_OK(gathered);
+    EXPECT_EQ(gathered->at(1), Blob(5));
+    EXPECT_OK((*made)->leave());
+  });
+  expect(channel, Message::kAccepted);
+  auto contacts = decode_start(expect(channel, Message::kStart).payload);
+  ASSERT_OK(contacts);
+  ASSERT_EQ(contacts->size(), 1u);
+  const Contact door = contacts->front();
+
+  std::vector<net::Channel> strangers;
+  for (int i = 0; i < 90; ++i) {
+    auto socket = net::connect_to(door.address, Deadline(30));
+    ASSERT_OK(socket);
+    strangers.emplace_back(std::move(*socket), "PE 0", 1 << 20);
+  }
+  (void)!::send(strangers[80].fd(), "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL);
+  const Greeting false_greeting{1, *random_bits()};
+  const Nonces nonces{false_greeting.nonce, door.nonce};
+  send(strangers[81], Message::kGreeting,
+       seal(*random_bits(), kGreetingSeal, nonces, encode(false_greeting)));
+  const Greeting no_neighbour{0, *random_bits()};
+  send(strangers[82], Message::kGreeting,
+       seal(id_.secret, kGreetingSeal, {no_neighbour.nonce, door.nonce}, encode(no_neighbour)));
+  send(strangers[83], Message::kBlocks, {});
+  for (const int i : {0, 80, 81, 82, 83}) expect_hung_up(strangers[static_cast<std::size_t>(i)]);
+
+  by_hand.learn(std::move(*contacts));
+  const Blob five(5);
+  Exchange exchange(1, 2, {Meeting::Call::kAllgather, 1}, five);
+  Status status = Status::busy();
+  for (const Deadline deadline(30); status.is(Code::kBusy) && !deadline.expired();) {
+    status = by_hand.advance(exchange);
+  }
+  ASSERT_OK(status);
+  EXPECT_EQ(exchange.gathered().at(0), Blob(3));
+  send(channel, Message::kLeave, encode_leave(1));
+  other.join();
+}
+
 TEST_F(ServerTest, AHelloInSinglePiecesIsUnderstood) {
   start(1);
   net::Channel channel = call_up();
@@ -238,22 +365,19 @@ TEST_F(ServerTest, AHelloInSinglePiecesIsUnderstood) {
     ASSERT_EQ(::send(channel.fd(), &b, 1, MSG_NOSIGNAL), 1);
     std::this_thread::yield();
   }
-  const auto welcome = channel.receive(Deadline(30), "a welcome");
-  ASSERT_OK(welcome);
-  EXPECT_EQ(welcome->type, static_cast<std::uint32_t>(Message::kAccepted));
+  expect(channel, Message::kChallenge);
 }
 
 TEST_F(ServerTest, AMemberThatSpeaksNonsenseIsLost) {
   const std::vector<std::function<void(net::Channel&)>> nonsense = {
       [](net::Channel& channel) { (void)!::send(channel.fd(), "garbage", 7, MSG_NOSIGNAL); },
-      [](net::Channel& channel) { send(channel, Message::kDone, {}); },
-      [](net::Channel& channel) { send(channel, Message::kCall, net::Bytes(3)); },
+      [](net::Channel& channel) { send(channel, Message::kStart, {}); },
+      [](net::Channel& channel) { send(channel, Message::kWaiting, net::Bytes(3)); },
       [](net::Channel& channel) { send(channel, Message::kHello, {}); },
   };
   for (const auto& speak : nonsense) {
     start(2);
-    net::Channel bad = call_up();
-    send(bad, Message::kHello, encode(good_hello(1)));
+    net::Channel bad = join_by_hand(1);
     Made good = join(0);
     ASSERT_OK(good);
     speak(bad);
@@ -319,7 +443,7 @@ TEST_F(ServerTest, ASilentServerEndsAtTheDeadline) {
   options_.start_timeout = 0.1;
   const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
   EXPECT_CODE(made, Code::kTimeout);
-  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id.address)), HasSubstr("welcome")));
+  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id.address)), HasSubstr("challenge")));
 }
 
 TEST_F(ServerTest, ItsEndWaitsForThoseWhoStillLeave) {

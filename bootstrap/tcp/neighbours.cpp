@@ -1,0 +1,186 @@
+#include "bootstrap/tcp/neighbours.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft::tcp {
+namespace {
+
+// Who is pushed out of a crowd at the door before it could speak may come again.
+constexpr int kMostTries = 8;
+constexpr std::size_t kMostStrangers = 64;
+
+std::shared_ptr<const net::Bytes> framed(Message message, std::span<const std::byte> payload) {
+  return std::make_shared<const net::Bytes>(
+      net::encode_frame(static_cast<std::uint32_t>(message), payload));
+}
+
+// kBusy: it has not come yet.
+Result<net::Frame> next_frame(net::Channel& channel, Message wanted) {
+  for (;;) {
+    if (auto frame = channel.next()) {
+      if (frame->type == static_cast<std::uint32_t>(wanted)) return std::move(*frame);
+      return Status::error(
+          Code::kIo, fmt::format("{} sent message {} out of turn", channel.peer(), frame->type));
+    }
+    RETURN_IF_ERROR(channel.fill());
+  }
+}
+
+}  // namespace
+
+Status Neighbours::open(const Secret& secret, int pe, int npes, const std::string& host) {
+  secret_ = secret;
+  pe_ = pe;
+  npes_ = npes;
+  out_.resize(static_cast<std::size_t>(rounds_of(npes)));
+  in_.resize(out_.size());
+  if (npes == 1) return Status::ok();
+  ASSIGN_OR_RETURN(listener_, net::listen_at(host, 0));
+  ASSIGN_OR_RETURN(contact_.address, net::local_address(listener_.get()));
+  ASSIGN_OR_RETURN(contact_.nonce, random_bits());
+  return Status::ok();
+}
+
+Status Neighbours::advance(Exchange& exchange) {
+  admit();
+  Status sent = send(exchange);
+  while (sent.is_ok() || sent.is(Code::kBusy)) {
+    if (exchange.received() == exchange.rounds()) break;
+    const Status received = receive(exchange);
+    if (received.is(Code::kBusy)) break;
+    RETURN_IF_ERROR(received);
+    sent = send(exchange);
+  }
+  if (!sent.is_ok() && !sent.is(Code::kBusy)) return sent;
+  RETURN_IF_ERROR(flush());
+  return exchange.complete() ? Status::ok() : Status::busy();
+}
+
+Status Neighbours::send(Exchange& exchange) {
+  while (exchange.can_send()) {
+    const int round = exchange.sent();
+    RETURN_IF_ERROR(await_welcome(round));
+    out_[static_cast<std::size_t>(round)].channel->queue(framed(Message::kBlocks, exchange.send()));
+  }
+  return Status::ok();
+}
+
+Status Neighbours::receive(Exchange& exchange) {
+  auto& channel = in_[static_cast<std::size_t>(exchange.received())];
+  if (!channel) return Status::busy();
+  ASSIGN_OR_RETURN(const net::Frame frame, next_frame(*channel, Message::kBlocks));
+  return exchange.take(frame.payload);
+}
+
+Status Neighbours::flush() {
+  Status status;
+  for (Outgoing& out : out_) {
+    if (!out.welcome) continue;
+    const Status flushed = out.channel->flush();
+    if (!flushed.is_ok() && !flushed.is(Code::kBusy)) return flushed;
+    if (status.is_ok()) status = flushed;
+  }
+  return status;
+}
+
+Status Neighbours::call_up(int round) {
+  Outgoing& out = out_[static_cast<std::size_t>(round)];
+  const Contact& there = behind_[static_cast<std::size_t>(round)];
+  const net::Address address = net::with_scope_of(there.address, contact_.address);
+  ASSIGN_OR_RETURN(UniqueFd socket, net::begin_connect(address));
+  out.channel.emplace(
+      std::move(socket),
+      fmt::format("PE {} at {}", behind(pe_, npes_, round), net::to_string(address)),
+      kMostMessageBytes);
+  ++out.tries;
+  out.nonces.callee = there.nonce;
+  ASSIGN_OR_RETURN(out.nonces.caller, random_bits());
+  out.channel->queue(framed(Message::kGreeting, seal(secret_, kGreetingSeal, out.nonces,
+                                                     encode(Greeting{pe_, out.nonces.caller}))));
+  return Status::ok();
+}
+
+Status Neighbours::await_welcome(int round) {
+  Outgoing& out = out_[static_cast<std::size_t>(round)];
+  if (out.welcome) return Status::ok();
+  if (!out.channel) RETURN_IF_ERROR(call_up(round));
+  Status status = out.channel->flush();
+  if (status.is_ok()) {
+    auto frame = next_frame(*out.channel, Message::kWelcome);
+    status = frame.status();
+    if (frame) status = open_seal(secret_, kWelcomeSeal, out.nonces, frame->payload).status();
+  }
+  if (status.is(Code::kPeerLost) && out.tries < kMostTries) {
+    RETURN_IF_ERROR(call_up(round));
+    return Status::busy();
+  }
+  out.welcome = status.is_ok();
+  return status;
+}
+
+void Neighbours::admit() {
+  while (listener_) {
+    auto accepted = net::accept_one(listener_.get());
+    if (!accepted) break;  // without files nobody comes in; who waits in vain says so
+    strangers_.emplace_back(std::move(accepted->socket), std::move(accepted->peer),
+                            kMostHelloBytes);
+    if (strangers_.size() <= kMostStrangers + in_.size()) continue;
+    hear(strangers_.front());  // the oldest goes, but is not left unheard
+    strangers_.pop_front();
+  }
+  std::erase_if(strangers_, [this](net::Channel& stranger) { return hear(stranger); });
+}
+
+// True: it is a stranger no more, or never will be anything else.
+bool Neighbours::hear(net::Channel& stranger) {
+  const auto frame = next_frame(stranger, Message::kGreeting);
+  if (frame.status().is(Code::kBusy)) return false;
+  const Status status = frame ? greet(stranger, *frame) : frame.status();
+  if (!status.is_ok()) {
+    LOG(kInfo, "bootstrap", "PE {} turned a stranger away at {}: {}", pe_,
+        net::to_string(contact_.address), status.text());
+  }
+  return true;
+}
+
+Status Neighbours::greet(net::Channel& stranger, const net::Frame& frame) {
+  // The caller's nonce is needed to open the seal around it.
+  const auto sealed = std::span(frame.payload);
+  ASSIGN_OR_RETURN(
+      const Greeting greeting,
+      decode_greeting(sealed.first(sealed.size() - std::min(sealed.size(), sizeof(Secret)))));
+  const Nonces nonces{greeting.nonce, contact_.nonce};
+  RETURN_IF_ERROR(open_seal(secret_, kGreetingSeal, nonces, sealed).status());
+  for (int round = 0; round < rounds_of(npes_); ++round) {
+    auto& channel = in_[static_cast<std::size_t>(round)];
+    if (greeting.pe != ahead(pe_, npes_, round) || channel) continue;
+    stranger.queue(framed(Message::kWelcome, seal(secret_, kWelcomeSeal, nonces, {})));
+    RETURN_IF_ERROR(stranger.flush());
+    channel = std::move(stranger);
+    channel->set_most(kMostGatheredBytes);
+    return Status::ok();
+  }
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("PE {} is no neighbour, or has come already", greeting.pe));
+}
+
+void Neighbours::watch(const Exchange& exchange, std::vector<pollfd>& polled) const {
+  if (listener_) polled.push_back({listener_.get(), POLLIN, 0});
+  for (const net::Channel& stranger : strangers_) polled.push_back({stranger.fd(), POLLIN, 0});
+  for (const Outgoing& out : out_) {
+    if (!out.channel) continue;
+    const int events = (out.channel->flushed() ? 0 : POLLOUT) | (out.welcome ? 0 : POLLIN);
+    if (events != 0) polled.push_back({out.channel->fd(), static_cast<short>(events), 0});
+  }
+  if (exchange.received() == exchange.rounds()) return;
+  const auto& channel = in_[static_cast<std::size_t>(exchange.received())];
+  if (channel) polled.push_back({channel->fd(), POLLIN, 0});
+}
+
+}  // namespace weft::tcp

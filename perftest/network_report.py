@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Weft's operations between two hosts beside those of perftest (ib_write_lat and the like), in one run.
+
+  perftest/network_report.py --hosts node0,node1                  # by ssh and mpirun
+  perftest/network_report.py --hosts node0,node1 --rsh node-exec --device rxe0 --quick
+  tests/support/rdma_vm/run -n 2 --head -- perftest/network_report.py --hosts node0,node1 \\
+      --rsh node-exec --quick                                     # soft-RoCE, where there is no device
+
+Runs on the first of two hosts that share this folder. Each row is measured in turns, Weft and the
+peer, and its ratio is the median of the turns': above 1 Weft is ahead. Exit status: 0 if every program ran,
+whatever targets were missed; else 1; wrong usage 2.
+"""
+
+import argparse
+import csv
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SAYS_READY = 1.0  # seconds that a peer's server gets to listen
+MIB = 1 << 20  # what perftest calls MB
+
+
+@dataclass
+class Row:
+    name: str
+    test: str  # of weft-perf
+    size: int
+    peer: str  # of perftest
+    column: str  # of weft-perf's table
+    field: int  # of the peer's line of numbers: t_typical; average MB/s; Mpps
+    more_is_better: bool
+    target: float
+    unit: str
+    options: tuple = ()
+    peer_options: tuple = ()
+
+
+def latency(name, test, size, peer, options=(), peer_options=()):
+    return Row(name, test, size, peer, "p50_ns", 4, False, 0.9, "us", options, peer_options)
+
+
+def bandwidth(size):
+    return Row("put_nbi bandwidth", "put_nbi_bw", size, "ib_write_bw", "bandwidth_gb_s", 3, True, 0.9, "GB/s")
+
+
+ROWS = [
+    latency("signal, one way", "signal_lat", 8, "ib_write_lat"),
+    latency("put_signal, one way", "put_signal_lat", 4096, "ib_write_lat"),
+    bandwidth(4096),
+    bandwidth(65536),
+    bandwidth(1 << 20),
+    Row("put_nbi rate", "put_nbi_rate", 8, "ib_write_bw", "rate_mops", 4, True, 1.0, "Mop/s",
+        peer_options=("-l", "16")),
+    latency("fetch_add", "atomic_lat", 8, "ib_atomic_lat", ("-a", "fetch_add"), ("-A", "FETCH_AND_ADD")),
+]
+
+
+def fail(text, status=1):
+    print(f"network_report.py: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+class Runner:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.hosts = arguments.hosts.split(",")
+        if len(self.hosts) != 2:
+            fail(f"--hosts {arguments.hosts}: two are wanted", 2)
+        for tool in ("mpirun", arguments.rsh):
+            if shutil.which(tool) is None:
+                fail(f"{tool} is not there")
+        self.perf = arguments.build.resolve() / "bin" / "weft-perf"
+        if not self.perf.exists():
+            fail(f"{self.perf} is not there: build weft-perf, or give --build")
+
+    def call(self, command):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False,
+                                  timeout=self.arguments.timeout)
+        except subprocess.TimeoutExpired:
+            fail(f"no end after {self.arguments.timeout:g} s: {shlex.join(map(str, command))}")
+        if done.returncode != 0:
+            fail(f"exit status {done.returncode}: {shlex.join(map(str, command))}\n"
+                 f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.stdout
+
+    def weft(self, row):
+        command = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
+                   "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2",
+                   "-x", "WEFT_TRANSPORTS=ib,loopback"]
+        if self.arguments.device:
+            command += ["-x", f"WEFT_IB_DEVICE={self.arguments.device}"]
+        command += [self.perf, row.test, "--api", "host", "--csv", "-b", row.size, "-e", row.size, *row.options]
+        if self.arguments.quick:
+            command += ["--seconds", "1"]
+        output = self.call(list(map(str, command)))
+        for line in csv.DictReader(output.splitlines()):
+            if line["test"] == row.test:
+                value = float(line[row.column])
+                return value / 1000 if row.column == "p50_ns" else value
+        return fail(f"weft-perf printed no line of {row.test}:\n{output}")
+
+    def peer(self, row):
+        options = ["-s", str(row.size), "-F", *row.peer_options]
+        if row.peer == "ib_atomic_lat":
+            options = ["-F", *row.peer_options]
+        if self.arguments.quick:
+            options += ["-n", "1000"]
+        if self.arguments.device:
+            options += ["-d", self.arguments.device]
+        if self.arguments.gid is not None:
+            options += ["-x", str(self.arguments.gid)]
+        server = subprocess.Popen([self.arguments.rsh, self.hosts[1], shlex.join([row.peer, *options])],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(SAYS_READY)
+            output = self.call([row.peer, *options, self.hosts[1]])
+        finally:
+            server.terminate()
+            server.wait()
+        lines = [line.split() for line in output.splitlines() if re.match(rf"^\s*{row.size}\s", line)]
+        if not lines:
+            fail(f"{row.peer} printed no line of {row.size} bytes:\n{output}")
+        value = float(lines[0][row.field])
+        return value * MIB / 1e9 if row.unit == "GB/s" else value
+
+
+def measure(runner, row, turns):
+    samples = []
+    for turn in range(turns):
+        order = [runner.weft, runner.peer] if turn % 2 == 0 else [runner.peer, runner.weft]
+        values = {kind: kind(row) for kind in order}
+        samples.append((values[runner.weft], values[runner.peer]))
+    ratios = [ours / theirs if row.more_is_better else theirs / ours for ours, theirs in samples]
+    return (statistics.median(ours for ours, _ in samples),
+            statistics.median(theirs for _, theirs in samples), statistics.median(ratios))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", required=True, help="this one and another, by names that --rsh takes")
+    parser.add_argument("--rsh", default="ssh", help="runs a command on a host")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-release", help="Weft's build folder")
+    parser.add_argument("--device", default="", help="of both hosts; by default what each finds first")
+    parser.add_argument("--gid", type=int, help="GID index for the peers")
+    parser.add_argument("--turns", type=int, default=3, help="of each")
+    parser.add_argument("--only", default="", help="rows whose names begin so")
+    parser.add_argument("--quick", action="store_true", help="fewer operations")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds for one run of one program")
+    arguments = parser.parse_args()
+    if arguments.turns < 1:
+        fail("--turns: at least one", 2)
+    runner = Runner(arguments)
+    print(f"{'row':<20} {'bytes':>8} {'Weft':>10} {'peer':>10} {'unit':<6} {'ratio':>5}  target")
+    for row in ROWS:
+        if not row.name.startswith(arguments.only):
+            continue
+        ours, theirs, ratio = measure(runner, row, arguments.turns)
+        verdict = "holds" if ratio >= row.target else "missed"
+        print(f"{row.name:<20} {row.size:>8} {ours:>10.4g} {theirs:>10.4g} {row.unit:<6} {ratio:>5.2f}  "
+              f">= {row.target:g} {row.peer}: {verdict}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

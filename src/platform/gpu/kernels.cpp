@@ -51,14 +51,15 @@ Status Kernels::load(std::span<const Kernel* const> kernels, const Kernel& nothi
   if (!check().is_ok()) return Status::ok();  // whoever launches one is told
   if (device_.driver().on_host() == nullptr)
     for (const Kernel* kernel : kernels) RETURN_IF_ERROR(find(*kernel).status());
-  nothing_ = &nothing;
+  nothing_.store(&nothing, std::memory_order_release);  // pairs with the acquire in begin
   return Status::ok();
 }
 
 Status Kernels::begin(Stream stream) {
-  if (nothing_ == nullptr) return Status::ok();
+  const Kernel* const nothing = nothing_.load(std::memory_order_acquire);
+  if (nothing == nullptr) return Status::ok();
   const char argument = 0;  // of an empty kernel
-  RETURN_IF_ERROR(launch(*nothing_, 1, 1, &argument, stream));
+  RETURN_IF_ERROR(launch(*nothing, 1, 1, &argument, stream));
   return device_.check(device_.call().stream_synchronize(stream),
                        "wait for the first kernel of a stream");
 }

@@ -1,6 +1,7 @@
 // Kernels: those that libweft brings along, on one GPU.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <span>
@@ -36,7 +37,8 @@ class Kernels {
   std::mutex mutex_;  // guards the two below
   abi::Module module_ = nullptr;
   std::map<const Kernel*, abi::Function> functions_;
-  const Kernel* nothing_ = nullptr;
+  // Threads that share the GPU come with the same one, some while others begin streams already.
+  std::atomic<const Kernel*> nothing_{nullptr};
 };
 
 }  // namespace weft::gpu

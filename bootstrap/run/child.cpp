@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -100,6 +101,14 @@ Status fork_failed(int error) {
 }
 
 }  // namespace
+
+Result<SocketPair> make_sockets() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Status::error(Code::kIo, fmt::format("socketpair: {}", net::errno_text(errno)));
+  }
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
 
 Result<Child> start_child(const ChildPlan& plan, const Inherited& inherited) {
   ASSIGN_OR_RETURN(Pipe out, make_pipe());

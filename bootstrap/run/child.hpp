@@ -38,6 +38,12 @@ struct Child {
   UniqueFd confirmation;
 };
 
+// Between weft-run and a child, which inherits `theirs` if its plan says so.
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+Result<SocketPair> make_sockets();
+
 // Forks. The program may still turn out not to run: confirm() tells. The child leads a process
 // group of its own and dies with this process.
 Result<Child> start_child(const ChildPlan& plan, const Inherited& inherited);

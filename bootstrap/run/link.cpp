@@ -1,7 +1,5 @@
 #include "bootstrap/run/link.hpp"
 
-#include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +12,6 @@
 #include "bootstrap/run/environment.hpp"
 #include "bootstrap/run/program.hpp"
 #include "src/base/status.hpp"
-#include "src/net/socket.hpp"
 
 namespace weft::run {
 namespace {
@@ -57,13 +54,9 @@ Result<Link> Link::open(Host host, const std::string& rsh, const Order& order,
   Link link(std::move(host), fmt::format("{} {}", rsh, plan.command.back()), std::move(err));
   plan.command.push_back(quoted(own_path()) + " --agent");
   for (char** entry = ::environ; *entry != nullptr; ++entry) plan.environment.push_back(*entry);
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Status::error(Code::kIo, fmt::format("socketpair: {}", net::errno_text(errno)));
-  }
-  link.control_.emplace(UniqueFd(ends[0]), link.host_.name, kMostRemoteBytes);
-  const UniqueFd theirs(ends[1]);
-  plan.input = theirs.get();
+  ASSIGN_OR_RETURN(SocketPair control, make_sockets());
+  link.control_.emplace(std::move(control.ours), link.host_.name, kMostRemoteBytes);
+  plan.input = control.theirs.get();
   ASSIGN_OR_RETURN(link.child_, start_child(plan, inherited));
   RETURN_IF_ERROR(confirm(link.child_, plan.program));
   link.send(Remote::kOrder, encode(order));

@@ -1,19 +1,13 @@
 #include "bootstrap/run/remote.hpp"
 
-#include <fmt/format.h>
-
-#include "src/base/status.hpp"
 #include "src/net/wire.hpp"
 
 namespace weft::run {
 namespace {
 
+using net::malformed;
 using net::Reader;
 using net::Writer;
-
-Status malformed(std::string_view what, std::size_t bytes) {
-  return Status::error(Code::kIo, fmt::format("malformed {} message of {} bytes", what, bytes));
-}
 
 void number(Writer& out, int value) { out.u32(static_cast<std::uint32_t>(value)); }
 int number(Reader& in) { return static_cast<int>(in.u32()); }

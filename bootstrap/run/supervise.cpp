@@ -29,18 +29,6 @@ constexpr double kPatience_s = 0.3;
 // How long a remote shell may take to end after its PEs, or to bring word that they are killed.
 constexpr double kFarewell_s = 3;
 
-struct SocketPair {
-  UniqueFd ours, theirs;
-};
-
-Result<SocketPair> make_sockets() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Status::error(Code::kIo, fmt::format("socketpair: {}", net::errno_text(errno)));
-  }
-  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 }  // namespace
 
 Supervisor::Supervisor(const Arguments& arguments, const Options& options,

@@ -10,12 +10,9 @@
 namespace weft::tcp {
 namespace {
 
+using net::malformed;
 using net::Reader;
 using net::Writer;
-
-Status malformed(std::string_view what, std::size_t bytes) {
-  return Status::error(Code::kIo, fmt::format("malformed {} message of {} bytes", what, bytes));
-}
 
 void write(Writer& out, const Meeting::Member& member) {
   out.u64(static_cast<std::uint64_t>(member.pid));

@@ -36,6 +36,10 @@ Bytes encode_frame(std::uint32_t type, std::span<const std::byte> payload) {
   return out.take();
 }
 
+Status malformed(std::string_view message, std::size_t bytes) {
+  return Status::error(Code::kIo, fmt::format("malformed {} message of {} bytes", message, bytes));
+}
+
 Status FrameDecoder::read_header() {
   Reader in(header_);
   const auto magic = in.raw(kMagic.size());

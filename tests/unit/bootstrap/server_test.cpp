@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include <weft/runtime.hpp>
@@ -51,6 +52,23 @@ class ServerTest : public ::testing::Test {
       });
     }
     for (auto& pe : pes) pe.join();
+  }
+
+  // The one PE of a job comes to where `answer` stands in for the meeting point.
+  void join_impostor(IdText& id, std::optional<Made>& made,
+                     const std::function<void(net::Accepted)>& answer) {
+    auto listener = net::listen_at("127.0.0.1", 0);
+    ASSERT_OK(listener);
+    id.address = *net::local_address(listener->get());
+    id.npes = 1;
+    std::thread impostor([&] {
+      ASSERT_OK(net::wait_for(listener->get(), POLLIN, Deadline(30), "a caller"));
+      auto caller = net::accept_one(listener->get());
+      ASSERT_OK(caller);
+      answer(std::move(*caller));
+    });
+    made.emplace(make_tcp_bootstrap(to_string(id), 0, 1, options_));
+    impostor.join();
   }
 
   net::Channel call_up() {
@@ -197,16 +215,10 @@ TEST_F(ServerTest, ARecordedJoinIsRefused) {
 }
 
 TEST_F(ServerTest, WhoeverAnswersWithoutTheSecretIsNotBelieved) {
-  auto listener = net::listen_at("127.0.0.1", 0);
-  ASSERT_OK(listener);
   IdText id;
-  id.address = *net::local_address(listener->get());
-  id.npes = 1;
-  std::thread pretender([&] {
-    ASSERT_OK(net::wait_for(listener->get(), POLLIN, Deadline(30), "a caller"));
-    auto caller = net::accept_one(listener->get());
-    ASSERT_OK(caller);
-    net::Channel channel(std::move(caller->socket), caller->peer, 1 << 20);
+  std::optional<Made> made;
+  join_impostor(id, made, [](net::Accepted caller) {
+    net::Channel channel(std::move(caller.socket), caller.peer, 1 << 20);
     expect(channel, Message::kHello);
     send(channel, Message::kChallenge, encode_challenge(*random_bits()));
     expect(channel, Message::kJoin);
@@ -214,11 +226,10 @@ TEST_F(ServerTest, WhoeverAnswersWithoutTheSecretIsNotBelieved) {
          seal(*random_bits(), kAcceptedSeal, {}, encode(Accepted{1, {1, "nowhere"}})));
     channel.receive(Deadline(30), "the end").status().ignore();
   });
-  const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
-  EXPECT_CODE(made, Code::kInvalidArgument);
-  EXPECT_THAT(text_of(made), AllOf(HasSubstr(net::to_string(id.address)),
-                                   HasSubstr("not the job's meeting point")));
-  pretender.join();
+  ASSERT_TRUE(made);
+  EXPECT_CODE(*made, Code::kInvalidArgument);
+  EXPECT_THAT(text_of(*made), AllOf(HasSubstr(net::to_string(id.address)),
+                                    HasSubstr("not the job's meeting point")));
 }
 
 TEST_F(ServerTest, AnotherNumberOfPesIsRefusedWithBothNumbers) {
@@ -414,24 +425,17 @@ TEST_F(ServerTest, AServerThatIsGoneIsNotThereForNewcomers) {
 }
 
 TEST_F(ServerTest, SomethingElseAtTheAddressIsToldApart) {
-  auto listener = net::listen_at("127.0.0.1", 0);
-  ASSERT_OK(listener);
   IdText id;
-  id.address = *net::local_address(listener->get());
-  id.npes = 1;
-  std::thread other([&] {
-    ASSERT_OK(net::wait_for(listener->get(), POLLIN, Deadline(30), "a caller"));
-    auto caller = net::accept_one(listener->get());
-    ASSERT_OK(caller);
-    (void)!::send(caller->socket.get(), "SSH-2.0-OpenSSH\r\n", 17, MSG_NOSIGNAL);
-    net::Channel channel(std::move(caller->socket), caller->peer, 1 << 20);
+  std::optional<Made> made;
+  join_impostor(id, made, [](net::Accepted caller) {
+    (void)!::send(caller.socket.get(), "SSH-2.0-OpenSSH\r\n", 17, MSG_NOSIGNAL);
+    net::Channel channel(std::move(caller.socket), caller.peer, 1 << 20);
     channel.receive(Deadline(30), "the end").status().ignore();  // until the caller hangs up
     channel.receive(Deadline(30), "the end").status().ignore();
   });
-  const Made made = make_tcp_bootstrap(to_string(id), 0, 1, options_);
-  EXPECT_CODE(made, Code::kIo);
-  EXPECT_THAT(text_of(made), AllOf(HasSubstr("not Weft's frames"), HasSubstr("SSH-2.0-")));
-  other.join();
+  ASSERT_TRUE(made);
+  EXPECT_CODE(*made, Code::kIo);
+  EXPECT_THAT(text_of(*made), AllOf(HasSubstr("not Weft's frames"), HasSubstr("SSH-2.0-")));
 }
 
 TEST_F(ServerTest, ASilentServerEndsAtTheDeadline) {

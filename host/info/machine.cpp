@@ -7,7 +7,6 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 
 #include "host/info/sections.hpp"
 
@@ -43,13 +42,6 @@ Line number(const char* name, int count) {
 }
 
 }  // namespace
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 std::string show_size(std::uint64_t bytes) {
   constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

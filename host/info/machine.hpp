@@ -13,7 +13,6 @@ struct Machine {
 
 Machine look_at_machine();
 
-std::string file_text(const std::string& path);  // without the last line end; "" if not readable
-std::string show_size(std::uint64_t bytes);      // "1.5 GiB"
+std::string show_size(std::uint64_t bytes);  // "1.5 GiB"
 
 }  // namespace weft::info

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "host/info/machine.hpp"
+#include "src/base/file_text.hpp"
 
 namespace weft::info {
 namespace {

@@ -58,6 +58,7 @@ class Ib final : public Transport {
 
  private:
   Status open();
+  ib::Seat seat() const;
   bool p2p_does(const Facts& mine, const Facts& theirs) const;
   bool nobody_needs_it() const;
   std::string why_not_to(int pe, const PeAddress& mine) const;
@@ -95,11 +96,20 @@ bool Ib::nobody_needs_it() const {
                      [&](const Facts& theirs) { return p2p_does(mine, theirs); });
 }
 
+ib::Seat Ib::seat() const {
+  if (env_.facts == nullptr || env_.facts->empty()) return {};
+  const auto mine = env_.facts->begin() + env_.pe;
+  const auto beside_me = [&](const Facts& each) {
+    return same_host(each, *mine) && each.numa_node == mine->numa_node;
+  };
+  return {mine->numa_node, static_cast<int>(std::count_if(env_.facts->begin(), mine, beside_me))};
+}
+
 Status Ib::open() {
   if (env_.is_gpu) return Status::error(Code::kUnsupported, "ib does not carry memory of GPUs");
   if (nobody_needs_it())  // a device takes its time to open
     return Status::error(Code::kUnsupported, "p2p reaches every PE of this job");
-  ASSIGN_OR_RETURN(Port port, Port::open(*env_.options));
+  ASSIGN_OR_RETURN(Port port, Port::open(*env_.options, seat()));
   port_.emplace(std::move(port));
   ASSIGN_OR_RETURN(
       service_,
@@ -242,7 +252,8 @@ void Ib::replied(const Dial& reply) {
 std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_unique<Ib>(env); }
 
 Result<std::string> ib_port(const Options& options) {
-  ASSIGN_OR_RETURN(const Port port, Port::open(options));
+  ASSIGN_OR_RETURN(const Facts facts, discover());
+  ASSIGN_OR_RETURN(const Port port, Port::open(options, {facts.numa_node, 0}));
   return port.describe();
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "host/topology/near_port.hpp"
 #include "host/transport/ib/gid.hpp"
 
 namespace weft::ib {
@@ -19,16 +20,10 @@ namespace {
 constexpr const char* kDevices = "/sys/class/infiniband";
 constexpr int kMostReads = 16;
 
-// WEFT_IB_DEVICE: auto, a device, or a device and a port.
-struct Wish {
-  std::string device;  // empty: any
-  int port = 0;        // 0: any
-};
-
-Result<Wish> parse(const std::string& text) {
-  if (text == "auto") return Wish{};
+Result<PortWish> parse(const std::string& text) {
+  if (text == "auto") return PortWish{};
   const std::size_t colon = text.find(':');
-  Wish wish{text.substr(0, colon), 0};
+  PortWish wish{text.substr(0, colon), 0, ""};
   if (colon == std::string::npos) return wish;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data() + colon + 1, end, wish.port);
@@ -38,6 +33,10 @@ Result<Wish> parse(const std::string& text) {
       fmt::format(
           "WEFT_IB_DEVICE={}: auto, a device, or a device and a port (mlx5_0:1) is accepted",
           text));
+}
+
+std::string show(const PortWish& wish) {
+  return wish.port == 0 ? wish.device : fmt::format("{}:{}", wish.device, wish.port);
 }
 
 struct Devices {
@@ -51,42 +50,67 @@ struct Devices {
   int count;
 };
 
+// Those to try one after the other. What the system does not list, the library may still have.
+Result<std::vector<PortWish>> wishes(const std::string& text, const Seat& seat) {
+  ASSIGN_OR_RETURN(PortWish wish, parse(text));
+  std::vector<PortWish> all;
+  if (wish.device.empty()) {
+    const MachineFacts machine = look_at_devices();
+    for (const PortChoice& choice : near_ports(machine, Place{"", seat.numa_node}, seat.rank)) {
+      const NicPort& port = machine.ports[static_cast<std::size_t>(choice.port)];
+      all.push_back({port.device, port.port, machine.ports.size() > 1 ? choice.reason : ""});
+    }
+  }
+  all.push_back(std::move(wish));
+  return all;
+}
+
 }  // namespace
 
-Result<Port> Port::open(const Options& options) {
-  ASSIGN_OR_RETURN(const Wish wish, parse(options.ib_device));
+Result<Port> Port::open(const Options& options, const Seat& seat) {
+  ASSIGN_OR_RETURN(const std::vector<PortWish> all, wishes(options.ib_device, seat));
   if (options.ib_library.empty() && ::access(kDevices, F_OK) != 0)  // asked first, since it is fast
     return Status::error(Code::kUnsupported,
                          fmt::format("this host has no RDMA device: there is no {}", kDevices));
   ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
+  Status failed;
+  for (const PortWish& wish : all) {
+    Result<Port> port = open_one(*verbs, wish, static_cast<int>(options.ib_gid_index));
+    if (port.is_ok()) return port;
+    failed = port.status();  // the last says it of all that were tried
+  }
+  return failed;
+}
+
+Result<Port> Port::open_one(const Verbs& verbs, const PortWish& wish, int gid_index) {
   int count = 0;
-  ibv_device** const list = verbs->get_device_list(&count);
+  ibv_device** const list = verbs.get_device_list(&count);
   if (list == nullptr) return failure("list RDMA devices", "this host", errno);
-  const Devices devices(*verbs, list, count);
+  const Devices devices(verbs, list, count);
   std::string seen;
   for (int i = 0; i < count; ++i) {
-    const std::string device = verbs->get_device_name(list[i]);
+    const std::string device = verbs.get_device_name(list[i]);
     if (!wish.device.empty() && wish.device != device) {
       seen += fmt::format("; {} is not asked for", device);
       continue;
     }
-    Port port(*verbs);
+    Port port(verbs);
+    port.reason_ = wish.reason;
     Status opened = port.open_device(list[i]);
     for (int number = 1; opened.is_ok() && number <= port.limits_.phys_port_cnt; ++number) {
       if (wish.port != 0 && wish.port != number) continue;
       opened = port.open_port(number);
-      if (opened.is_ok()) opened = port.choose_gid(static_cast<int>(options.ib_gid_index));
+      if (opened.is_ok()) opened = port.choose_gid(gid_index);
       if (opened.is_ok()) return port;
       seen += fmt::format("; {}", opened.text());
       opened = Status::ok();
     }
     if (!opened.is_ok()) seen += fmt::format("; {}", opened.text());
   }
-  return Status::error(
-      Code::kUnsupported,
-      fmt::format("no RDMA port can be used{}: {}",
-                  options.ib_device == "auto" ? "" : " of WEFT_IB_DEVICE=" + options.ib_device,
-                  seen.empty() ? "this host has no RDMA device" : seen.substr(2)));
+  return Status::error(Code::kUnsupported,
+                       fmt::format("no RDMA port can be used{}: {}",
+                                   wish.device.empty() ? "" : " of WEFT_IB_DEVICE=" + show(wish),
+                                   seen.empty() ? "this host has no RDMA device" : seen.substr(2)));
 }
 
 Status Port::open_device(ibv_device* device) {
@@ -136,9 +160,10 @@ Status Port::choose_gid(int wanted) {
 }
 
 std::string Port::describe() const {
-  if (address_.link_layer == IBV_LINK_LAYER_ETHERNET)
-    return fmt::format("{}, {} by GID {}", name_, gid_text_, gid_index_);
-  return fmt::format("{}, InfiniBand by LID {}", name_, address_.lid);
+  const std::string way = address_.link_layer == IBV_LINK_LAYER_ETHERNET
+                              ? fmt::format("{} by GID {}", gid_text_, gid_index_)
+                              : fmt::format("InfiniBand by LID {}", address_.lid);
+  return fmt::format("{}, {}{}{}", name_, way, reason_.empty() ? "" : ": ", reason_);
 }
 
 std::string Port::why_not(const PortAddress& there) const {

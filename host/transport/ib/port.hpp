@@ -23,10 +23,23 @@ struct PortAddress {
   std::string_view text() const { return name.data(); }
 };
 
+// Where a PE sits: the NUMA node, and its place among the PEs of this host that sit there.
+struct Seat {
+  int numa_node = -1;  // -1: not known
+  int rank = 0;
+};
+
+// WEFT_IB_DEVICE: auto, a device, or a device and a port.
+struct PortWish {
+  std::string device;  // empty: any
+  int port = 0;        // 0: any
+  std::string reason;  // why it is this one; empty: it was asked for
+};
+
 class Port {
  public:
-  // The one that WEFT_IB_DEVICE names, else the first that is active.
-  static Result<Port> open(const Options& options);
+  // The one that WEFT_IB_DEVICE names, else the nearest that can be used.
+  static Result<Port> open(const Options& options, const Seat& seat);
 
   const Verbs& verbs() const { return *verbs_; }
   ibv_context* context() const { return context_.get(); }
@@ -34,7 +47,7 @@ class Port {
   const std::string& name() const { return name_; }
   std::uint8_t number() const { return number_; }
   const PortAddress& address() const { return address_; }
-  // "mlx5_0 port 1, RoCE v2 by GID 3 (10.0.0.1)": what was chosen.
+  // "mlx5_0 port 1, RoCE v2 (10.0.0.1) by GID 3: same NUMA node": what was chosen, and why.
   std::string describe() const;
 
   // Why nothing can be sent from here to there; "" if it can.
@@ -50,6 +63,8 @@ class Port {
 
  private:
   explicit Port(const Verbs& verbs) : verbs_(&verbs) {}
+  // The first port that is as wished and can be used.
+  static Result<Port> open_one(const Verbs& verbs, const PortWish& wish, int gid_index);
   Status open_device(ibv_device* device);
   Status open_port(int number);
   Status choose_gid(int wanted);
@@ -59,6 +74,7 @@ class Port {
   Handle<ibv_pd> domain_ = no_handle<ibv_pd>();
   std::string name_;
   std::string gid_text_;
+  std::string reason_;
   std::uint8_t number_ = 0;
   std::uint8_t gid_index_ = 0;
   ibv_device_attr limits_{};

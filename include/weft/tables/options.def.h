@@ -71,7 +71,7 @@ WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib", "", "", tra
 WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
             "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
 WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
-            "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the first port that is active.")
+            "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the active port that is nearest to the PE's NUMA node.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
             "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,

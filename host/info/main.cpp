@@ -8,8 +8,11 @@
 
 #include "host/info/option_list.hpp"
 #include "host/info/sections.hpp"
+#include "host/info/topology.hpp"
+#include "src/base/file_text.hpp"
 #include "src/base/log.hpp"
 #include "src/base/option_table.hpp"
+#include "src/base/status.hpp"
 
 namespace weft::info {
 namespace {
@@ -18,6 +21,10 @@ struct Arguments {
   bool options = false;
   bool markdown = false;
   bool json = false;
+  bool topology = false;
+  bool svg = false;
+  bool record = false;
+  std::string machine;  // a file; empty: this one
 };
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -29,6 +36,30 @@ int print_options(const Arguments& arguments) {
     print(options_json().dump(2) + "\n");
   else
     print(options_text());
+  return 0;
+}
+
+Result<MachineFacts> machine_of(const Arguments& arguments) {
+  if (arguments.machine.empty()) return look_at_devices();
+  const std::string text = file_text(arguments.machine);
+  if (text.empty())
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{} is empty or cannot be read", arguments.machine));
+  return parse_machine(text);
+}
+
+int print_topology(const Arguments& arguments) {
+  const Result<MachineFacts> machine = machine_of(arguments);
+  if (!machine.is_ok()) {
+    fmt::print(stderr, "weft-info: {}\n", machine.status().text());
+    return 1;
+  }
+  if (arguments.json)
+    print(topology_json(*machine).dump(2) + "\n");
+  else if (arguments.record)
+    print(record_of(*machine));
+  else
+    print(arguments.svg ? as_svg(draw(*machine)) : as_text(draw(*machine)));
   return 0;
 }
 
@@ -78,11 +109,24 @@ int main(int argc, char** argv) {
   app.add_flag("--markdown", arguments.markdown, "With --options: docs/reference/options.md")
       ->needs(options)
       ->excludes(json);
+  auto* topology = app.add_flag("--topology", arguments.topology,
+                                "Where GPUs and RDMA ports sit, and which port is nearest")
+                       ->excludes(options);
+  auto* svg = app.add_flag("--svg", arguments.svg, "With --topology: a drawing")
+                  ->needs(topology)
+                  ->excludes(json);
+  app.add_flag("--record", arguments.record, "With --topology: the machine as --machine reads it")
+      ->needs(topology)
+      ->excludes(json)
+      ->excludes(svg);
+  app.add_option("--machine", arguments.machine, "With --topology: of the machine in this file")
+      ->needs(topology);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;  // --help and --version arrive here too
   }
+  if (arguments.topology) return weft::info::print_topology(arguments);
   return arguments.options ? weft::info::print_options(arguments)
                            : weft::info::print_summary(arguments);
 }

@@ -4,14 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 failures = 0
 
 
-def run(*arguments, **variables):
+def run(*arguments, stdin="", **variables):
     env = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     env.update(variables)
-    done = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, env=env, timeout=120, check=False)
+    done = subprocess.run([sys.argv[1], *arguments], input=stdin, capture_output=True, text=True, env=env, timeout=120, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -47,7 +48,24 @@ expect(code == 1 and "WEFT_HEAP_SIZE: '1q'" in err and "capabilities" in out, "a
 code, out, err = run(WEFT_HEAPSIZE="1g")
 expect(code == 0 and "did you mean WEFT_HEAP_SIZE?" in err, "an unknown name is warned about", (code, err))
 
-for wrong in (["--bogus"], ["--markdown"], ["--options", "--markdown", "--json"], ["file"]):
+machine = os.path.join(os.path.dirname(__file__), "..", "topology", "machines", "dgx_h100.txt")
+code, out, err = run("--topology")
+expect(code == 0 and err == "" and "numa node" in out, "--topology draws this machine", (code, out, err))
+code, out, err = run("--topology", "--machine", machine)
+expect(code == 0 and "    gpu nvidia 0000:4b:00.0 -> mlx5_3 port 1 (same PCIe switch)\n" in out,
+       "--topology draws a machine that was written down", (code, out, err))
+code, out, err = run("--topology", "--machine", machine, "--svg")
+expect(code == 0 and len(list(xml.etree.ElementTree.fromstring(out))) > 50, "the drawing is XML", (code, out, err))
+code, out, err = run("--topology", "--machine", machine, "--json")
+expect(code == 0 and json.loads(out)["gpus"][7]["nearest_port"] == "mlx5_7 port 1 (same PCIe switch)",
+       "--topology --json", (code, out, err))
+code, record, err = run("--topology", "--record", "--machine", machine)
+code, again, err = run("--topology", "--record", "--machine", "/dev/stdin", stdin=record)
+expect(code == 0 and record.startswith("node 0 ") and again == record, "a record reads back as it was", (again, err))
+code, out, err = run("--topology", "--machine", "/nowhere")
+expect(code == 1 and "/nowhere is empty or cannot be read" in err, "a machine that is not there is named", (code, err))
+
+for wrong in (["--svg"], ["--machine", machine], ["--topology", "--svg", "--record"], ["--topology", "--options"], ["--bogus"], ["--markdown"], ["--options", "--markdown", "--json"], ["file"]):
     code, out, err = run(*wrong)
     expect(code == 2 and "--help" in err, f"{wrong} is refused with a hint", (code, out, err))
 

@@ -1,13 +1,16 @@
 #include "src/base/file_text.hpp"
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace weft {
 
 std::string file_text(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::ifstream file(path);
+  // Not by iterators, which throw where read() fails, as it does for some files of /sys.
+  std::ostringstream all;
+  all << file.rdbuf();
+  std::string text = all.str();
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "host/info/doctor.hpp"
 #include "host/info/option_list.hpp"
 #include "host/info/sections.hpp"
 #include "host/info/topology.hpp"
@@ -21,6 +23,7 @@ struct Arguments {
   bool options = false;
   bool markdown = false;
   bool json = false;
+  bool doctor = false;
   bool topology = false;
   bool svg = false;
   bool record = false;
@@ -61,6 +64,47 @@ int print_topology(const Arguments& arguments) {
   else
     print(arguments.svg ? as_svg(draw(*machine)) : as_text(draw(*machine)));
   return 0;
+}
+
+void print_diagnoses(const Arguments& arguments, const std::vector<Diagnosis>& diagnoses) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Diagnosis& each : diagnoses) {
+    if (arguments.json)
+      all.push_back({{"host", each.host},
+                     {"pe", each.pe},
+                     {"well", each.wrong.empty()},
+                     {"checks", each.data}});
+    else
+      print(fmt::format("{}{}{}: {}   (+ fine, - wrong)\n\n{}", each.pe > 0 ? "\n" : "", each.host,
+                        each.pe < 0 ? "" : fmt::format(" (PE {})", each.pe),
+                        each.wrong.empty() ? "well" : "not well", each.text));
+  }
+  if (arguments.json) print(all.dump(2) + "\n");
+}
+
+// Each PE examines its host; PE 0 tells what all found.
+int print_doctor(const Arguments& arguments) {
+  const Result<Options> environment = Options::from_environment();
+  const Options options = environment.value_or(Options{});
+  std::vector<Section> sections = {host_checks(this_host()), tried_checks(options)};
+  Result<Runtime> runtime = environment.is_ok() ? Runtime::create(options) : environment.status();
+  if (!runtime.is_ok()) {
+    sections.push_back({"test run", {missing("job", std::string(runtime.status().text()))}});
+    print_diagnoses(arguments, {diagnosis_of(-1, sections)});
+    return 1;
+  }
+  sections.push_back(test_run(*runtime));
+  const Diagnosis mine = diagnosis_of(runtime->pe(), sections);
+  const Result<std::vector<Diagnosis>> all = gather(*runtime, mine);
+  if (!all.is_ok()) {
+    print_diagnoses(arguments, {mine});
+    fmt::print(stderr, "weft-info: cannot gather what other PEs found: {}\n", all.status().text());
+    return 1;
+  }
+  if (runtime->pe() == 0) print_diagnoses(arguments, *all);
+  const bool well =
+      std::all_of(all->begin(), all->end(), [](const auto& each) { return each.wrong.empty(); });
+  return well || runtime->pe() != 0 ? 0 : 1;  // PE 0 speaks for all
 }
 
 // As one PE of a job that weft-run started, PE 0 speaks for all; else this is a job of one.
@@ -109,9 +153,14 @@ int main(int argc, char** argv) {
   app.add_flag("--markdown", arguments.markdown, "With --options: docs/reference/options.md")
       ->needs(options)
       ->excludes(json);
+  auto* doctor = app.add_flag("--doctor", arguments.doctor,
+                              "What a job needs of this host, and a test run: fine, or wrong and "
+                              "what mends it")
+                     ->excludes(options);
   auto* topology = app.add_flag("--topology", arguments.topology,
                                 "Where GPUs and RDMA ports sit, and which port is nearest")
-                       ->excludes(options);
+                       ->excludes(options)
+                       ->excludes(doctor);
   auto* svg = app.add_flag("--svg", arguments.svg, "With --topology: a drawing")
                   ->needs(topology)
                   ->excludes(json);
@@ -126,6 +175,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;  // --help and --version arrive here too
   }
+  if (arguments.doctor) return weft::info::print_doctor(arguments);
   if (arguments.topology) return weft::info::print_topology(arguments);
   return arguments.options ? weft::info::print_options(arguments)
                            : weft::info::print_summary(arguments);

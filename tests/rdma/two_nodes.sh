@@ -1,6 +1,7 @@
 #!/bin/sh
 # On node 0 of several, two PEs on each: the suite of transports, by the network alone and with memory that is
-# mapped on each node; OpenSHMEM's programs; then some of them again, while the network loses, delays and swaps packets.
+# mapped on each node; weft-info, which must find both nodes well; OpenSHMEM's programs; then some of them
+# again, while the network loses, delays and swaps packets.
 #   two_nodes.sh FOLDER-OF-PROGRAMS
 set -eu
 programs=$1
@@ -14,6 +15,7 @@ run() {
     -x TEST_VERBS=real "$programs/$program" "$@"
 }
 run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/mixed_launched_all'
+run weft-info --doctor
 for each in semantics tutorial-openshmem-halo_2d; do run $each; done
 echo "== a bad network"
 for node in $(seq 0 $last); do

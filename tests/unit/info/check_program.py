@@ -65,7 +65,17 @@ expect(code == 0 and record.startswith("node 0 ") and again == record, "a record
 code, out, err = run("--topology", "--machine", "/nowhere")
 expect(code == 1 and "/nowhere is empty or cannot be read" in err, "a machine that is not there is named", (code, err))
 
-for wrong in (["--svg"], ["--machine", machine], ["--topology", "--svg", "--record"], ["--topology", "--options"], ["--bogus"], ["--markdown"], ["--options", "--markdown", "--json"], ["file"]):
+code, out, err = run("--doctor")
+expect(code in (0, 1) and err == "" and "each of 1 PEs wrote to this one" in out, "--doctor examines this host", (code, out, err))
+expect((code == 0) == (" (PE 0): well " in out) and ("\n  - " in out) == (code == 1), "its exit status is its verdict", (code, out))
+code, out, err = run("--doctor", "--json")
+expect(json.loads(out)[0]["checks"]["test_run"]["puts"]["available"] is True, "--doctor --json", (code, out, err))
+code, out, err = run("--doctor", WEFT_TRANSPORTS="telepathy")
+expect(code == 1 and "telepathy" in out and ": not well " in out, "a job that cannot start is said", (code, out, err))
+code, out, err = run("--doctor", WEFT_HEAP_SIZE="1q")
+expect(code == 1 and "WEFT_HEAP_SIZE: '1q'" in out, "a wrong option is said", (code, out, err))
+
+for wrong in (["--doctor", "--topology"], ["--svg"], ["--machine", machine], ["--topology", "--svg", "--record"], ["--topology", "--options"], ["--bogus"], ["--markdown"], ["--options", "--markdown", "--json"], ["file"]):
     code, out, err = run(*wrong)
     expect(code == 2 and "--help" in err, f"{wrong} is refused with a hint", (code, out, err))
 

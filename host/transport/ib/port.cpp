@@ -51,30 +51,29 @@ struct Devices {
 };
 
 // Those to try one after the other. What the system does not list, the library may still have.
-Result<std::vector<PortWish>> wishes(const std::string& text, const Seat& seat) {
-  ASSIGN_OR_RETURN(PortWish wish, parse(text));
+std::vector<PortWish> to_try(const PortWish& wish, const Seat& seat) {
   std::vector<PortWish> all;
-  if (wish.device.empty()) {
+  if (wish.device.empty() && wish.port == 0) {
     const MachineFacts machine = look_at_devices();
     for (const PortChoice& choice : near_ports(machine, Place{"", seat.numa_node}, seat.rank)) {
       const NicPort& port = machine.ports[static_cast<std::size_t>(choice.port)];
       all.push_back({port.device, port.port, machine.ports.size() > 1 ? choice.reason : ""});
     }
   }
-  all.push_back(std::move(wish));
+  all.push_back(wish);
   return all;
 }
 
 }  // namespace
 
 Result<Port> Port::open(const Options& options, const Seat& seat) {
-  ASSIGN_OR_RETURN(const std::vector<PortWish> all, wishes(options.ib_device, seat));
+  ASSIGN_OR_RETURN(const PortWish asked, parse(options.ib_device));
   if (options.ib_library.empty() && ::access(kDevices, F_OK) != 0)  // asked first, since it is fast
     return Status::error(Code::kUnsupported,
                          fmt::format("this host has no RDMA device: there is no {}", kDevices));
   ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
   Status failed;
-  for (const PortWish& wish : all) {
+  for (const PortWish& wish : to_try(asked, seat)) {
     Result<Port> port = open_one(*verbs, wish, static_cast<int>(options.ib_gid_index));
     if (port.is_ok()) return port;
     failed = port.status();  // the last says it of all that were tried

@@ -3,12 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <limits>
+
+#include "tests/support/file_tree.hpp"
+#include "tests/unit/info/line_of.hpp"
 
 namespace weft::info {
 namespace {
@@ -19,17 +18,10 @@ constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 class DoctorTest : public ::testing::Test {
  protected:
-  DoctorTest() {
-    patient_.root = ::testing::TempDir() + "weft-doctor-" + std::to_string(::getpid());
-    patient_.locked_memory = patient_.open_files = kNoLimit;
-    std::filesystem::remove_all(patient_.root);
-  }
-  ~DoctorTest() override { std::filesystem::remove_all(patient_.root); }
+  DoctorTest() : patient_{tree_.root(), kNoLimit, kNoLimit} {}
 
   void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = patient_.root + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
+    tree_.write(path, text + "\n");
   }
   void add_port(const std::string& state, const std::string& layer) const {
     const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/";
@@ -43,17 +35,12 @@ class DoctorTest : public ::testing::Test {
     write(port + "gid_attrs/types/3", type);
   }
 
-  Line line(const std::string& name) const {
-    const Section section = host_checks(patient_);
-    const auto found = std::find_if(section.lines.begin(), section.lines.end(),
-                                    [&](const Line& each) { return each.name == name; });
-    EXPECT_NE(found, section.lines.end()) << name;
-    return found == section.lines.end() ? Line{} : *found;
-  }
+  Line line(const std::string& name) const { return line_of(host_checks(patient_), name); }
   bool is_fine() const {
     return diagnosis_of(0, std::vector<Section>{host_checks(patient_)}).wrong.empty();
   }
 
+  FileTree tree_;
   Patient patient_;
 };
 

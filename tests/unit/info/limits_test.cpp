@@ -1,14 +1,12 @@
 // Limits as a container sees them: trees of made-up /proc and /sys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "host/info/sections.hpp"
+#include "tests/support/file_tree.hpp"
+#include "tests/unit/info/line_of.hpp"
 
 namespace weft::info {
 namespace {
@@ -17,24 +15,11 @@ using ::testing::HasSubstr;
 
 class LimitsTest : public ::testing::Test {
  protected:
-  LimitsTest() : root_(::testing::TempDir() + "weft-limits-" + std::to_string(::getpid())) {}
-  ~LimitsTest() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) const { tree_.write(path, text); }
+  Line line(const std::string& name) const { return line_of(limits_section(tree_.root()), name); }
 
-  void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-
-  Line line(const std::string& name) const {
-    const Section section = limits_section(root_);
-    const auto found = std::find_if(section.lines.begin(), section.lines.end(),
-                                    [&](const Line& each) { return each.name == name; });
-    EXPECT_NE(found, section.lines.end()) << name;
-    return found == section.lines.end() ? Line{} : *found;
-  }
-
-  std::string root_;
+ private:
+  FileTree tree_;
 };
 
 TEST_F(LimitsTest, NothingThereIsNoLimit) {

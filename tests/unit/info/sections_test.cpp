@@ -11,19 +11,12 @@
 #include "host/info/option_list.hpp"
 #include "src/base/option_table.hpp"
 #include "tests/unit/base/scoped_env.hpp"
+#include "tests/unit/info/line_of.hpp"
 
 namespace weft::info {
 namespace {
 
 using ::testing::HasSubstr;
-
-Line line_of(const Section& section, const std::string& name) {
-  for (const Line& line : section.lines) {
-    if (line.name == name) return line;
-  }
-  ADD_FAILURE() << section.title << " has no line " << name;
-  return {};
-}
 
 TEST(Sections, UsableThreadsAreThoseOfTheMask) {
   cpu_set_t before;

@@ -3,34 +3,24 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
+
+#include "tests/support/file_tree.hpp"
 
 namespace weft::cpu {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-class Tree {
+class Tree : public FileTree {
  public:
-  Tree() {
-    std::string name = std::filesystem::temp_directory_path() / "room-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-  }
-  ~Tree() { std::filesystem::remove_all(root_); }
   Tree& file(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
+    write(path, text);
     return *this;
   }
-  Room room() const { return memory_room(root_); }
-
- private:
-  std::string root_;
+  Room room() const { return memory_room(root()); }
 };
 
 const std::string kMeminfo =

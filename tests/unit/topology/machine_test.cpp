@@ -2,11 +2,10 @@
 #include "host/topology/machine.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "tests/support/file_tree.hpp"
 #include "tests/unit/topology/recorded.hpp"
 
 namespace weft {
@@ -43,24 +42,17 @@ TEST(ParseMachine, ALineThatIsNotUnderstoodIsNamed) {
 
 class LookAtDevicesTest : public ::testing::Test {
  protected:
-  LookAtDevicesTest() : root_(::testing::TempDir() + "weft-machine-" + std::to_string(::getpid())) {
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  ~LookAtDevicesTest() override { fs::remove_all(root_); }
-
   void write(const std::string& path, const std::string& text) const {
-    fs::create_directories(fs::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << "\n";
+    tree_.write(path, text + "\n");
   }
   void add_pci(const std::string& path, const std::string& kind, const std::string& vendor) const {
     const std::string device = "/sys/devices/" + path;
     write(device + "/class", kind);
     write(device + "/vendor", vendor);
     write(device + "/numa_node", "1");
-    fs::create_directories(root_ + "/sys/bus/pci/devices");
-    fs::create_directory_symlink(
-        root_ + device, root_ + "/sys/bus/pci/devices/" + fs::path(path).filename().string());
+    fs::create_directories(tree_.root() + "/sys/bus/pci/devices");
+    fs::create_directory_symlink(tree_.root() + device, tree_.root() + "/sys/bus/pci/devices/" +
+                                                            fs::path(path).filename().string());
   }
   void add_port(const std::string& device, const std::string& state,
                 const std::string& rate) const {
@@ -70,10 +62,12 @@ class LookAtDevicesTest : public ::testing::Test {
     write(port + "rate", rate);
   }
 
-  std::string root_;
+  FileTree tree_;
 };
 
-TEST_F(LookAtDevicesTest, NothingIsThere) { EXPECT_EQ(record_of(look_at_devices(root_)), ""); }
+TEST_F(LookAtDevicesTest, NothingIsThere) {
+  EXPECT_EQ(record_of(look_at_devices(tree_.root())), "");
+}
 
 TEST_F(LookAtDevicesTest, GpusPortsAndNodes) {
   write("/sys/devices/system/node/node0/cpulist", "0-3");
@@ -85,9 +79,9 @@ TEST_F(LookAtDevicesTest, GpusPortsAndNodes) {
   add_pci("pci0000:15/0000:15:01.0/0000:18:00.0", "0x020000", "0x15b3");
   add_port("mlx5_10", "1: DOWN", "40 Gb/sec (4X QDR)");
   add_port("mlx5_2", "4: ACTIVE", "400 Gb/sec (4X NDR)");
-  fs::create_directory_symlink(root_ + "/sys/devices/pci0000:15/0000:15:01.0/0000:18:00.0",
-                               root_ + "/sys/class/infiniband/mlx5_2/device");
-  EXPECT_EQ(record_of(look_at_devices(root_)),
+  fs::create_directory_symlink(tree_.root() + "/sys/devices/pci0000:15/0000:15:01.0/0000:18:00.0",
+                               tree_.root() + "/sys/class/infiniband/mlx5_2/device");
+  EXPECT_EQ(record_of(look_at_devices(tree_.root())),
             "node 0 0-3\n"
             "node 1 -\n"
             "gpu nvidia 0000:1b:00.0 1 0000:15:01.0/0000:1b:00.0\n"

@@ -10,7 +10,7 @@
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
 #include "host/transport/ib/ib.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 #include "src/base/status.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/platform/cpu/fd_server.hpp"

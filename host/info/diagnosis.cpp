@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
 
 #include "host/info/doctor.hpp"
+#include "host/topology/facts.hpp"
 #include "src/base/status.hpp"
 
 namespace weft::info {
@@ -32,15 +32,14 @@ Result<Diagnosis> unpacked(const std::string& text, int pe) {
 }  // namespace
 
 Diagnosis diagnosis_of(int pe, std::span<const Section> sections) {
-  char host[64] = {};
-  if (::gethostname(host, sizeof(host) - 1) != 0) host[0] = '?';
+  const Facts facts = discover().value_or(Facts{});
   std::string wrong;
   for (const Section& section : sections) {
     for (const Line& line : section.lines) {
       if (line.mark == Mark::kNo) wrong += fmt::format("{}: {}\n", line.name, line.value);
     }
   }
-  return {host, pe, wrong, as_text(sections), as_json(sections)};
+  return {std::string(facts.host_name()), pe, wrong, as_text(sections), as_json(sections)};
 }
 
 Result<std::vector<Diagnosis>> gather(Runtime& runtime, const Diagnosis& mine) {

@@ -12,13 +12,11 @@
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
 #include "host/topology/machine.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 #include "src/platform/cpu/room.hpp"
 
 namespace weft::info {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kEnoughFiles = 1024;  // of one PE: peers' heaps and sockets
@@ -89,11 +87,8 @@ Line ports(const MachineFacts& machine) {
 
 Line device_files(const Patient& patient) {
   const std::string folder = patient.root + "/dev/infiniband";
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string path = at->path().string();
-    if (at->path().filename().string().starts_with("uverbs") &&
-        ::access(path.c_str(), R_OK | W_OK) == 0)
+  for (const std::string& name : names_in(folder)) {
+    if (name.starts_with("uverbs") && ::access((folder + "/" + name).c_str(), R_OK | W_OK) == 0)
       return there("rdma device files", "/dev/infiniband may be opened");
   }
   return missing("rdma device files",
@@ -107,12 +102,9 @@ bool is_v2_by_ipv4(const std::string& type, const std::string& gid) {
 
 // By /sys/class/infiniband/DEVICE/ports/N/gids and gid_attrs/types, which have a file per index.
 bool has_roce_address(const std::string& port) {
-  std::error_code error;
-  for (fs::directory_iterator at(port + "/gids", error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string index = at->path().filename().string();
+  for (const std::string& index : names_in(port + "/gids")) {
     const std::string type = file_text(fmt::format("{}/gid_attrs/types/{}", port, index));
-    if (is_v2_by_ipv4(type, file_text(at->path().string()))) return true;
+    if (is_v2_by_ipv4(type, file_text(fmt::format("{}/gids/{}", port, index)))) return true;
   }
   return false;
 }
@@ -134,7 +126,7 @@ Line roce_addresses(const Patient& patient, const MachineFacts& machine) {
 }
 
 Line peer_memory(const Patient& patient) {
-  const bool loaded = fs::exists(patient.root + "/sys/module/nvidia_peermem");
+  const bool loaded = std::filesystem::exists(patient.root + "/sys/module/nvidia_peermem");
   return fact("nvidia_peermem", fmt::format("{}; not needed, as ib does not carry memory of GPUs",
                                             loaded ? "loaded" : "not loaded"));
 }

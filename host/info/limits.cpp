@@ -7,7 +7,7 @@
 
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 #include "src/platform/cpu/room.hpp"
 
 namespace weft::info {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "host/info/machine.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 
 namespace weft::info {
 namespace {

@@ -11,7 +11,7 @@
 #include "host/info/option_list.hpp"
 #include "host/info/sections.hpp"
 #include "host/info/topology.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 #include "src/base/log.hpp"
 #include "src/base/option_table.hpp"
 #include "src/base/status.hpp"

@@ -24,7 +24,7 @@ std::string nearest(const MachineFacts& machine, const Place& place) {
   std::string reason;
   std::set<int> seen;
   for (int rank = 0;; ++rank) {
-    const std::vector<PortChoice> choices = near_ports(machine, place, rank);
+    const std::vector<PortChoice> choices = near_ports(machine.ports, place, rank);
     if (choices.empty()) return "none";
     if (!seen.insert(choices[0].port).second) return fmt::format("{} ({})", names, reason);
     const NicPort& port = machine.ports[static_cast<std::size_t>(choices[0].port)];

@@ -52,5 +52,6 @@ std::string record_of(const MachineFacts& machine);
 // This machine, by /sys; no driver is loaded and no device is opened. `root` stands before it, for
 // tests.
 MachineFacts look_at_devices(const std::string& root = "");
+std::vector<NicPort> look_at_ports(const std::string& root = "");  // of it, these alone
 
 }  // namespace weft

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 
 #include "host/topology/machine.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 
 namespace weft {
 
@@ -18,18 +16,6 @@ int number_of(const std::string& text, int otherwise) {
   int number = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-// Names in a folder, "mlx5_2" before "mlx5_10"; none if it is not there.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    names.push_back(at->path().filename());
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  });
-  return names;
 }
 
 bool is_bus_address(const std::string& name) {  // "0000:18:00.0"
@@ -78,7 +64,9 @@ std::vector<MachineGpu> gpus(const std::string& root) {
   return found;
 }
 
-std::vector<NicPort> ports(const std::string& root) {
+}  // namespace
+
+std::vector<NicPort> look_at_ports(const std::string& root) {
   std::vector<NicPort> found;
   const std::string folder = root + "/sys/class/infiniband";
   for (const std::string& device : names_in(folder)) {
@@ -95,10 +83,8 @@ std::vector<NicPort> ports(const std::string& root) {
   return found;
 }
 
-}  // namespace
-
 MachineFacts look_at_devices(const std::string& root) {
-  return {nodes(root), gpus(root), ports(root)};
+  return {nodes(root), gpus(root), look_at_ports(root)};
 }
 
 }  // namespace weft

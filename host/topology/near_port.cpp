@@ -39,9 +39,9 @@ const char* in_words(Distance distance) {
 }
 
 // InfiniBand of two that are equally fast: Ethernet may be there for storage and login.
-std::string main_layer(const MachineFacts& machine) {
+std::string main_layer(std::span<const NicPort> ports) {
   const NicPort* best = nullptr;
-  for (const NicPort& port : machine.ports) {
+  for (const NicPort& port : ports) {
     if (!port.active) continue;
     const bool faster = best == nullptr || port.gbps > best->gbps;
     const bool preferred =
@@ -59,11 +59,11 @@ struct Candidate {
 
 }  // namespace
 
-std::vector<PortChoice> near_ports(const MachineFacts& machine, const Place& place, int rank) {
-  const std::string layer = main_layer(machine);
+std::vector<PortChoice> near_ports(std::span<const NicPort> ports, const Place& place, int rank) {
+  const std::string layer = main_layer(ports);
   std::vector<Candidate> found;
-  for (int i = 0; i < static_cast<int>(machine.ports.size()); ++i) {
-    const NicPort& port = machine.ports[static_cast<std::size_t>(i)];
+  for (int i = 0; i < static_cast<int>(ports.size()); ++i) {
+    const NicPort& port = ports[static_cast<std::size_t>(i)];
     if (!port.active) continue;
     const auto [distance, bridges] = nearness(place, port.place);
     found.push_back(

@@ -1,6 +1,8 @@
-// Which RDMA port a PE uses. Pure: the machine goes in, a choice with its reasons comes out.
+// Which RDMA port a PE uses. Pure: the ports of a machine go in, a choice with its reasons comes
+// out.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,14 +11,14 @@
 namespace weft {
 
 struct PortChoice {
-  int port = 0;        // of MachineFacts::ports
+  int port = 0;        // of those given
   std::string reason;  // "same PCIe switch"
 };
 
 // All active ports, the one to use first. PEs talk within one link layer, so those of the layer
-// that has the machine's fastest port come before others, then the nearest to `place`, then the
+// that has the fastest port come before others, then the nearest to `place`, then the
 // fastest. Equal ones are shared in turn by `rank`, the PE's place among those that are at the same
 // place.
-std::vector<PortChoice> near_ports(const MachineFacts& machine, const Place& place, int rank);
+std::vector<PortChoice> near_ports(std::span<const NicPort> ports, const Place& place, int rank);
 
 }  // namespace weft

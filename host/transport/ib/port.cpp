@@ -54,10 +54,10 @@ struct Devices {
 std::vector<PortWish> to_try(const PortWish& wish, const Seat& seat) {
   std::vector<PortWish> all;
   if (wish.device.empty() && wish.port == 0) {
-    const MachineFacts machine = look_at_devices();
-    for (const PortChoice& choice : near_ports(machine, Place{"", seat.numa_node}, seat.rank)) {
-      const NicPort& port = machine.ports[static_cast<std::size_t>(choice.port)];
-      all.push_back({port.device, port.port, machine.ports.size() > 1 ? choice.reason : ""});
+    const std::vector<NicPort> ports = look_at_ports();
+    for (const PortChoice& choice : near_ports(ports, Place{"", seat.numa_node}, seat.rank)) {
+      const NicPort& port = ports[static_cast<std::size_t>(choice.port)];
+      all.push_back({port.device, port.port, ports.size() > 1 ? choice.reason : ""});
     }
   }
   all.push_back(wish);

@@ -9,7 +9,7 @@ namespace {
 
 // "mlx5_0 port 1: same NUMA node", of the port to use first.
 std::string first(const MachineFacts& machine, const Place& place, int rank = 0) {
-  const std::vector<PortChoice> choices = near_ports(machine, place, rank);
+  const std::vector<PortChoice> choices = near_ports(machine.ports, place, rank);
   if (choices.empty()) return "none";
   const NicPort& port = machine.ports[static_cast<std::size_t>(choices[0].port)];
   return port.name() + ": " + choices[0].reason;
@@ -25,7 +25,7 @@ TEST(NearPorts, EachGpuHasTheNicBehindItsSwitch) {
 
 TEST(NearPorts, TheNetworkOfTheFastestPortComesFirstAndDownPortsNever) {
   const MachineFacts machine = recorded("dgx_h100");
-  const auto choices = near_ports(machine, machine.gpus[0].place, 0);
+  const auto choices = near_ports(machine.ports, machine.gpus[0].place, 0);
   ASSERT_EQ(choices.size(), 9u);  // without mlx5_9, which is down
   EXPECT_EQ(machine.ports[static_cast<std::size_t>(choices.back().port)].device, "mlx5_8");
 }
@@ -46,14 +46,14 @@ TEST(NearPorts, PesShareEqualPortsInTurn) {
             "mlx5_1 port 1: none is nearer; one of 2 that PEs share in turn");
   const MachineFacts dgx = recorded("dgx_h100");
   for (int rank = 0; rank < 8; ++rank)
-    EXPECT_EQ(near_ports(dgx, Place{"", 1}, rank)[0].port, 4 + rank % 4) << rank;
+    EXPECT_EQ(near_ports(dgx.ports, Place{"", 1}, rank)[0].port, 4 + rank % 4) << rank;
 }
 
 TEST(NearPorts, WhoSharesKeepsAllOthersToFallBackTo) {
   const MachineFacts machine = recorded("dgx_h100");
   for (int rank = 0; rank < 8; ++rank) {
     std::vector<bool> seen(machine.ports.size());
-    for (const PortChoice& each : near_ports(machine, Place{"", 0}, rank))
+    for (const PortChoice& each : near_ports(machine.ports, Place{"", 0}, rank))
       seen[static_cast<std::size_t>(each.port)] = true;
     EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 9);
   }
@@ -74,13 +74,13 @@ TEST(NearPorts, MoreBridgesInCommonAreNearer) {
   two.ports.push_back(two.ports[0]);
   two.ports[1].place.path = "0000:00:03.0/0000:16:00.0";  // behind the root's bridge alone
   two.ports[1].gbps = 400;
-  EXPECT_EQ(near_ports(two, two.gpus[3].place, 0)[0].port, 0);
+  EXPECT_EQ(near_ports(two.ports, two.gpus[3].place, 0)[0].port, 0);
 }
 
 TEST(NearPorts, AMachineWithoutPortsHasNone) {
   const MachineFacts machine = recorded("bare");
   EXPECT_EQ(machine.nodes.size(), 1u);
-  EXPECT_TRUE(near_ports(machine, Place{"", 0}, 0).empty());
+  EXPECT_TRUE(near_ports(machine.ports, Place{"", 0}, 0).empty());
 }
 
 }  // namespace

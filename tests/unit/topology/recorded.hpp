@@ -6,7 +6,7 @@
 #include <string>
 
 #include "host/topology/machine.hpp"
-#include "src/base/file_text.hpp"
+#include "src/base/files.hpp"
 
 namespace weft {
 

@@ -75,9 +75,13 @@ struct Fault {
 
 WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
   FaultRecord* record = h.state->fault;
-  // Acquire: the host has read the last fault before it gave the record back (take_fault).
+  // Only threads of one device claim it, so that device's own atomics do: not every PCIe has some
+  // on memory of the host.
   if (record != nullptr &&
-      platform::compare_swap<Order::kAcquire, Reach::kSystem>(&record->claimed, 0u, 1u) == 0u) {
+      platform::compare_swap<Order::kRelaxed, Reach::kDevice>(&record->claimed, 0u, 1u) == 0u) {
+    // Acquire: the host has read the last fault before it gave the record back (take_fault), and
+    // my 1 came behind that 0.
+    (void)platform::load<Order::kAcquire, Reach::kSystem>(&record->claimed);
     record->pe = fault.pe;
     record->block = platform::block_rank();
     record->thread = platform::thread_rank();

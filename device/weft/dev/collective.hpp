@@ -172,7 +172,7 @@ WEFT_DEVICE_CALLED bool run_body(DeviceContext h, Scope scope, Team team, const 
 template <class Scope, class Body>
 WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
                      Body body) {
-  return run_body(ctx.handle(), scope, team, where, body);
+  return run_body(ctx.handle(), ctx.known(scope), team, where, body);
 }
 
 // The same of a call whose messages are of `bytes`: packed(member) where these go packed.
@@ -183,7 +183,8 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
   const ContextPort port(ctx, where);
   if (!port.layout().packs(bytes)) return run(ctx, scope, team, where, body);
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  PackedMember<ContextPort, Scope> member(port, scope, team);
+  const auto known = ctx.known(scope);
+  PackedMember<ContextPort, decltype(ctx.known(scope))> member(port, known, team);
   if (!member.broken()) return packed(member);
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
   return member.finish(false, false);
@@ -194,7 +195,8 @@ WEFT_DEVICE bool meet(const Context& ctx, Scope scope, const Team& team, const c
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   ContextPort port(ctx, where);
-  return dev::meet(port, scope, team,
+  const auto known = ctx.known(scope);
+  return dev::meet(port, known, team,
                    [&] { refuse_team(h, FaultCode::kTeamBroken, where, team, 0); });
 }
 
@@ -257,7 +259,7 @@ WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
   // ring must be complete.
   if ((ctx.handle().flags & kDeviceRing) != 0) {
     scope.sync();
-    if (scope.rank() == 0) ordering::quiet_ring(ctx.handle());
+    if (ctx.known(scope).rank() == 0) ordering::quiet_ring(ctx.handle());
   }
   return coll::meet(ctx, scope, team, "barrier");
 }

@@ -28,6 +28,8 @@ namespace rma {
 
 inline constexpr std::size_t kWarpBytes = 16 * platform::kWarpSize;  // a chunk for each lane
 
+inline constexpr unsigned kMostUnits = 64;  // of bytes that are not in chunks, by a thread each
+
 enum class Until { kReusable, kQuiet };  // when the call may return
 
 WEFT_DEVICE std::uint64_t address(const void* local) {
@@ -107,7 +109,7 @@ template <bool kFew, class Who>
 WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst, const void* src,
                                      std::uint64_t bytes, std::uint64_t align, int pe,
                                      Notify notify, Until until) {
-  constexpr bool kBlock = std::is_same_v<Who, Block>;
+  constexpr bool kBlock = is_block<Who>;
   const bool tells = notify.op != NotifyOp::kNone;
   // A block has loads enough, and no registers to keep one for long, unless a barrier follows. Then
   // who has nothing to move leaves the processor to the others.
@@ -134,30 +136,32 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
   return to.word;
 }
 
-// The bytes, then the notify, by `who`, whose threads are in step.
-template <bool kFew, class Who>
-WEFT_DEVICE void deliver(const DeviceContext& h, Who who, void* dst, const void* src,
-                         std::uint64_t bytes, std::uint64_t align, int pe, Notify notify,
-                         Until until) {
-  std::byte* const word = deliver_bytes<kFew>(h, who, dst, src, bytes, align, pe, notify, until);
-  if (notify.op == NotifyOp::kNone) return;
-  who.sync();
-  if (who.rank() == 0 && word != nullptr) notify_directly<Order::kRelease>(word, notify);
+// My warp of a block has none of the bytes to move: it would only be in the others' way.
+template <class Scope>
+WEFT_DEVICE bool has_none(Scope scope, std::uint64_t bytes) {
+  if constexpr (!is_block<Scope>) return false;
+  const unsigned first = static_cast<unsigned>(scope.rank()) & ~(platform::kWarpSize - 1);
+  return first >= kMostUnits && first >= (bytes + 15) / 16;
 }
 
 template <class Scope>
 WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
-  if (bytes == 0 && notify.op == NotifyOp::kNone) return;
+  const bool tells = notify.op != NotifyOp::kNone;
+  if (bytes == 0 && !tells) return;
   scope.sync();
-  // A barrier of the block takes longer than a warp for so few bytes.
-  if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone && bytes <= kWarpBytes) {
-    const FirstWarp warp;
-    if (warp.has_me()) deliver<true>(h, warp, dst, src, bytes, align, pe, notify, until);
-  } else {
-    deliver<false>(h, scope, dst, src, bytes, align, pe, notify, until);
+  std::byte* word = nullptr;
+  // Of so few bytes a warp has a chunk for each lane; the others would only be in its way.
+  if (is_block<Scope> && tells && bytes <= kWarpBytes) {
+    const FirstWarp warp(static_cast<unsigned>(scope.rank()));
+    if (warp.has_me())
+      word = deliver_bytes<true>(h, warp, dst, src, bytes, align, pe, notify, until);
+  } else if (!tells || !has_none(scope, bytes)) {
+    word = deliver_bytes<false>(h, scope, dst, src, bytes, align, pe, notify, until);
   }
-  if (until == Until::kReusable) scope.sync();
+  // Behind it all bytes are on their way, and the source has been read.
+  if (tells || until == Until::kReusable) scope.sync();
+  if (tells && scope.rank() == 0 && word != nullptr) notify_directly<Order::kRelease>(word, notify);
 }
 
 // The whole of a get that is not plain, by threads that are in step.
@@ -275,35 +279,38 @@ template <class Scope, class T>
 WEFT_DEVICE void Context::put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
                               Notify notify) const {
   static_assert(is_rma_type<T>, "put moves trivially copyable types");
-  rma::put(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, notify, rma::Until::kReusable);
+  rma::put(h_, known(scope), dst, src, bytes_of<T>(count), alignof(T), pe, notify,
+           rma::Until::kReusable);
 }
 
 template <class Scope, class T>
 WEFT_DEVICE void Context::get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "get moves trivially copyable types");
-  rma::get(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kReusable);
+  rma::get(h_, known(scope), dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kReusable);
 }
 
 template <class Scope, class T>
 WEFT_DEVICE void Context::put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
                                   Notify notify) const {
   static_assert(is_rma_type<T>, "put moves trivially copyable types");
-  rma::put(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, notify, rma::Until::kQuiet);
+  rma::put(h_, known(scope), dst, src, bytes_of<T>(count), alignof(T), pe, notify,
+           rma::Until::kQuiet);
 }
 
 template <class Scope, class T>
 WEFT_DEVICE void Context::get_nbi(Scope scope, T* dst, const T* src, std::size_t count,
                                   int pe) const {
   static_assert(is_rma_type<T>, "get moves trivially copyable types");
-  rma::get(h_, scope, dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kQuiet);
+  rma::get(h_, known(scope), dst, src, bytes_of<T>(count), alignof(T), pe, rma::Until::kQuiet);
 }
 
 template <class Scope, class T>
-WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+WEFT_DEVICE void Context::iput(Scope who, T* dst, const T* src, std::ptrdiff_t dst_stride,
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iput moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, dst_stride);
   if (count == 0) return;
+  const auto scope = known(who);
   scope.sync();
   const Place to = place_of(h_, "iput", dst, span, alignof(T), pe);
   if (to.at != nullptr) {
@@ -320,11 +327,12 @@ WEFT_DEVICE void Context::iput(Scope scope, T* dst, const T* src, std::ptrdiff_t
 }
 
 template <class Scope, class T>
-WEFT_DEVICE void Context::iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+WEFT_DEVICE void Context::iget(Scope who, T* dst, const T* src, std::ptrdiff_t dst_stride,
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iget moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, src_stride);
   if (count == 0) return;
+  const auto scope = known(who);
   scope.sync();
   const Place from = place_of(h_, "iget", src, span, alignof(T), pe);
   if (from.at != nullptr) {

@@ -1,6 +1,9 @@
 // Bodies of weft/device/scope.hpp: which threads call together.
 #pragma once
 
+#include <type_traits>
+
+#include <weft/device/context.hpp>
 #include <weft/device/scope.hpp>
 
 #include <weft/dev/platform.hpp>
@@ -19,15 +22,17 @@ struct Thread {
   WEFT_DEVICE bool all(bool mine) const { return mine; }
 };
 
+// Threads of the warp that `thread` is in.
+WEFT_DEVICE int warp_size_of(unsigned thread) {
+  const unsigned left = platform::block_size() - (thread & ~(platform::kWarpSize - 1));
+  return static_cast<int>(left < platform::kWarpSize ? left : platform::kWarpSize);
+}
+
 struct Warp {
   WEFT_DEVICE int rank() const {
     return static_cast<int>(platform::thread_rank() % platform::kWarpSize);
   }
-  WEFT_DEVICE int size() const {
-    const unsigned first = platform::thread_rank() & ~(platform::kWarpSize - 1);
-    const unsigned left = platform::block_size() - first;
-    return static_cast<int>(left < platform::kWarpSize ? left : platform::kWarpSize);
-  }
+  WEFT_DEVICE int size() const { return warp_size_of(platform::thread_rank()); }
   WEFT_DEVICE void sync() const { platform::sync_warp(); }
   template <class T>
   WEFT_DEVICE T broadcast(T value) const {
@@ -47,15 +52,41 @@ struct Block {
   WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
 };
 
-// The first warp of a block, of which other threads are no part.
-struct FirstWarp {
-  int mine = Block{}.rank();
-  int count = Warp{}.size();
-  WEFT_DEVICE int rank() const { return mine; }
-  WEFT_DEVICE int size() const { return count; }
-  WEFT_DEVICE bool has_me() const { return mine < count; }
-  WEFT_DEVICE void sync() const { Warp{}.sync(); }
+// The same scopes, whose threads know who they are: to ask takes a GPU longer than all else that a
+// small call does.
+struct KnownWarp : Warp {
+  unsigned thread;
+  WEFT_DEVICE explicit KnownWarp(unsigned me) : thread(me) {}
+  WEFT_DEVICE int rank() const { return static_cast<int>(thread % platform::kWarpSize); }
+  WEFT_DEVICE int size() const { return warp_size_of(thread); }
 };
+struct KnownBlock : Block {
+  unsigned thread;
+  WEFT_DEVICE explicit KnownBlock(unsigned me) : thread(me) {}
+  WEFT_DEVICE int rank() const { return static_cast<int>(thread); }
+};
+template <class Scope>
+inline constexpr bool is_block = std::is_base_of_v<Block, Scope>;
+
+// The first warp of a block, of which other threads are no part.
+struct FirstWarp : KnownWarp {
+  using KnownWarp::KnownWarp;
+  WEFT_DEVICE bool has_me() const { return thread < platform::kWarpSize; }
+};
+
+WEFT_DEVICE Context::Context(const DeviceContext& handle)
+    : h_(handle), thread_(platform::thread_rank()) {
+  platform::settle(thread_);
+}
+template <class Scope>
+WEFT_DEVICE auto Context::known(Scope scope) const {
+  if constexpr (std::is_same_v<Scope, Block>)
+    return KnownBlock(thread_);
+  else if constexpr (std::is_same_v<Scope, Warp>)
+    return KnownWarp(thread_);
+  else
+    return scope;
+}
 
 WEFT_DEVICE unsigned thread_rank() { return platform::thread_rank(); }
 WEFT_DEVICE unsigned block_size() { return platform::block_size(); }

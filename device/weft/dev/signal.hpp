@@ -108,6 +108,28 @@ WEFT_DEVICE bool is_allowed(const DeviceContext& h, const char* where, const W& 
                  sizeof(*w.words), h.pe);
 }
 
+// Word i, by one thread.
+template <class Scope, class W>
+WEFT_DEVICE bool wait_for(const DeviceContext& h, Scope scope, const char* where, const W& w,
+                          std::size_t i, Deadline& deadline) {
+  const bool came = poll(
+      deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); });
+  if (!came) report_timeout(h, where, w, i, deadline.waited_ns());
+  return came;
+}
+
+// The leader waits for the one word that there is; all get the same answer.
+template <class Scope, class W>
+WEFT_DEVICE bool wait_word(const DeviceContext& h, Scope scope, const char* where, const W& w) {
+  if (!is_allowed(h, where, w)) return false;
+  bool came = true;
+  if (scope.rank() == 0) {
+    Deadline deadline(*h.state);
+    came = wait_for(h, scope, where, w, 0, deadline);
+  }
+  return scope.all(came);
+}
+
 // Each thread waits for its share of the words; all get the same answer.
 template <class Scope, class W>
 WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where, const W& w) {
@@ -115,12 +137,8 @@ WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where
   Deadline deadline(*h.state);
   bool came = true;
   for (std::size_t i = static_cast<std::size_t>(scope.rank()); came && i < w.count;
-       i += static_cast<std::size_t>(scope.size())) {
-    if (!w.takes_part(i)) continue;
-    came = poll(
-        deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); });
-    if (!came) report_timeout(h, where, w, i, deadline.waited_ns());
-  }
+       i += static_cast<std::size_t>(scope.size()))
+    if (w.takes_part(i)) came = wait_for(h, scope, where, w, i, deadline);
   return scope.all(came);
 }
 
@@ -198,27 +216,28 @@ WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
 
 template <class Scope, class T>
 WEFT_DEVICE bool Context::wait_until(Scope scope, const T* word, Cmp cmp, T value) const {
-  return waiting::wait_all(h_, scope, "wait_until", waiting::same(word, 1, nullptr, cmp, value));
+  return waiting::wait_word(h_, known(scope), "wait_until",
+                            waiting::same(word, 1, nullptr, cmp, value));
 }
 
 template <class Scope, class T>
 WEFT_DEVICE bool Context::wait_until_all(Scope scope, const T* words, std::size_t count,
                                          const int* status, Cmp cmp, T value) const {
-  return waiting::wait_all(h_, scope, "wait_until_all",
+  return waiting::wait_all(h_, known(scope), "wait_until_all",
                            waiting::same(words, count, status, cmp, value));
 }
 
 template <class Scope, class T>
 WEFT_DEVICE bool Context::wait_until_all_vector(Scope scope, const T* words, std::size_t count,
                                                 const int* status, Cmp cmp, const T* values) const {
-  return waiting::wait_all(h_, scope, "wait_until_all_vector",
+  return waiting::wait_all(h_, known(scope), "wait_until_all_vector",
                            waiting::each(words, count, status, cmp, values));
 }
 
 template <class Scope, class T>
 WEFT_DEVICE std::size_t Context::wait_until_any(Scope scope, const T* words, std::size_t count,
                                                 const int* status, Cmp cmp, T value) const {
-  return waiting::wait_any(h_, scope, "wait_until_any",
+  return waiting::wait_any(h_, known(scope), "wait_until_any",
                            waiting::same(words, count, status, cmp, value));
 }
 
@@ -226,7 +245,7 @@ template <class Scope, class T>
 WEFT_DEVICE std::size_t Context::wait_until_any_vector(Scope scope, const T* words,
                                                        std::size_t count, const int* status,
                                                        Cmp cmp, const T* values) const {
-  return waiting::wait_any(h_, scope, "wait_until_any_vector",
+  return waiting::wait_any(h_, known(scope), "wait_until_any_vector",
                            waiting::each(words, count, status, cmp, values));
 }
 
@@ -234,7 +253,7 @@ template <class Scope, class T>
 WEFT_DEVICE std::size_t Context::wait_until_some(Scope scope, const T* words, std::size_t count,
                                                  std::size_t* indices, const int* status, Cmp cmp,
                                                  T value) const {
-  return waiting::wait_some(h_, scope, "wait_until_some",
+  return waiting::wait_some(h_, known(scope), "wait_until_some",
                             waiting::same(words, count, status, cmp, value), indices);
 }
 
@@ -243,7 +262,7 @@ WEFT_DEVICE std::size_t Context::wait_until_some_vector(Scope scope, const T* wo
                                                         std::size_t count, std::size_t* indices,
                                                         const int* status, Cmp cmp,
                                                         const T* values) const {
-  return waiting::wait_some(h_, scope, "wait_until_some_vector",
+  return waiting::wait_some(h_, known(scope), "wait_until_some_vector",
                             waiting::each(words, count, status, cmp, values), indices);
 }
 

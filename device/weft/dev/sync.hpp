@@ -51,7 +51,8 @@ WEFT_DEVICE bool fences(Scope scope) {
 }  // namespace ordering
 
 template <class Scope>
-WEFT_DEVICE void Context::fence(Scope scope) const {
+WEFT_DEVICE void Context::fence(Scope who) const {
+  const auto scope = known(who);
   scope.sync();
   if (ordering::fences(scope)) platform::fence<Reach::kSystem>();
   if (scope.rank() == 0) ordering::fence_ring(h_, kAllPes);
@@ -59,7 +60,8 @@ WEFT_DEVICE void Context::fence(Scope scope) const {
 }
 
 template <class Scope>
-WEFT_DEVICE void Context::quiet(Scope scope) const {
+WEFT_DEVICE void Context::quiet(Scope who) const {
+  const auto scope = known(who);
   scope.sync();
   if (ordering::fences(scope)) platform::full_fence();
   if (scope.rank() == 0) ordering::quiet_ring(h_);

@@ -28,6 +28,11 @@ inline namespace WEFT_TARGET {
 // A rank in [0, 2n) of a ring of n. A division would take longer than many a message.
 WEFT_HOST_DEVICE constexpr int wrapped(int rank, int n) { return rank < n ? rank : rank - n; }
 
+// Of a rank that there is.
+WEFT_HOST_DEVICE int pe_at(const Team& team, int rank) {
+  return team.list != nullptr ? team.list[rank] : team.start + rank * team.stride;
+}
+
 // Few members, which map each other; the same for all members, as long as there is the team.
 template <class Port>
 WEFT_DEVICE bool counts_up(const Port& port, const Team& team) {
@@ -74,7 +79,7 @@ struct TeamMeeting {
     return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(parity, message));
   }
   WEFT_DEVICE void tell_one(std::uint64_t epoch, int message, int distance) const {
-    const int to = team.pe_of(wrapped(team.rank + distance, team.size));
+    const int to = pe_at(team, wrapped(team.rank + distance, team.size));
     if constexpr (kCountsUp)
       port.count_up(word(epoch, message), to);
     else
@@ -82,7 +87,7 @@ struct TeamMeeting {
   }
   WEFT_DEVICE bool hear_one(std::uint64_t epoch, int message, int distance) const {
     const int from = wrapped(team.rank - distance + team.size, team.size);
-    return port.wait(word(epoch, message), epoch, team.pe_of(from));
+    return port.wait(word(epoch, message), epoch, pe_at(team, from));
   }
 };
 
@@ -90,18 +95,18 @@ struct TeamMeeting {
 // the team is broken from now on.
 template <class Scope>
 WEFT_DEVICE bool agree(const Scope& scope, std::byte* block, bool ok) {
-  const bool all = scope.all(ok);
-  if (!all && scope.rank() == 0)
+  if (scope.all(ok)) return true;
+  if (scope.rank() == 0)
     platform::store<Order::kRelaxed, Reach::kBlock>(&reinterpret_cast<TeamHeader*>(block)->broken,
                                                     std::uint64_t{1});
-  return all;
+  return false;
 }
 
-// What a member met with: all others; a deadline; what an earlier deadline left.
-enum class Met { kAll, kGaveUp, kWasBroken };
-
-template <bool kCountsUp, class Port, class Scope>
-WEFT_DEVICE Met meet_as_one(Port& port, const Scope& scope, const Team& team, std::byte* block) {
+// By threads in step. False: gave up, or a deadline of an earlier call has left the team broken:
+// then `refuse()` is called by one of them.
+template <bool kCountsUp, class Port, class Scope, class Refuse>
+WEFT_DEVICE bool meet_as_one(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
+  std::byte* const block = port.block(team.id);
   auto* const kept = reinterpret_cast<TeamHeader*>(block);
   const TeamLayout layout = port.layout();
   const TeamMeeting<kCountsUp, Port, Scope> meeting{port, scope, team, layout, block};
@@ -110,7 +115,10 @@ WEFT_DEVICE Met meet_as_one(Port& port, const Scope& scope, const Team& team, st
   const auto ask = platform::load<Order::kRelaxed, Reach::kBlock, std::uint64_t>;
   const std::uint64_t epoch = ask(&kept->epoch) + 1, broken = ask(&kept->broken);
   const std::uint64_t seq = ask(&kept->seq), packed = ask(&kept->packed);
-  if (broken != 0) return Met::kWasBroken;
+  if (broken != 0) {
+    if (scope.rank() == 0) refuse();
+    return false;
+  }
   if constexpr (!kCountsUp) meeting.tell(epoch);
   scope.sync();             // all have read the counters
   if (scope.rank() == 0) {  // while the words are under way
@@ -118,31 +126,30 @@ WEFT_DEVICE Met meet_as_one(Port& port, const Scope& scope, const Team& team, st
     kept->synced = seq;
     kept->packed_synced = packed;
   }
-  return meeting.hear(epoch) ? Met::kAll : Met::kGaveUp;
+  return meeting.hear(epoch);
 }
 
-template <bool kCountsUp, class Port, class Scope, class Refuse>
+template <class Port, class Scope, class Refuse>
 WEFT_DEVICE bool meet_one_way(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
-  std::byte* const block = port.block(team.id);
-  Met met = Met::kAll;
-  if constexpr (std::is_same_v<Scope, Block>) {
-    const FirstWarp few;
-    if (few.has_me()) met = meet_as_one<kCountsUp>(port, few, team, block);
-  } else {
-    met = meet_as_one<kCountsUp>(port, scope, team, block);
-  }
-  if (met == Met::kWasBroken && scope.rank() == 0) refuse();
-  return agree(scope, block, met == Met::kAll);
+  if constexpr (Port::kPacks)
+    if (counts_up(port, team)) return meet_as_one<true>(port, scope, team, refuse);
+  return meet_as_one<false>(port, scope, team, refuse);
 }
 
 // A call that is a sync and nothing else: by one warp of a block, since the others would only be in
-// its way. False: gave up, or the team was broken: then `refuse()` is called by one thread.
+// its way. `refuse` as above.
 template <class Port, class Scope, class Refuse>
 WEFT_DEVICE bool meet(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
-  scope.sync();  // what my other threads did comes before the release
-  if constexpr (Port::kPacks)
-    if (counts_up(port, team)) return meet_one_way<true>(port, scope, team, refuse);
-  return meet_one_way<false>(port, scope, team, refuse);
+  bool ok = true;
+  if constexpr (is_block<Scope>) {
+    const FirstWarp few(static_cast<unsigned>(scope.rank()));
+    scope.sync();  // what my other threads did comes before the release
+    if (few.has_me()) ok = meet_one_way(port, few, team, refuse);
+  } else {
+    scope.sync();
+    ok = meet_one_way(port, scope, team, refuse);
+  }
+  return agree(scope, port.block(team.id), ok);
 }
 
 }  // namespace WEFT_TARGET

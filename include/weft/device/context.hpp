@@ -33,7 +33,8 @@ inline namespace WEFT_TARGET {
 
 class Context {
  public:
-  WEFT_DEVICE explicit Context(const DeviceContext& handle) : h_(handle) {}
+  // In the thread that calls.
+  WEFT_DEVICE explicit Context(const DeviceContext& handle);
 
   WEFT_DEVICE int pe() const { return h_.pe; }
   WEFT_DEVICE int npes() const { return h_.npes; }
@@ -166,8 +167,13 @@ class Context {
   WEFT_DEVICE void fence_pe(int pe) const;
   WEFT_DEVICE void quiet_pe(int pe) const;
 
+  // For Weft's own calls: the scope, without asking anew which of its threads I am.
+  template <class Scope>
+  WEFT_DEVICE auto known(Scope scope) const;
+
  private:
   DeviceContext h_;
+  unsigned thread_;  // my rank in the block
 };
 
 }  // namespace WEFT_TARGET

@@ -37,6 +37,8 @@
 //   bool kCopiesShares                threads share a copy by contiguous parts rather than by
 //                                     every n-th unit
 //
+//   void settle(T&)                   a number is worked out here, and kept: not anew at each use
+//
 // Time and the rest
 //   void relax()                      in every spin: pause, yield or sleep
 //   kEagerPolls                       polls of a wait before the first relax()
@@ -96,6 +98,7 @@ static_assert(same<bool, decltype(platform::acquire(std::declval<const Word*>(),
 static_assert(same<Pair, decltype(platform::load_pair(std::declval<const Word*>()))>);
 static_assert(same<void, decltype(platform::store_pair(std::declval<Word*>(), Pair{}))>);
 
+static_assert(same<void, decltype(platform::settle(std::declval<Word&>()))>);
 static_assert(same<void, decltype(platform::relax())>);
 static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);
 static_assert(same<const bool, decltype(platform::kFencesForOthers)>);

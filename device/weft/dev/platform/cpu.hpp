@@ -58,6 +58,9 @@ inline unsigned grid_size() { return self().blocks; }
 // get to run.
 inline constexpr std::uint32_t kEagerPolls = 0;
 
+template <class T>
+inline void settle(T&) {}
+
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -284,6 +284,14 @@ inline constexpr bool kFencesForOthers = true;
 // Neighbouring threads move neighbouring units: one transaction for the warp.
 inline constexpr bool kCopiesShares = false;
 
+template <class T>
+WEFT_DEVICE void settle(T& value) {
+  if constexpr (sizeof(T) == 4)
+    asm("" : "+r"(value));
+  else
+    asm("" : "+l"(value));
+}
+
 // --- time and the rest --------------------------------------------------------------------------
 
 // A message takes less than a microsecond: a sleep would be felt.

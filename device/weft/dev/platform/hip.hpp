@@ -158,6 +158,11 @@ inline constexpr bool kCopiesShares = false;
 
 inline constexpr std::uint32_t kEagerPolls = 0;
 
+template <class T>
+WEFT_DEVICE void settle(T& value) {
+  asm("" : "+v"(value));
+}
+
 WEFT_DEVICE void relax() { __builtin_amdgcn_s_sleep(1); }
 
 // The constant 100 MHz counter of gfx9.

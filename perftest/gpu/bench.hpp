@@ -92,7 +92,8 @@ class Bench {
     RETURN_IF_ERROR(rt_->barrier());
     if (!takes_part(row, pe())) return 0.0;
     const Ns start = now_ns();
-    RETURN_IF_ERROR(dev::launch({row.blocks, row.threads}, kernel));
+    const std::size_t shared = row.group == Group::kBulk ? kBulkStage : 0;
+    RETURN_IF_ERROR(dev::launch({row.blocks, row.threads, shared}, kernel));
     RETURN_IF_ERROR(dev::synchronize());
     return 1e-9 * static_cast<double>(now_ns() - start) / iterations(row);
   }

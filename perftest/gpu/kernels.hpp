@@ -76,6 +76,23 @@ struct Move {
     ctx.quiet(block);
   }
 };
+// The same by the engine for bulk copies.
+struct MoveInBulk {
+  Move move;
+  unsigned stage_bytes;
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(move.handle);
+    const dev::Bulk block(dev::Block{}, dev::shared<std::byte>(), stage_bytes);
+    const Part part = my_part(move.vectors);
+    for (int i = 0; i < move.iters; ++i) {
+      if (move.gets)
+        ctx.get_nbi(block, move.dst + part.first, move.src + part.first, part.count, move.peer);
+      else
+        ctx.put_nbi(block, move.dst + part.first, move.src + part.first, part.count, move.peer);
+    }
+    ctx.quiet(block);
+  }
+};
 struct BareMove {
   Move move;
   WEFT_DEVICE void operator()() const {

@@ -38,8 +38,16 @@ Result<Times> measure_stream(Bench& b, const Row& row) {
                   b.peer(),
                   iterations(row),
                   row.what == What::kGet};
+  const auto bare = [&] { return BareMove{move}; };
+  if (row.group == Group::kBulk)
+    return b.measure(
+        row,
+        [&] {
+          return MoveInBulk{move, static_cast<unsigned>(kBulkStage)};
+        },
+        bare);
   return b.measure(
-      row, [&] { return move; }, [&] { return BareMove{move}; });
+      row, [&] { return move; }, bare);
 }
 
 template <class Scope>

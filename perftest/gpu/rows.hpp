@@ -25,7 +25,8 @@ enum class What {
   kFcollect,  // all PEs: `bytes` of each to all
   kReduce,    // all PEs: their sum, of 64-bit integers
 };
-enum class Group { kThread, kWarp, kBlock };  // the threads that call together
+// The threads that call together; kBulk: a block with the engine for bulk copies.
+enum class Group { kThread, kWarp, kBlock, kBulk };
 
 struct Row {
   What what;
@@ -53,6 +54,11 @@ inline constexpr Row kRows[] = {
     {What::kGet, Group::kBlock, 8, 1024, 32 * kMiB},
     {What::kGet, Group::kBlock, 32, 1024, 32 * kMiB},
     {What::kGet, Group::kBlock, 132, 1024, 32 * kMiB},
+    {What::kPut, Group::kBulk, 1, 32, 4 * kMiB},
+    {What::kPut, Group::kBulk, 8, 32, 32 * kMiB},
+    {What::kGet, Group::kBulk, 1, 32, 64 * kKiB},
+    {What::kGet, Group::kBulk, 1, 32, 4 * kMiB},
+    {What::kGet, Group::kBulk, 8, 32, 32 * kMiB},
     {What::kPutQuiet, Group::kThread, 1, 1, 16},
     {What::kPutQuiet, Group::kThread, 1, 1, 1 * kKiB},
     {What::kPutQuiet, Group::kWarp, 1, 32, 16 * kKiB},
@@ -76,6 +82,7 @@ inline constexpr Row kRows[] = {
     {What::kReduce, Group::kBlock, 1, 1024, 4 * kKiB},
 };
 inline constexpr std::size_t kMostOfCollective = 4 * kKiB;
+inline constexpr std::size_t kBulkStage = 64 * kKiB;  // of shared memory
 
 inline bool is_stream(const Row& row) { return row.what == What::kPut || row.what == What::kGet; }
 inline bool is_pair(const Row& row) {
@@ -108,7 +115,8 @@ inline const char* name_of(What what) {
 inline std::string shape_of(const Row& row) {
   if (row.group == Group::kThread) return "thread";
   if (row.group == Group::kWarp) return "warp";
-  return std::to_string(row.blocks) + " x " + std::to_string(row.threads);
+  return std::to_string(row.blocks) + " x " + std::to_string(row.threads) +
+         (row.group == Group::kBulk ? " TMA" : "");
 }
 
 // Bandwidth for streams, else the time of one operation.

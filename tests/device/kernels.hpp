@@ -43,6 +43,24 @@ struct GroupsOf<dev::Block> {
   WEFT_DEVICE static Groups get() { return {dev::block_rank(), dev::grid_size()}; }
 };
 
+template <class Scope>
+struct GroupsOf<dev::Bulk<Scope>> : GroupsOf<Scope> {};
+
+inline constexpr unsigned kStage = 2048;  // bytes, of each group that copies in bulk
+
+template <class Scope>
+struct ScopeOf {
+  WEFT_DEVICE static Scope get() { return {}; }
+};
+template <class Scope>
+struct ScopeOf<dev::Bulk<Scope>> {
+  WEFT_DEVICE static dev::Bulk<Scope> get() {
+    const std::size_t groups = GroupsOf<Scope>::get().count / dev::grid_size();
+    const std::size_t mine = GroupsOf<Scope>::get().rank % groups;
+    return {Scope{}, dev::shared<std::byte>() + mine * kStage, kStage};
+  }
+};
+
 // `count` elements from src[src_at] to dst[dst_at].
 struct Transfer {
   std::size_t dst_at, src_at, count;
@@ -66,7 +84,7 @@ struct MoveAll {
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    const Scope scope;
+    const Scope scope = ScopeOf<Scope>::get();
     const Groups mine = GroupsOf<Scope>::get();
     for (std::size_t i = mine.rank; i < transfers; i += mine.count) {
       const Transfer& t = list[i];

@@ -181,6 +181,52 @@ TEST_P(RmaTest, LargeBlocksArriveWhole) {
   });
 }
 
+// By the engine of those GPUs that have one: whole pieces and parts of one, around the least that
+// it takes and the number of its slots, and what it does not take. Several groups have theirs at
+// once.
+template <class Scope>
+void check_bulk(Pe& pe, unsigned threads, std::uint64_t seed) {
+  constexpr std::size_t kGroups = 3;  // of a block, at most
+  static constexpr std::size_t kBytes[] = {4096,    4080,     4112,  4097,    16 * 257,
+                                           384 * 4, 384 * 40, 65536, 100'000, 4096 + 384};
+  std::mt19937_64 random(seed);
+  SharedVector<Transfer> list;
+  std::size_t extent = 0;
+  for (std::size_t bytes : kBytes)
+    for (std::size_t shift : {std::size_t{0}, std::size_t{random() % 16}}) {
+      list.push_back({extent + shift, extent, bytes, 1, 1});
+      extent += (bytes + 63) / 16 * 16;
+    }
+  auto* src = pe.allocate<std::uint8_t>(extent);
+  auto* dst = pe.allocate<std::uint8_t>(extent);
+  auto* arrived = pe.allocate<std::uint64_t>(list.size());
+  fill_random(random, src, extent);
+  std::vector<std::uint8_t> expected(extent, kPoison);
+  for (const Transfer& t : list) std::memcpy(&expected[t.dst_at], src + t.src_at, t.count);
+  for (const Move move : {Move::kPut, Move::kPutSet, Move::kPutNbiAdd, Move::kGet, Move::kGetNbi}) {
+    std::memset(dst, kPoison, extent);
+    std::fill_n(arrived, list.size(), 0);
+    pe.barrier();
+    pe.run(2, threads,
+           MoveAll<Scope, std::uint8_t>{pe.handle(), move, dst, src, list.data(), list.size(),
+                                        pe.next(), arrived},
+           std::size_t{kStage} * kGroups);
+    pe.barrier();
+    EXPECT_EQ(std::memcmp(dst, expected.data(), extent), 0)
+        << "PE " << pe.pe() << ", move " << static_cast<int>(move) << ", " << threads << " threads";
+    pe.barrier();
+  }
+}
+
+TEST_P(RmaTest, BulkCopiesArriveWhole) {
+  const std::uint64_t seed = test_seed();
+  on_pes(GetParam(), 2, [&](Pe& pe) {
+    check_bulk<dev::Bulk<dev::Block>>(pe, 2 * kWarp + 1, seed);
+    check_bulk<dev::Bulk<dev::Warp>>(pe, 2 * kWarp + 1, seed + 1);
+    check_bulk<dev::Bulk<dev::Thread>>(pe, 3, seed + 2);
+  });
+}
+
 TEST_P(RmaTest, DataTravelsRoundTheRing) {
   on_pes(GetParam(), 4, [&](Pe& pe) {
     constexpr std::size_t kCount = 77;

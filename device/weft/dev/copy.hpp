@@ -242,6 +242,8 @@ WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std
 
 template <class Scope>
 WEFT_DEVICE void copy(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  if constexpr (is_bulk<Scope>)
+    if (scope.takes(dst, src, bytes)) return scope.copy(dst, src, bytes);
   if constexpr (platform::kCopiesShares) {
     if (bytes > 8) return copy_share(scope, dst, src, bytes);
   } else {

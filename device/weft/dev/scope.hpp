@@ -66,6 +66,10 @@ struct KnownBlock : Block {
   WEFT_DEVICE int rank() const { return static_cast<int>(thread); }
 };
 template <class Scope>
+inline constexpr bool is_bulk = false;
+template <class Scope>
+inline constexpr bool is_bulk<Bulk<Scope>> = true;
+template <class Scope>
 inline constexpr bool is_block = std::is_base_of_v<Block, Scope>;
 
 // The first warp of a block, of which other threads are no part.
@@ -84,6 +88,8 @@ WEFT_DEVICE auto Context::known(Scope scope) const {
     return KnownBlock(thread_);
   else if constexpr (std::is_same_v<Scope, Warp>)
     return KnownWarp(thread_);
+  else if constexpr (is_bulk<Scope>)
+    return scope.with(known(scope.scope()));
   else
     return scope;
 }

@@ -10,6 +10,7 @@
 #include <weft/device/tile.hpp>
 
 #include <weft/dev/scope.hpp>
+#include <weft/dev/bulk.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/atomic.hpp>
 #include <weft/dev/signal.hpp>

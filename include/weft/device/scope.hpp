@@ -19,6 +19,16 @@ struct Thread;  // one thread
 struct Warp;    // kWarpSize consecutive threads of a block: 32 on CUDA, 64 on gfx9, 4 on the CPU
 struct Block;   // all threads of a block; block sizes that are no multiple of kWarpSize are fine
 
+// One of these, whose large puts and gets go through shared memory by the GPU's engine for bulk
+// copies (NVIDIA's TMA, sm_90 and later): a single thread keeps it busy, so a warp, or a thread,
+// moves as much as a block does, and takes no registers for it. Where there is no engine, or bytes
+// are few, no multiple of 16, or do not lie at one, it copies as `Scope` does.
+//   Bulk(Scope, std::byte* stage, unsigned bytes)
+// `stage`: shared memory at a multiple of 16, of this scope alone, which holds nothing while it
+// calls. What is under way at a time fits in there: a link between GPUs wants 64 KiB to be full.
+template <class Scope>
+class Bulk;
+
 // Where the calling thread stands in its grid. A host thread outside any grid is a grid of its own.
 WEFT_DEVICE unsigned thread_rank();  // in its block: 0 .. block_size() - 1
 WEFT_DEVICE unsigned block_size();

@@ -34,6 +34,9 @@
 //                                     the stores before it are visible to everybody
 //   bool kFencesForOthers             a fence of one thread between two barriers does for all of
 //                                     their threads what a fence of each does
+//   bool kHasBulkCopy                 bulk_copy(stage, stage_bytes, dst, src, bytes), by one
+//   thread,
+//                                     moves what is_in_memory() and all at multiples of 16
 //   bool kCopiesShares                threads share a copy by contiguous parts rather than by
 //                                     every n-th unit
 //
@@ -101,6 +104,11 @@ static_assert(same<void, decltype(platform::store_pair(std::declval<Word*>(), Pa
 static_assert(same<void, decltype(platform::settle(std::declval<Word&>()))>);
 static_assert(same<void, decltype(platform::relax())>);
 static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);
+static_assert(same<const bool, decltype(platform::kHasBulkCopy)>);
+static_assert(same<bool, decltype(platform::is_in_memory(std::declval<const void*>()))>);
+static_assert(same<void, decltype(platform::bulk_copy(
+                             std::declval<std::byte*>(), 0u, std::declval<std::byte*>(),
+                             std::declval<const std::byte*>(), std::size_t{}))>);
 static_assert(same<const bool, decltype(platform::kFencesForOthers)>);
 static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
 static_assert(same<std::byte*, decltype(platform::shared_memory())>);

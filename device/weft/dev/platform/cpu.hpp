@@ -52,6 +52,10 @@ inline unsigned block_size() { return self().threads; }
 inline unsigned block_rank() { return self().block; }
 inline unsigned grid_size() { return self().blocks; }
 
+inline constexpr bool kHasBulkCopy = false;
+WEFT_DEVICE bool is_in_memory(const void*) { return true; }
+WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
+
 // --- time and the rest --------------------------------------------------------------------------
 
 // Yields now and then: there may be a thousand threads for two cores, and the one waited for must

@@ -14,6 +14,7 @@
 
 #include <weft/target.hpp>
 
+#include <weft/dev/platform/bulk_cuda.hpp>
 #include <weft/dev/platform/order.hpp>
 
 namespace weft::dev {

@@ -154,6 +154,10 @@ inline constexpr bool kFencesForOthers = false;  // each wave waits for its own 
 // Neighbouring threads move neighbouring units: one transaction for the wave.
 inline constexpr bool kCopiesShares = false;
 
+inline constexpr bool kHasBulkCopy = false;
+WEFT_DEVICE bool is_in_memory(const void*) { return true; }
+WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
+
 // --- time and the rest --------------------------------------------------------------------------
 
 inline constexpr std::uint32_t kEagerPolls = 0;

@@ -7,10 +7,14 @@
 
 #include <weft/device/launch.hpp>
 
-#include <weft/dev/platform.hpp>
-
 #if WEFT_TARGET_CPU
 #include <memory>
+
+#include <weft/dev/platform.hpp>
+#elif WEFT_TARGET_HIP
+#include <hip/hip_runtime.h>
+#else
+#include <cuda_runtime.h>
 #endif
 
 namespace weft::dev {

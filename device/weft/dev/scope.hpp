@@ -8,44 +8,29 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-struct Thread {
-  WEFT_DEVICE int rank() const { return 0; }
-  WEFT_DEVICE int size() const { return 1; }
-  WEFT_DEVICE void sync() const {}
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return value;
-  }
-  WEFT_DEVICE bool all(bool mine) const { return mine; }
-};
+WEFT_DEVICE int Warp::rank() const {
+  return static_cast<int>(platform::thread_rank() % platform::kWarpSize);
+}
+WEFT_DEVICE int Warp::size() const {
+  const unsigned first = platform::thread_rank() & ~(platform::kWarpSize - 1);
+  const unsigned left = platform::block_size() - first;
+  return static_cast<int>(left < platform::kWarpSize ? left : platform::kWarpSize);
+}
+WEFT_DEVICE void Warp::sync() const { platform::sync_warp(); }
+template <class T>
+WEFT_DEVICE T Warp::broadcast(T value) const {
+  return platform::warp_shuffle(value, 0);
+}
+WEFT_DEVICE bool Warp::all(bool mine) const { return platform::warp_all(mine); }
 
-struct Warp {
-  WEFT_DEVICE int rank() const {
-    return static_cast<int>(platform::thread_rank() % platform::kWarpSize);
-  }
-  WEFT_DEVICE int size() const {
-    const unsigned first = platform::thread_rank() & ~(platform::kWarpSize - 1);
-    const unsigned left = platform::block_size() - first;
-    return static_cast<int>(left < platform::kWarpSize ? left : platform::kWarpSize);
-  }
-  WEFT_DEVICE void sync() const { platform::sync_warp(); }
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return platform::warp_shuffle(value, 0);
-  }
-  WEFT_DEVICE bool all(bool mine) const { return platform::warp_all(mine); }
-};
-
-struct Block {
-  WEFT_DEVICE int rank() const { return static_cast<int>(platform::thread_rank()); }
-  WEFT_DEVICE int size() const { return static_cast<int>(platform::block_size()); }
-  WEFT_DEVICE void sync() const { platform::sync_block(); }
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return platform::block_broadcast(value);
-  }
-  WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
-};
+WEFT_DEVICE int Block::rank() const { return static_cast<int>(platform::thread_rank()); }
+WEFT_DEVICE int Block::size() const { return static_cast<int>(platform::block_size()); }
+WEFT_DEVICE void Block::sync() const { platform::sync_block(); }
+template <class T>
+WEFT_DEVICE T Block::broadcast(T value) const {
+  return platform::block_broadcast(value);
+}
+WEFT_DEVICE bool Block::all(bool mine) const { return platform::block_all(mine); }
 
 // The first warp of a block, of which other threads are no part.
 struct FirstWarp {

@@ -9,6 +9,7 @@
 #include <weft/device/collective.hpp>
 #include <weft/device/tile.hpp>
 
+#if WEFT_DEVICE_BODIES
 #include <weft/dev/scope.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/atomic.hpp>
@@ -16,3 +17,4 @@
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
 #include <weft/dev/tile.hpp>
+#endif

@@ -6,8 +6,15 @@
 // Weft that knew. No call of Weft throws, exits or aborts.
 #pragma once
 
-#include <iosfwd>  // std::string, declared: kernels, which return no text, compile faster
 #include <utility>
+
+// std::string, declared: kernels, which return no text, compile faster. GCC's library has a header
+// for that; <iosfwd> brings wchar.h along.
+#if __has_include(<bits/stringfwd.h>)
+#include <bits/stringfwd.h>
+#else
+#include <iosfwd>
+#endif
 
 #include <weft/target.hpp>
 

@@ -106,6 +106,22 @@ WEFT_DEVICE void copy_units(Ranks scope, std::byte* dst, const std::byte* src, s
     to[i] = from[i];
 }
 
+// Where speed is not all: as copy_chunks, and less of it.
+WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte* src,
+                                    std::size_t count) {
+  using Unit = Chunk<16>::type;
+  auto* to = reinterpret_cast<Unit*>(dst);
+  auto* from = reinterpret_cast<const Unit*>(src);
+  const std::size_t step = static_cast<std::size_t>(scope.size());
+  std::size_t next = static_cast<std::size_t>(scope.rank());
+  WEFT_DEVICE_AS_A_LOOP
+  while (copy_group<4>(to, from, count, step, &next)) {
+  }
+  WEFT_DEVICE_AS_A_LOOP
+  while (copy_group<1>(to, from, count, step, &next)) {
+  }
+}
+
 // Few bytes, by the widest words that both ends and the length consist of.
 WEFT_DEVICE_CALLED void copy_few(Ranks scope, std::byte* dst, const std::byte* src,
                                  std::size_t bytes) {
@@ -218,26 +234,29 @@ WEFT_DEVICE void copy_word(std::byte* dst, const std::byte* src) {
       platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
 }
 
-WEFT_DEVICE bool copy_as_word(std::byte* dst, const std::byte* src, std::size_t bytes) {
+WEFT_DEVICE bool is_a_word(const void* dst, const void* src, std::size_t bytes) {
   const std::uintptr_t both =
       reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
-  if ((both & (bytes - 1)) != 0) return false;
+  return bytes <= 8 && (bytes & (bytes - 1)) == 0 && (both & (bytes - 1)) == 0;
+}
+
+WEFT_DEVICE void copy_as_word(std::byte* dst, const std::byte* src, std::size_t bytes) {
   switch (bytes) {
-    case 8: return copy_word<std::uint64_t>(dst, src), true;
-    case 4: return copy_word<std::uint32_t>(dst, src), true;
-    case 2: return copy_word<std::uint16_t>(dst, src), true;
-    case 1: return copy_word<std::uint8_t>(dst, src), true;
-    default: return false;
+    case 8: return copy_word<std::uint64_t>(dst, src);
+    case 4: return copy_word<std::uint32_t>(dst, src);
+    case 2: return copy_word<std::uint16_t>(dst, src);
+    case 1: return copy_word<std::uint8_t>(dst, src);
+    default: return;
   }
 }
 
 // Bytes that are not in chunks.
 template <class Scope>
 WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  if (bytes > 8)
+  if (!is_a_word(dst, src, bytes))
     copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
-  else if (scope.rank() == 0 && !copy_as_word(dst, src, bytes))
-    copy_few({0, 1}, dst, src, bytes);
+  else if (scope.rank() == 0)
+    copy_as_word(dst, src, bytes);
 }
 
 template <class Scope>

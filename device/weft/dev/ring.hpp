@@ -111,8 +111,9 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
 
 WEFT_DEVICE const RingView& of(const DeviceContext& h) { return h.state->ring[h.lane]; }
 
-WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
-                                     std::uint64_t wanted, std::uint64_t waited_ns) {
+WEFT_DEVICE void report_timeout(const DeviceContext& h, const char* where, int pe,
+                                std::uint64_t offset, std::uint64_t wanted,
+                                std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;
@@ -145,12 +146,38 @@ WEFT_DEVICE bool wait_complete(const DeviceContext& h, const char* where, const 
 }
 
 // The source of a put without kOpSourceStays may be reused: the host has handed it on.
+WEFT_DEVICE bool is_consumed(const RingView& ring, std::uint64_t ticket) {
+  return consumed(ring) > ticket;
+}
+
 WEFT_DEVICE bool wait_consumed(const DeviceContext& h, const char* where, const Op& op,
                                std::uint64_t ticket) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return consumed(ring) > ticket; })) return true;
+  if (poll(deadline, [&] { return is_consumed(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
+  return false;
+}
+
+// Publishes `op` and, if it `waits`, stays until is_over(ring, ticket): as push() and a wait behind
+// it, in the code of one.
+template <class IsOver>
+WEFT_DEVICE bool push_and_wait(const DeviceContext& h, const char* where, const Op& op, bool waits,
+                               IsOver is_over) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  std::uint64_t ticket = 0;
+  bool pushed = false;
+  const bool done = poll(deadline, [&] {
+    if (pushed) return is_over(ring, ticket);
+    if (!try_push(ring, op, Cell::kNone, 0, &ticket)) return false;
+    pushed = true;
+    deadline.begin_anew();
+    return !waits;
+  });
+  if (done) return true;
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
+                 (pushed ? ticket : consumed(ring)) + 1, deadline.waited_ns());
   return false;
 }
 

@@ -115,11 +115,8 @@ WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte
   const std::size_t step = static_cast<std::size_t>(scope.size());
   std::size_t next = static_cast<std::size_t>(scope.rank());
   WEFT_DEVICE_AS_A_LOOP
-  while (copy_group<4>(to, from, count, step, &next)) {
-  }
-  WEFT_DEVICE_AS_A_LOOP
-  while (copy_group<1>(to, from, count, step, &next)) {
-  }
+  while (next < count)
+    if (!copy_group<4>(to, from, count, step, &next)) copy_group<1>(to, from, count, step, &next);
 }
 
 // Few bytes, by the widest words that both ends and the length consist of.

@@ -73,6 +73,18 @@ template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
   return poll_until(deadline, [&] { return comes(condition); });
 }
+// The same of what lies in the host's memory, where a look takes longer than a pause: one loop, which
+// is less to compile.
+struct FarAway {};
+template <class Condition>
+WEFT_DEVICE bool poll(Deadline& deadline, FarAway, Condition condition) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::uint32_t looks = 1;; ++looks) {
+    if (condition()) return true;
+    platform::relax();
+    if (looks % kPollsPerLook == 0 && deadline.passed()) return false;
+  }
+}
 // The same of what seems() so, in a few instructions, and then is_so(). Threads that wait for
 // themselves alone look fast; those of a scope keep the registers that this takes.
 template <class Scope, class Seems, class IsSo>

@@ -119,9 +119,25 @@ WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte
     if (!copy_group<4>(to, from, count, step, &next)) copy_group<1>(to, from, count, step, &next);
 }
 
+// One aligned word is moved as one: whoever polls it never sees a part of it.
+template <class Word>
+WEFT_DEVICE bool copy_word(Ranks scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  const std::uintptr_t both =
+      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
+  if (bytes != sizeof(Word) || both % sizeof(Word) != 0) return false;
+  if (scope.rank() == 0)
+    platform::store<Order::kRelaxed, Reach::kSystem>(
+        reinterpret_cast<Word*>(dst),
+        platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
+  return true;
+}
+
 // Few bytes, by the widest words that both ends and the length consist of.
 WEFT_DEVICE_CALLED void copy_few(Ranks scope, std::byte* dst, const std::byte* src,
                                  std::size_t bytes) {
+  if (copy_word<std::uint16_t>(scope, dst, src, bytes) ||
+      copy_word<std::uint8_t>(scope, dst, src, bytes))
+    return;
   const std::uintptr_t all =
       reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if (all % 8 == 0)
@@ -223,37 +239,13 @@ WEFT_DEVICE void copy_share(Scope scope, std::byte* dst, const std::byte* src, s
   if (begin < end) std::memmove(dst + begin, src + begin, end - begin);
 }
 
-// One aligned word is moved as one: whoever polls it never sees a part of it.
-template <class Word>
-WEFT_DEVICE void copy_word(std::byte* dst, const std::byte* src) {
-  platform::store<Order::kRelaxed, Reach::kSystem>(
-      reinterpret_cast<Word*>(dst),
-      platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
-}
-
-WEFT_DEVICE bool is_a_word(const void* dst, const void* src, std::size_t bytes) {
-  const std::uintptr_t both =
-      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
-  return bytes <= 8 && (bytes & (bytes - 1)) == 0 && (both & (bytes - 1)) == 0;
-}
-
-WEFT_DEVICE void copy_as_word(std::byte* dst, const std::byte* src, std::size_t bytes) {
-  switch (bytes) {
-    case 8: return copy_word<std::uint64_t>(dst, src);
-    case 4: return copy_word<std::uint32_t>(dst, src);
-    case 2: return copy_word<std::uint16_t>(dst, src);
-    case 1: return copy_word<std::uint8_t>(dst, src);
-    default: return;
-  }
-}
-
 // Bytes that are not in chunks.
 template <class Scope>
 WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  if (!is_a_word(dst, src, bytes))
-    copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
-  else if (scope.rank() == 0)
-    copy_as_word(dst, src, bytes);
+  const Ranks who{scope.rank(), scope.size()};
+  if (!copy_word<std::uint64_t>(who, dst, src, bytes) &&
+      !copy_word<std::uint32_t>(who, dst, src, bytes))
+    copy_misaligned(who, dst, src, bytes);
 }
 
 template <class Scope>

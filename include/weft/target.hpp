@@ -34,9 +34,9 @@
 #define WEFT_HOST_DEVICE inline
 #endif
 
-// nvcc reads a file once for the host, where what kernels call is declared and no more, and once for
-// each GPU, where the bodies are. Others read all of it each time.
-// WEFT_DEVICE_CALL declares: inline would be a promise of a body.
+// nvcc reads a file once for the host, where what kernels call is declared and no more, and once
+// for each GPU, where the bodies are. Others read all of it each time. WEFT_DEVICE_CALL declares:
+// inline would be a promise of a body.
 #if WEFT_TARGET_CUDA && defined(__NVCC__) && !defined(__CUDA_ARCH__)
 #define WEFT_DEVICE_BODIES 0
 #define WEFT_DEVICE_CALL __device__

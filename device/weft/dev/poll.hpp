@@ -73,8 +73,8 @@ template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
   return poll_until(deadline, [&] { return comes(condition); });
 }
-// The same of what lies in the host's memory, where a look takes longer than a pause: one loop, which
-// is less to compile.
+// The same of what lies in the host's memory, where a look takes longer than a pause: one loop,
+// which is less to compile.
 struct FarAway {};
 template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, FarAway, Condition condition) {

@@ -111,9 +111,8 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
 
 WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
 
-WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe,
-                                std::uint64_t offset, std::uint64_t wanted,
-                                std::uint64_t waited_ns) {
+WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
+                                std::uint64_t wanted, std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;
@@ -126,11 +125,12 @@ WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe,
 }
 
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
-WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op,
-                      std::uint64_t* ticket, Cell cell = Cell::kNone, std::uint64_t word = 0) {
+WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
+                      Cell cell = Cell::kNone, std::uint64_t word = 0) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, FarAway{}, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
+  if (poll(deadline, FarAway{}, [&] { return try_push(ring, op, cell, word, ticket); }))
+    return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
                  deadline.waited_ns());
   return false;
@@ -183,8 +183,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
 // has its word must give the cell back while others still wait for room.
-WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op,
-                       std::uint64_t* word) {
+WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   std::uint64_t ticket = 0;

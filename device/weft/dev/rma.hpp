@@ -86,8 +86,8 @@ WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* d
                                             std::uint64_t bytes, std::uint64_t align, int pe,
                                             Notify notify, Until until) {
   // No bytes may lie anywhere.
-  const Place to = find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe,
-                              Touch::kBytes);
+  const Place to =
+      find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
   if (to.is_refused()) return nullptr;
   Place word;
   if (notify.op != NotifyOp::kNone) {
@@ -103,12 +103,12 @@ WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* d
 }
 
 // The bytes go where they are to, by `who`. For who has moved some, and for the leader: where the
-// notify is to go; null where there is nothing more to do. kFew: at most kWarpBytes.
-template <bool kFew, class Who>
+// notify is to go; null where there is nothing more to do.
+template <class Who>
 WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst, const void* src,
                                      std::uint64_t bytes, std::uint64_t align, int pe,
                                      Notify notify, Until until) {
-  constexpr bool kBlock = std::is_same_v<Who, Block>;
+  constexpr bool kBlock = std::is_same_v<Who, PartOfBlock>;
   const bool tells = notify.op != NotifyOp::kNone;
   // A block has loads enough, and no registers to keep one for long, unless a barrier follows. Then
   // who has nothing to move leaves the processor to the others.
@@ -120,8 +120,6 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
     std::byte* const to = moved(dst, distance);
     if (chunk.fits())
       chunk.store(to);
-    else if constexpr (kFew && !platform::kCopiesShares)
-      copy_odd(who, to, from, bytes);
     else
       copy(who, to, from, bytes);
     return tells ? moved(notify.signal, distance) : nullptr;
@@ -133,11 +131,11 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
 }
 
 // The bytes, then the notify, by `who`, whose threads are in step.
-template <bool kFew, class Who>
+template <class Who>
 WEFT_DEVICE void deliver(const DeviceContext& h, Who who, void* dst, const void* src,
                          std::uint64_t bytes, std::uint64_t align, int pe, Notify notify,
                          Until until) {
-  std::byte* const word = deliver_bytes<kFew>(h, who, dst, src, bytes, align, pe, notify, until);
+  std::byte* const word = deliver_bytes(h, who, dst, src, bytes, align, pe, notify, until);
   if (notify.op == NotifyOp::kNone) return;
   who.sync();
   if (who.rank() == 0 && word != nullptr) notify_directly<Order::kRelease>(word, notify);
@@ -148,12 +146,12 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
                      std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
   if (bytes == 0 && notify.op == NotifyOp::kNone) return;
   scope.sync();
-  // A barrier of the block takes longer than a warp for so few bytes.
-  if (std::is_same_v<Scope, Block> && notify.op != NotifyOp::kNone && bytes <= kWarpBytes) {
-    const FirstWarp warp;
-    if (warp.has_me()) deliver<true>(h, warp, dst, src, bytes, align, pe, notify, until);
+  if constexpr (std::is_same_v<Scope, Block>) {
+    // A barrier of the block takes longer than a warp for so few bytes.
+    const PartOfBlock part(notify.op != NotifyOp::kNone && bytes <= kWarpBytes);
+    if (part.has_me()) deliver(h, part, dst, src, bytes, align, pe, notify, until);
   } else {
-    deliver<false>(h, scope, dst, src, bytes, align, pe, notify, until);
+    deliver(h, scope, dst, src, bytes, align, pe, notify, until);
   }
   if (until == Until::kReusable) scope.sync();
 }

@@ -42,6 +42,29 @@ struct FirstWarp {
   WEFT_DEVICE void sync() const { Warp{}.sync(); }
 };
 
+// All of a block, or its first warp alone, as is decided when it runs: the code for both is one.
+class PartOfBlock {
+ public:
+  WEFT_DEVICE explicit PartOfBlock(bool is_warp)
+      : is_warp_(is_warp), mine_(Block{}.rank()), count_(Block{}.size()) {
+    if (is_warp && count_ > static_cast<int>(platform::kWarpSize))
+      count_ = static_cast<int>(platform::kWarpSize);
+  }
+  WEFT_DEVICE int rank() const { return mine_; }
+  WEFT_DEVICE int size() const { return count_; }
+  WEFT_DEVICE bool has_me() const { return mine_ < count_; }
+  WEFT_DEVICE void sync() const {
+    if (is_warp_)
+      Warp{}.sync();
+    else
+      Block{}.sync();
+  }
+
+ private:
+  bool is_warp_;
+  int mine_, count_;
+};
+
 WEFT_DEVICE unsigned thread_rank() { return platform::thread_rank(); }
 WEFT_DEVICE unsigned block_size() { return platform::block_size(); }
 WEFT_DEVICE unsigned block_rank() { return platform::block_rank(); }

@@ -47,22 +47,22 @@ class Context {
   // overlap. One aligned word of 1, 2, 4 or 8 bytes is stored at once, so it may be waited for.
   template <class Scope, class T>
   WEFT_DEVICE_CALL void put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
-                       Notify notify = none()) const;
+                            Notify notify = none()) const;
   template <class Scope, class T>
   WEFT_DEVICE_CALL void get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
   // May return before that; quiet() then says so.
   template <class Scope, class T>
   WEFT_DEVICE_CALL void put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
-                           Notify notify = none()) const;
+                                Notify notify = none()) const;
   template <class Scope, class T>
   WEFT_DEVICE_CALL void get_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
   // Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides are at least 1.
   template <class Scope, class T>
   WEFT_DEVICE_CALL void iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
-                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+                             std::ptrdiff_t src_stride, std::size_t count, int pe) const;
   template <class Scope, class T>
   WEFT_DEVICE_CALL void iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
-                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+                             std::ptrdiff_t src_stride, std::size_t count, int pe) const;
   // One value, by one thread. A T of 1, 2, 4 or 8 bytes that is aligned to its size is stored and
   // loaded as one word.
   template <class T>
@@ -112,49 +112,52 @@ class Context {
   WEFT_DEVICE_CALL bool wait_until(Scope scope, const T* word, Cmp cmp, T value) const;
   // The forms of weft/wait.hpp; `status[i] != 0` leaves word i out, null leaves none out.
   template <class Scope, class T>
-  WEFT_DEVICE_CALL bool wait_until_all(Scope scope, const T* words, std::size_t count, const int* status,
-                                  Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL bool wait_until_all(Scope scope, const T* words, std::size_t count,
+                                       const int* status, Cmp cmp, T value) const;
   template <class Scope, class T>
   WEFT_DEVICE_CALL bool wait_until_all_vector(Scope scope, const T* words, std::size_t count,
-                                         const int* status, Cmp cmp, const T* values) const;
+                                              const int* status, Cmp cmp, const T* values) const;
   // Index of a word that satisfies, the same for all threads of the scope; ~0 if none takes part
   // or the deadline passed.
   template <class Scope, class T>
   WEFT_DEVICE_CALL std::size_t wait_until_any(Scope scope, const T* words, std::size_t count,
-                                         const int* status, Cmp cmp, T value) const;
+                                              const int* status, Cmp cmp, T value) const;
   template <class Scope, class T>
   WEFT_DEVICE_CALL std::size_t wait_until_any_vector(Scope scope, const T* words, std::size_t count,
-                                                const int* status, Cmp cmp, const T* values) const;
+                                                     const int* status, Cmp cmp,
+                                                     const T* values) const;
   // How many satisfy (0: none takes part, or the deadline passed); indices has room for `count`.
   template <class Scope, class T>
   WEFT_DEVICE_CALL std::size_t wait_until_some(Scope scope, const T* words, std::size_t count,
-                                          std::size_t* indices, const int* status, Cmp cmp,
-                                          T value) const;
+                                               std::size_t* indices, const int* status, Cmp cmp,
+                                               T value) const;
   template <class Scope, class T>
-  WEFT_DEVICE_CALL std::size_t wait_until_some_vector(Scope scope, const T* words, std::size_t count,
-                                                 std::size_t* indices, const int* status, Cmp cmp,
-                                                 const T* values) const;
+  WEFT_DEVICE_CALL std::size_t wait_until_some_vector(Scope scope, const T* words,
+                                                      std::size_t count, std::size_t* indices,
+                                                      const int* status, Cmp cmp,
+                                                      const T* values) const;
   // One look, no waiting; by one thread.
   template <class T>
   WEFT_DEVICE_CALL bool test(const T* word, Cmp cmp, T value) const;
   template <class T>
   WEFT_DEVICE_CALL bool test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
-                            T value) const;
+                                 T value) const;
   template <class T>
-  WEFT_DEVICE_CALL bool test_all_vector(const T* words, std::size_t count, const int* status, Cmp cmp,
-                                   const T* values) const;
+  WEFT_DEVICE_CALL bool test_all_vector(const T* words, std::size_t count, const int* status,
+                                        Cmp cmp, const T* values) const;
   template <class T>
-  WEFT_DEVICE_CALL std::size_t test_any(const T* words, std::size_t count, const int* status, Cmp cmp,
-                                   T value) const;
+  WEFT_DEVICE_CALL std::size_t test_any(const T* words, std::size_t count, const int* status,
+                                        Cmp cmp, T value) const;
   template <class T>
   WEFT_DEVICE_CALL std::size_t test_any_vector(const T* words, std::size_t count, const int* status,
-                                          Cmp cmp, const T* values) const;
+                                               Cmp cmp, const T* values) const;
   template <class T>
   WEFT_DEVICE_CALL std::size_t test_some(const T* words, std::size_t count, std::size_t* indices,
-                                    const int* status, Cmp cmp, T value) const;
+                                         const int* status, Cmp cmp, T value) const;
   template <class T>
-  WEFT_DEVICE_CALL std::size_t test_some_vector(const T* words, std::size_t count, std::size_t* indices,
-                                           const int* status, Cmp cmp, const T* values) const;
+  WEFT_DEVICE_CALL std::size_t test_some_vector(const T* words, std::size_t count,
+                                                std::size_t* indices, const int* status, Cmp cmp,
+                                                const T* values) const;
   WEFT_DEVICE_CALL std::uint64_t signal_fetch(const std::uint64_t* signal) const;
 
   // --- ordering ------------------------------------------------------------------------------

@@ -26,10 +26,10 @@ struct TileShape {
 // after quiet(). Addresses, ordering and what is refused are theirs.
 template <class Scope, class T, int kDims>
 WEFT_DEVICE_CALL void put_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
-                              const TileShape<kDims>& shape, int pe);
+                                   const TileShape<kDims>& shape, int pe);
 template <class Scope, class T, int kDims>
 WEFT_DEVICE_CALL void get_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
-                              const TileShape<kDims>& shape, int pe);
+                                   const TileShape<kDims>& shape, int pe);
 
 inline constexpr int kEachMember = -1;
 
@@ -40,7 +40,7 @@ inline constexpr int kEachMember = -1;
 // returned. With a root dst may be src; for kEachMember they do not overlap.
 template <ReduceOp kOp, class Scope, class T, int kDims>
 WEFT_DEVICE_CALL bool reduce_tile(const Context& ctx, Scope scope, const Team& team, T* dst,
-                             const T* src, const TileShape<kDims>& shape, int root);
+                                  const T* src, const TileShape<kDims>& shape, int root);
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

@@ -1,6 +1,6 @@
 // What kernels do, without how they are launched: for names that stand on it (weft/compat).
 // Everybody else includes weft/device.hpp. The contract first, then the bodies, which users never
-// include by hand.
+// include by hand; the host's reading of nvcc needs none.
 #pragma once
 
 #include <weft/device/handle.hpp>

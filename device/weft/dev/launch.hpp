@@ -9,12 +9,10 @@
 
 #if WEFT_TARGET_CPU
 #include <memory>
+#endif
 
+#if WEFT_DEVICE_BODIES  // else nvcc, which includes what is needed of CUDA by itself
 #include <weft/dev/platform.hpp>
-#elif WEFT_TARGET_HIP
-#include <hip/hip_runtime.h>
-#else
-#include <cuda_runtime.h>
 #endif
 
 namespace weft::dev {

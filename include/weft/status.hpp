@@ -6,8 +6,15 @@
 // Weft that knew. No call of Weft throws, exits or aborts.
 #pragma once
 
-#include <iosfwd>  // std::string, declared: kernels, which return no text, compile faster
-#include <utility>
+#include <utility>  // and no std::exchange or swap: nvcc instantiates them in each of its readings
+
+// std::string, declared: kernels, which return no text, compile faster. GCC's library has a header
+// for that; <iosfwd> brings wchar.h along.
+#if __has_include(<bits/stringfwd.h>)
+#include <bits/stringfwd.h>
+#else
+#include <iosfwd>
+#endif
 
 #include <weft/target.hpp>
 
@@ -47,9 +54,11 @@ class WEFT_NODISCARD WEFT_API Status {
  public:
   Status() noexcept = default;  // success
   Status(const Status& other) noexcept;
-  Status(Status&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  Status(Status&& other) noexcept : rep_(other.rep_) { other.rep_ = nullptr; }
   Status& operator=(Status other) noexcept {
-    std::swap(rep_, other.rep_);
+    Rep* const mine = rep_;
+    rep_ = other.rep_;
+    other.rep_ = mine;
     return *this;
   }
   ~Status() {
@@ -101,7 +110,9 @@ class CallerName {
 
   // The name so far; null for none.
   static const char* exchange(const char* routine) noexcept {
-    return std::exchange(detail::caller_name, routine);
+    const char* const before = detail::caller_name;
+    detail::caller_name = routine;
+    return before;
   }
 
  private:

@@ -34,6 +34,17 @@
 #define WEFT_HOST_DEVICE inline
 #endif
 
+// nvcc reads a file once for the host, where what kernels call is declared and no more, and once
+// for each GPU, where the bodies are. Others read all of it each time. WEFT_DEVICE_CALL declares:
+// inline would be a promise of a body.
+#if WEFT_TARGET_CUDA && defined(__NVCC__) && !defined(__CUDA_ARCH__)
+#define WEFT_DEVICE_BODIES 0
+#define WEFT_DEVICE_CALL __device__
+#else
+#define WEFT_DEVICE_BODIES 1
+#define WEFT_DEVICE_CALL WEFT_DEVICE
+#endif
+
 // A result that nobody looks at is worth a warning. nvcc's front end also warns of `status =
 // call()`.
 #if defined(__NVCC__)

@@ -7,6 +7,8 @@
 
 #include <weft/device.hpp>
 
+#include <weft/dev/platform.hpp>
+
 namespace weft::perf::gpu {
 
 using Word = std::uint64_t;

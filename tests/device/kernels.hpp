@@ -6,6 +6,8 @@
 
 #include <weft/device.hpp>
 
+#include <weft/dev/platform.hpp>
+
 // Before the parameters of a kernel's body that is a lambda: [=] WEFT_KERNEL(...) { ... }
 #if WEFT_TARGET_CPU
 #define WEFT_KERNEL

@@ -62,7 +62,7 @@ WEFT_DEVICE std::byte* heap_of(const DeviceContext& h, int pe) {
 }
 
 // Some ring is there, and it is the way to the PE whose heap that is.
-WEFT_DEVICE bool is_by_ring(const DeviceContext& h, const std::byte* heap) {
+WEFT_DEVICE bool is_by_ring(ColdContext h, const std::byte* heap) {
   return (h.flags & kDeviceRing) != 0 && heap == nullptr;
 }
 
@@ -87,32 +87,61 @@ WEFT_DEVICE bool is_symmetric(const DeviceContext& h, const void* address, std::
   return adopted_offset(h, address, bytes) != kNoHeapOffset;
 }
 
-WEFT_DEVICE_COLD bool refuse(ColdContext cold, FaultCode code, const char* where, int pe,
-                             const void* address, std::uint64_t bytes) {
-  const DeviceContext h = cold;
+// Where all of [address, address + bytes) lies.
+struct Whereabouts {
+  std::uint64_t offset;       // of an address that is not symmetric: where it lies from the heap
+  const AdoptedRange* range;  // that it lies in; null: the heap, or nowhere
+  bool is_symmetric;          // all of it
+};
+
+WEFT_DEVICE Whereabouts whereabouts_of(ColdContext h, const void* address, std::uint64_t bytes) {
+  const auto* const mine = static_cast<const std::byte*>(address);
+  const auto offset = static_cast<std::uint64_t>(mine - h.state->heap);
+  const std::uint64_t heap_bytes = h.state->heap_bytes;
+  if (offset <= heap_bytes) return {offset, nullptr, bytes <= heap_bytes - offset};
+  const AdoptedRange* const range = adopted_range(h, address, bytes != 0);
+  if (range == nullptr) return {offset, nullptr, false};
+  const auto at = static_cast<std::uint64_t>(mine - range->base);
+  return {range->offset + at, range, bytes <= range->bytes - at};
+}
+
+// What is wrong with touching `bytes` at `symmetric` of `pe`, which must be aligned to `align`.
+WEFT_DEVICE FaultCode fault_of(ColdContext h, bool is_symmetric, const void* symmetric,
+                               std::uint64_t bytes, std::uint64_t align, int pe) {
+  if (bytes == kTooManyBytes) return FaultCode::kBadRange;
+  if (pe < 0 || pe >= h.state->npes) return FaultCode::kBadPe;
+  if (bytes != 0 && !is_symmetric) return FaultCode::kBadRange;
+  // Alignments are powers of two; what divides by a number not known is a function of its own.
+  if ((reinterpret_cast<std::uintptr_t>(symmetric) & (align - 1)) != 0)
+    return FaultCode::kMisaligned;
+  return FaultCode::kNone;
+}
+
+// `wanted`: bytes, or of what is not aligned the alignment.
+WEFT_DEVICE void report_refused(ColdContext h, FaultCode code, const char* where, int pe,
+                                std::uint64_t offset, std::uint64_t wanted) {
   Fault fault;
   fault.code = code;
   fault.where = where;
   fault.pe = pe;
-  fault.offset = offset_of(h, address);
-  fault.wanted = bytes;
+  fault.offset = offset;
+  fault.wanted = wanted;
   report(h, fault);
+}
+
+WEFT_DEVICE_COLD bool refuse(ColdContext h, FaultCode code, const char* where, int pe,
+                             const void* address, std::uint64_t bytes) {
+  report_refused(h, code, where, pe, whereabouts_of(h, address, 0).offset, bytes);
   return false;
 }
 
-WEFT_DEVICE_COLD bool verify(ColdContext cold, const char* where, const void* symmetric,
+WEFT_DEVICE_COLD bool verify(ColdContext h, const char* where, const void* symmetric,
                              std::uint64_t bytes, std::uint64_t align, int pe) {
-  const DeviceContext h = cold;
-  const auto wrong = [&] {
-    if (bytes == kTooManyBytes) return FaultCode::kBadRange;
-    if (pe < 0 || pe >= h.npes) return FaultCode::kBadPe;
-    if (bytes != 0 && !is_symmetric(h, symmetric, bytes)) return FaultCode::kBadRange;
-    if (reinterpret_cast<std::uintptr_t>(symmetric) % align != 0) return FaultCode::kMisaligned;
-    return FaultCode::kNone;
-  };
-  const FaultCode code = wrong();
+  const Whereabouts mine = whereabouts_of(h, symmetric, bytes);
+  const FaultCode code = fault_of(h, mine.is_symmetric, symmetric, bytes, align, pe);
   if (code == FaultCode::kNone) return true;
-  return refuse(cold, code, where, pe, symmetric, code == FaultCode::kMisaligned ? align : bytes);
+  report_refused(h, code, where, pe, mine.offset, code == FaultCode::kMisaligned ? align : bytes);
+  return false;
 }
 
 // May `where` touch `bytes` at `symmetric` of `pe`, which must be aligned to `align`?
@@ -126,25 +155,32 @@ WEFT_DEVICE bool allowed(const DeviceContext& h, const char* where, const void* 
 struct Place {
   std::byte* at = nullptr;
   bool by_ring = false;
+  std::uint64_t offset = 0;  // behind the ring
   WEFT_DEVICE bool is_refused() const { return at == nullptr && !by_ring; }
 };
 
 enum class Touch { kBytes, kWord };  // kWord: writes a word that somebody may wait for
 
-// WEFT_CHECK: remembers at `heap`, the mapped heap of the word's owner, that I write this word.
-WEFT_DEVICE void note_writer(const DeviceContext& h, std::byte* heap, const void* word) {
-  if ((h.flags & kDeviceCheck) != 0 && h.state->journal_offset != 0)
-    journal_note(heap, h.state->journal_offset, offset_of(h, word), h.pe);
-}
-
-WEFT_DEVICE_CALLED Place find_place(ColdContext cold, const char* where, const void* symmetric,
+// All of what place_of() does, and one look for the address serves all of it.
+WEFT_DEVICE_CALLED Place find_place(ColdContext h, const char* where, const void* symmetric,
                                     std::uint64_t bytes, std::uint64_t align, int pe, Touch touch) {
-  const DeviceContext h = cold;
-  if (!allowed(h, where, symmetric, bytes, align, pe)) return {};
-  std::byte* const heap = heap_of(h, pe);
-  if (is_by_ring(h, heap)) return {nullptr, true};
-  if (touch == Touch::kWord) note_writer(h, heap, symmetric);
-  return {mapped_on(h, symmetric, heap, pe), false};
+  const Whereabouts mine = whereabouts_of(h, symmetric, bytes);
+  const bool checks = (h.flags & kDeviceCheck) != 0;
+  if (checks || bytes == kTooManyBytes) {
+    const FaultCode code = fault_of(h, mine.is_symmetric, symmetric, bytes, align, pe);
+    if (code != FaultCode::kNone) {
+      report_refused(h, code, where, pe, mine.offset,
+                     code == FaultCode::kMisaligned ? align : bytes);
+      return {};
+    }
+  }
+  std::byte* const heap = h.state->peer[pe];
+  if (is_by_ring(h, heap)) return {nullptr, true, mine.offset};
+  // WEFT_CHECK: remembers at the word's owner that I write it.
+  if (checks && touch == Touch::kWord && h.state->journal_offset != 0)
+    journal_note(heap, h.state->journal_offset, mine.offset, h.state->pe);
+  if (mine.range == nullptr || mine.range->peer == nullptr) return {heap + mine.offset, false};
+  return {mine.range->peer[pe] + (mine.offset - mine.range->offset), false};
 }
 
 // All PEs lie in a row, nothing is to be verified, and the range is the heap's: what every call

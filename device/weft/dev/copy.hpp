@@ -106,9 +106,38 @@ WEFT_DEVICE void copy_units(Ranks scope, std::byte* dst, const std::byte* src, s
     to[i] = from[i];
 }
 
+// Where speed is not all: as copy_chunks, and less of it.
+WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte* src,
+                                    std::size_t count) {
+  using Unit = Chunk<16>::type;
+  auto* to = reinterpret_cast<Unit*>(dst);
+  auto* from = reinterpret_cast<const Unit*>(src);
+  const std::size_t step = static_cast<std::size_t>(scope.size());
+  std::size_t next = static_cast<std::size_t>(scope.rank());
+  WEFT_DEVICE_AS_A_LOOP
+  while (next < count)
+    if (!copy_group<4>(to, from, count, step, &next)) copy_group<1>(to, from, count, step, &next);
+}
+
+// One aligned word is moved as one: whoever polls it never sees a part of it.
+template <class Word>
+WEFT_DEVICE bool copy_word(Ranks scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  const std::uintptr_t both =
+      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
+  if (bytes != sizeof(Word) || both % sizeof(Word) != 0) return false;
+  if (scope.rank() == 0)
+    platform::store<Order::kRelaxed, Reach::kSystem>(
+        reinterpret_cast<Word*>(dst),
+        platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
+  return true;
+}
+
 // Few bytes, by the widest words that both ends and the length consist of.
 WEFT_DEVICE_CALLED void copy_few(Ranks scope, std::byte* dst, const std::byte* src,
                                  std::size_t bytes) {
+  if (copy_word<std::uint16_t>(scope, dst, src, bytes) ||
+      copy_word<std::uint8_t>(scope, dst, src, bytes))
+    return;
   const std::uintptr_t all =
       reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if (all % 8 == 0)
@@ -210,34 +239,13 @@ WEFT_DEVICE void copy_share(Scope scope, std::byte* dst, const std::byte* src, s
   if (begin < end) std::memmove(dst + begin, src + begin, end - begin);
 }
 
-// One aligned word is moved as one: whoever polls it never sees a part of it.
-template <class Word>
-WEFT_DEVICE void copy_word(std::byte* dst, const std::byte* src) {
-  platform::store<Order::kRelaxed, Reach::kSystem>(
-      reinterpret_cast<Word*>(dst),
-      platform::load<Order::kRelaxed, Reach::kSystem>(reinterpret_cast<const Word*>(src)));
-}
-
-WEFT_DEVICE bool copy_as_word(std::byte* dst, const std::byte* src, std::size_t bytes) {
-  const std::uintptr_t both =
-      reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
-  if ((both & (bytes - 1)) != 0) return false;
-  switch (bytes) {
-    case 8: return copy_word<std::uint64_t>(dst, src), true;
-    case 4: return copy_word<std::uint32_t>(dst, src), true;
-    case 2: return copy_word<std::uint16_t>(dst, src), true;
-    case 1: return copy_word<std::uint8_t>(dst, src), true;
-    default: return false;
-  }
-}
-
 // Bytes that are not in chunks.
 template <class Scope>
 WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  if (bytes > 8)
-    copy_misaligned({scope.rank(), scope.size()}, dst, src, bytes);
-  else if (scope.rank() == 0 && !copy_as_word(dst, src, bytes))
-    copy_few({0, 1}, dst, src, bytes);
+  const Ranks who{scope.rank(), scope.size()};
+  if (!copy_word<std::uint64_t>(who, dst, src, bytes) &&
+      !copy_word<std::uint32_t>(who, dst, src, bytes))
+    copy_misaligned(who, dst, src, bytes);
 }
 
 template <class Scope>

@@ -93,6 +93,7 @@ WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
     record->wanted = fault.wanted;
     record->waited_ns = fault.waited_ns;
     std::size_t i = 0;
+    WEFT_DEVICE_AS_A_LOOP
     for (; i + 1 < sizeof(record->where) && fault.where[i] != '\0'; ++i)
       record->where[i] = fault.where[i];
     record->where[i] = '\0';

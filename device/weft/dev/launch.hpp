@@ -7,10 +7,12 @@
 
 #include <weft/device/launch.hpp>
 
-#include <weft/dev/platform.hpp>
-
 #if WEFT_TARGET_CPU
 #include <memory>
+#endif
+
+#if WEFT_DEVICE_BODIES  // else nvcc, which includes what is needed of CUDA by itself
+#include <weft/dev/platform.hpp>
 #endif
 
 namespace weft::dev {

@@ -19,21 +19,19 @@ class Deadline {
 
   // Looks at the clock.
   WEFT_DEVICE bool passed() {
-    if (limit_ns_ == kNotRead) limit_ns_ = state_.deadline_ns;
-    if (limit_ns_ == 0) return false;
+    const std::uint64_t limit_ns = state_.deadline_ns;
+    if (limit_ns == 0) return false;
     const std::uint64_t now = platform::clock_ns();
     if (start_ns_ == 0) start_ns_ = now;
-    waited_ns_ = now - start_ns_;
-    return waited_ns_ >= limit_ns_;
+    return now - start_ns_ >= limit_ns;
   }
-  WEFT_DEVICE std::uint64_t waited_ns() const { return waited_ns_; }
+  // Once it has passed.
+  WEFT_DEVICE std::uint64_t waited_ns() const { return platform::clock_ns() - start_ns_; }
+  WEFT_DEVICE void begin_anew() { start_ns_ = 0; }
 
  private:
-  static constexpr std::uint64_t kNotRead = ~std::uint64_t{0};
   const DeviceState& state_;
-  std::uint64_t limit_ns_ = kNotRead;
   std::uint64_t start_ns_ = 0;
-  std::uint64_t waited_ns_ = 0;
 };
 
 inline constexpr std::uint32_t kPollsPerLook = 64;  // at the clock
@@ -74,6 +72,18 @@ WEFT_DEVICE bool poll_until(Deadline& deadline, Polls some_polls) {
 template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
   return poll_until(deadline, [&] { return comes(condition); });
+}
+// The same of what lies in the host's memory, where a look takes longer than a pause: one loop,
+// which is less to compile.
+struct FarAway {};
+template <class Condition>
+WEFT_DEVICE bool poll(Deadline& deadline, FarAway, Condition condition) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::uint32_t looks = 1;; ++looks) {
+    if (condition()) return true;
+    platform::relax();
+    if (looks % kPollsPerLook == 0 && deadline.passed()) return false;
+  }
 }
 // The same of what seems() so, in a few instructions, and then is_so(). Threads that wait for
 // themselves alone look fast; those of a scope keep the registers that this takes.

@@ -109,10 +109,10 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
   return true;
 }
 
-WEFT_DEVICE const RingView& of(const DeviceContext& h) { return h.state->ring[h.lane]; }
+WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
 
-WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
-                                     std::uint64_t wanted, std::uint64_t waited_ns) {
+WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
+                                std::uint64_t wanted, std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;
@@ -125,44 +125,70 @@ WEFT_DEVICE_COLD void report_timeout(ColdContext h, const char* where, int pe, s
 }
 
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
-WEFT_DEVICE bool push(const DeviceContext& h, const char* where, const Op& op,
-                      std::uint64_t* ticket, Cell cell = Cell::kNone, std::uint64_t word = 0) {
+WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
+                      Cell cell = Cell::kNone, std::uint64_t word = 0) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
+  if (poll(deadline, FarAway{}, [&] { return try_push(ring, op, cell, word, ticket); }))
+    return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
                  deadline.waited_ns());
   return false;
 }
 
-WEFT_DEVICE bool wait_complete(const DeviceContext& h, const char* where, const Op& op,
+WEFT_DEVICE bool wait_complete(ColdContext h, const char* where, const Op& op,
                                std::uint64_t ticket) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return is_complete(ring, ticket); })) return true;
+  if (poll(deadline, FarAway{}, [&] { return is_complete(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
 
 // The source of a put without kOpSourceStays may be reused: the host has handed it on.
-WEFT_DEVICE bool wait_consumed(const DeviceContext& h, const char* where, const Op& op,
+WEFT_DEVICE bool is_consumed(const RingView& ring, std::uint64_t ticket) {
+  return consumed(ring) > ticket;
+}
+
+WEFT_DEVICE bool wait_consumed(ColdContext h, const char* where, const Op& op,
                                std::uint64_t ticket) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return consumed(ring) > ticket; })) return true;
+  if (poll(deadline, FarAway{}, [&] { return is_consumed(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
+  return false;
+}
+
+// Publishes `op` and, if it `waits`, stays until is_over(ring, ticket): as push() and a wait behind
+// it, in the code of one.
+template <class IsOver>
+WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, bool waits,
+                               IsOver is_over) {
+  const RingView& ring = of(h);
+  Deadline deadline(*h.state);
+  std::uint64_t ticket = 0;
+  bool pushed = false;
+  const bool done = poll(deadline, FarAway{}, [&] {
+    if (pushed) return is_over(ring, ticket);
+    if (!try_push(ring, op, Cell::kNone, 0, &ticket)) return false;
+    pushed = true;
+    deadline.begin_anew();
+    return !waits;
+  });
+  if (done) return true;
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
+                 (pushed ? ticket : consumed(ring)) + 1, deadline.waited_ns());
   return false;
 }
 
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
 // has its word must give the cell back while others still wait for room.
-WEFT_DEVICE bool fetch(const DeviceContext& h, const char* where, const Op& op,
-                       std::uint64_t* word) {
+WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   std::uint64_t ticket = 0;
   bool pushed = false;
-  const bool done = poll(deadline, [&] {
+  const bool done = poll(deadline, FarAway{}, [&] {
     if (!pushed) {
       pushed = try_push(ring, op, Cell::kBrings, 0, &ticket);
       return false;
@@ -183,14 +209,14 @@ WEFT_DEVICE bool fetch(const DeviceContext& h, const char* where, const Op& op,
 }
 
 // Has anything ever gone through this ring?
-WEFT_DEVICE bool is_used(const DeviceContext& h) {
+WEFT_DEVICE bool is_used(ColdContext h) {
   if ((h.flags & kDeviceRing) == 0) return false;
   const RingView& ring = of(h);
   return ring.capacity != 0 && platform::load<Order::kRelaxed, Reach::kDevice>(ring.head) != 0;
 }
 
 // Waits until everything is complete that this thread, or one it has synchronised with, has pushed.
-WEFT_DEVICE bool drain(const DeviceContext& h, const char* where) {
+WEFT_DEVICE bool drain(ColdContext h, const char* where) {
   const std::uint64_t head = platform::load<Order::kRelaxed, Reach::kDevice>(of(h).head);
   Op op;
   op.pe = kAllPes;

@@ -28,8 +28,6 @@ namespace rma {
 
 inline constexpr std::size_t kWarpBytes = 16 * platform::kWarpSize;  // a chunk for each lane
 
-inline constexpr unsigned kMostUnits = 64;  // of bytes that are not in chunks, by a thread each
-
 enum class Until { kReusable, kQuiet };  // when the call may return
 
 WEFT_DEVICE std::uint64_t address(const void* local) {
@@ -56,60 +54,84 @@ WEFT_DEVICE Op get_op(void* dst, std::uint64_t remote, std::uint64_t bytes, int 
   return op;
 }
 
-WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, const void* dst, const void* src,
-                                  std::uint64_t bytes, int pe, Notify notify, Until until) {
-  const DeviceContext h = cold;
-  Op op = put_op(offset_of(h, dst), src, bytes, pe);
-  notify_by_op(h, notify, &op);
+// `to` and `word`: the heap offsets of the bytes and of the notify's word.
+WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t to, const void* src,
+                                  std::uint64_t bytes, int pe, Notify notify, std::uint64_t word,
+                                  Until until) {
+  Op op = put_op(to, src, bytes, pe);
+  op.notify = notify.op;
+  op.value = notify.value;
+  op.signal = word;
   if (until == Until::kQuiet) op.flags = kOpSourceStays;
-  std::uint64_t ticket;
-  if (!ring::push(h, "put", op, &ticket)) return;
-  if (until == Until::kReusable && bytes != 0) ring::wait_consumed(h, "put", op, ticket);
+  ring::push_and_wait(cold, "put", op, until == Until::kReusable && bytes != 0, ring::is_consumed);
 }
 
-WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, const void* src, std::uint64_t bytes,
-                                  int pe, Until until) {
-  const DeviceContext h = cold;
-  const Op op = get_op(dst, offset_of(h, src), bytes, pe);
-  std::uint64_t ticket;
-  if (ring::push(h, "get", op, &ticket) && until == Until::kReusable)
-    ring::wait_complete(h, "get", op, ticket);
+WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t from,
+                                  std::uint64_t bytes, int pe, Until until) {
+  ring::push_and_wait(cold, "get", get_op(dst, from, bytes, pe), until == Until::kReusable,
+                      ring::is_complete);
 }
 
-// Where a put's bytes go, and its notify; both null: nowhere any more.
-struct Targets {
-  std::byte* bytes = nullptr;
-  std::byte* word = nullptr;
-};
-
-// Of a put that is not plain. One that goes by the ring is handed over here, by the leader.
-WEFT_DEVICE_CALLED Targets find_targets(ColdContext cold, bool leads, const void* dst,
-                                        const void* src, std::uint64_t bytes, std::uint64_t align,
-                                        int pe, Notify notify, Until until) {
-  const DeviceContext h = cold;
-  // No bytes may lie anywhere.
-  const Place to = find_place(h, "put", bytes != 0 ? dst : h.heap, bytes, align, pe, Touch::kBytes);
-  Place word = to;
-  if (notify.op != NotifyOp::kNone) word = place_of(h, "put", notify, pe);
-  if (to.is_refused() || word.is_refused()) return {};
-  if (!to.by_ring) return {to.at, word.at};
-  if (leads) put_by_ring(h, dst, src, bytes, pe, notify, until);
-  return {};
-}
-
-// What is not plain: there it may lie at no multiple of 16, whatever its own address says.
+// Four chunks under way for each thread, with few registers.
 WEFT_DEVICE_CALLED void copy_elsewhere(Ranks who, std::byte* to, const std::byte* from,
                                        std::uint64_t bytes) {
-  copy(who, to, from, bytes);
+  // Not what is plain: there it may lie at no multiple of 16, whatever its own address says.
+  if (platform::kCopiesShares || !is_in_chunks(to, from, bytes)) return copy(who, to, from, bytes);
+  copy_chunks_slowly(who, to, from, bytes / 16);
 }
 
+// What is not plain of a put, by threads that are in step: the bytes go where they are to, or all
+// goes by the ring. Where the notify is to go; null where there is nothing more to do.
+WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
+                                            std::uint64_t bytes, std::uint64_t align, int pe,
+                                            Notify notify, Until until) {
+  // No bytes may lie anywhere.
+  const Place to =
+      find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
+  if (to.is_refused()) return nullptr;
+  Place word;
+  if (notify.op != NotifyOp::kNone) {
+    constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    word = find_place(cold, "put", notify.signal, kWord, kWord, pe, Touch::kWord);
+    if (word.is_refused()) return nullptr;
+  }
+  if (!to.by_ring)
+    copy_elsewhere(who, to.at, static_cast<const std::byte*>(src), bytes);
+  else if (who.mine == 0)
+    put_by_ring(cold, to.offset, src, bytes, pe, notify, word.offset, until);
+  return word.at;
+}
+
+// Those of a block's threads that move bytes; decided when it runs, so that the code is there once.
+// With a signal behind them the others would only be in the way: of a chunk for each lane all but
+// the first warp, of more each warp that has none.
+class PartOfBlock {
+ public:
+  WEFT_DEVICE PartOfBlock(KnownBlock block, bool tells, std::uint64_t bytes)
+      : mine_(block.rank()), count_(block.size()) {
+    if (!tells) return;
+    if (bytes <= kWarpBytes && count_ > kWarp) count_ = kWarp;
+    const int first = mine_ & ~(kWarp - 1);
+    has_some_ = first < kMostUnits || static_cast<std::uint64_t>(first) < (bytes + 15) / 16;
+  }
+  WEFT_DEVICE int rank() const { return mine_; }
+  WEFT_DEVICE int size() const { return count_; }
+  WEFT_DEVICE bool has_me() const { return has_some_ && mine_ < count_; }
+
+ private:
+  static constexpr int kWarp = static_cast<int>(platform::kWarpSize);
+  static constexpr int kMostUnits = 64;  // of bytes that are not in chunks, by a thread each
+  int mine_, count_;
+  bool has_some_ = true;
+};
+
 // The bytes go where they are to, by `who`. For who has moved some, and for the leader: where the
-// notify is to go; null where there is nothing more to do. kFew: at most kWarpBytes.
-template <bool kFew, class Who>
+// notify is to go; null where there is nothing more to do.
+template <class Who>
 WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst, const void* src,
                                      std::uint64_t bytes, std::uint64_t align, int pe,
                                      Notify notify, Until until) {
-  constexpr bool kBlock = is_block<Who>;
+  constexpr bool kBlock = std::is_same_v<Who, PartOfBlock>;
   const bool tells = notify.op != NotifyOp::kNone;
   // A block has loads enough, and no registers to keep one for long, unless a barrier follows. Then
   // who has nothing to move leaves the processor to the others.
@@ -121,27 +143,14 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
     std::byte* const to = moved(dst, distance);
     if (chunk.fits())
       chunk.store(to);
-    else if constexpr (kFew && !platform::kCopiesShares)
-      copy_odd(who, to, from, bytes);
     else
       copy(who, to, from, bytes);
     return tells ? moved(notify.signal, distance) : nullptr;
   }
-  const Targets to = find_targets(h, who.rank() == 0, dst, src, bytes, align, pe, notify, until);
-  if (to.bytes == nullptr) return nullptr;
   // Who is idle does not count.
   const bool some = kBlock && chunk.fits();
-  copy_elsewhere({who.rank(), some ? static_cast<int>(bytes / 16) : who.size()}, to.bytes, from,
-                 bytes);
-  return to.word;
-}
-
-// My warp of a block has none of the bytes to move: it would only be in the others' way.
-template <class Scope>
-WEFT_DEVICE bool has_none(Scope scope, std::uint64_t bytes) {
-  if constexpr (!is_block<Scope>) return false;
-  const unsigned first = static_cast<unsigned>(scope.rank()) & ~(platform::kWarpSize - 1);
-  return first >= kMostUnits && first >= (bytes + 15) / 16;
+  return put_otherwise(h, {who.rank(), some ? static_cast<int>(bytes / 16) : who.size()}, dst, src,
+                       bytes, align, pe, notify, until);
 }
 
 template <class Scope>
@@ -151,13 +160,11 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
   if (bytes == 0 && !tells) return;
   scope.sync();
   std::byte* word = nullptr;
-  // Of so few bytes a warp has a chunk for each lane; the others would only be in its way.
-  if (is_block<Scope> && tells && bytes <= kWarpBytes) {
-    const FirstWarp warp(static_cast<unsigned>(scope.rank()));
-    if (warp.has_me())
-      word = deliver_bytes<true>(h, warp, dst, src, bytes, align, pe, notify, until);
-  } else if (!tells || !has_none(scope, bytes)) {
-    word = deliver_bytes<false>(h, scope, dst, src, bytes, align, pe, notify, until);
+  if constexpr (std::is_same_v<Scope, KnownBlock>) {
+    const PartOfBlock part(scope, tells, bytes);
+    if (part.has_me()) word = deliver_bytes(h, part, dst, src, bytes, align, pe, notify, until);
+  } else {
+    word = deliver_bytes(h, scope, dst, src, bytes, align, pe, notify, until);
   }
   // Behind it all bytes are on their way, and the source has been read.
   if (tells || until == Until::kReusable) scope.sync();
@@ -168,12 +175,11 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
 WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
                                       std::uint64_t bytes, std::uint64_t align, int pe,
                                       Until until) {
-  const DeviceContext h = cold;
-  const Place from = find_place(h, "get", src, bytes, align, pe, Touch::kBytes);
+  const Place from = find_place(cold, "get", src, bytes, align, pe, Touch::kBytes);
   if (from.at != nullptr)
     copy_elsewhere(who, static_cast<std::byte*>(dst), from.at, bytes);
   else if (from.by_ring && who.mine == 0)
-    get_by_ring(h, dst, src, bytes, pe, until);
+    get_by_ring(cold, dst, from.offset, bytes, pe, until);
 }
 
 template <class Scope>

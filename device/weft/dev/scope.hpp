@@ -11,46 +11,31 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-struct Thread {
-  WEFT_DEVICE int rank() const { return 0; }
-  WEFT_DEVICE int size() const { return 1; }
-  WEFT_DEVICE void sync() const {}
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return value;
-  }
-  WEFT_DEVICE bool all(bool mine) const { return mine; }
-};
-
 // Threads of the warp that `thread` is in.
 WEFT_DEVICE int warp_size_of(unsigned thread) {
   const unsigned left = platform::block_size() - (thread & ~(platform::kWarpSize - 1));
   return static_cast<int>(left < platform::kWarpSize ? left : platform::kWarpSize);
 }
 
-struct Warp {
-  WEFT_DEVICE int rank() const {
-    return static_cast<int>(platform::thread_rank() % platform::kWarpSize);
-  }
-  WEFT_DEVICE int size() const { return warp_size_of(platform::thread_rank()); }
-  WEFT_DEVICE void sync() const { platform::sync_warp(); }
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return platform::warp_shuffle(value, 0);
-  }
-  WEFT_DEVICE bool all(bool mine) const { return platform::warp_all(mine); }
-};
+WEFT_DEVICE int Warp::rank() const {
+  return static_cast<int>(platform::thread_rank() % platform::kWarpSize);
+}
+WEFT_DEVICE int Warp::size() const { return warp_size_of(platform::thread_rank()); }
+WEFT_DEVICE void Warp::sync() const { platform::sync_warp(); }
+template <class T>
+WEFT_DEVICE T Warp::broadcast(T value) const {
+  return platform::warp_shuffle(value, 0);
+}
+WEFT_DEVICE bool Warp::all(bool mine) const { return platform::warp_all(mine); }
 
-struct Block {
-  WEFT_DEVICE int rank() const { return static_cast<int>(platform::thread_rank()); }
-  WEFT_DEVICE int size() const { return static_cast<int>(platform::block_size()); }
-  WEFT_DEVICE void sync() const { platform::sync_block(); }
-  template <class T>
-  WEFT_DEVICE T broadcast(T value) const {
-    return platform::block_broadcast(value);
-  }
-  WEFT_DEVICE bool all(bool mine) const { return platform::block_all(mine); }
-};
+WEFT_DEVICE int Block::rank() const { return static_cast<int>(platform::thread_rank()); }
+WEFT_DEVICE int Block::size() const { return static_cast<int>(platform::block_size()); }
+WEFT_DEVICE void Block::sync() const { platform::sync_block(); }
+template <class T>
+WEFT_DEVICE T Block::broadcast(T value) const {
+  return platform::block_broadcast(value);
+}
+WEFT_DEVICE bool Block::all(bool mine) const { return platform::block_all(mine); }
 
 // The same scopes, whose threads know who they are: to ask takes a GPU longer than all else that a
 // small call does.
@@ -69,6 +54,10 @@ template <class Scope>
 inline constexpr bool is_bulk = false;
 template <class Scope>
 inline constexpr bool is_bulk<Bulk<Scope>> = true;
+template <class Scope>
+WEFT_DEVICE Scope as_scope(const Bulk<Scope>& bulk) {
+  return bulk;
+}
 template <class Scope>
 inline constexpr bool is_block = std::is_base_of_v<Block, Scope>;
 
@@ -89,7 +78,7 @@ WEFT_DEVICE auto Context::known(Scope scope) const {
   else if constexpr (std::is_same_v<Scope, Warp>)
     return KnownWarp(thread_);
   else if constexpr (is_bulk<Scope>)
-    return scope.with(known(scope.scope()));
+    return scope.with(known(as_scope(scope)));
   else
     return scope;
 }

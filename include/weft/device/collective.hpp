@@ -17,36 +17,37 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 template <class Scope>
-WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team);
+WEFT_DEVICE_CALL bool sync(const Context& ctx, Scope scope, const Team& team);
 template <class Scope>
-WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team);
+WEFT_DEVICE_CALL bool barrier(const Context& ctx, Scope scope, const Team& team);
 template <class Scope, class T>
-WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                           std::size_t count, int root);
+WEFT_DEVICE_CALL bool broadcast(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                const T* src, std::size_t count, int root);
 template <class Scope, class T>
-WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                          std::size_t count);
-template <class Scope, class T>
-WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                         std::size_t count);
-template <class Scope, class T>
-WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                          std::size_t count);
-template <class Scope, class T>
-WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                           std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count);
-template <ReduceOp kOp, class Scope, class T>
-WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
-                        std::size_t count);
-template <ReduceOp kOp, class Scope, class T>
-WEFT_DEVICE bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
+WEFT_DEVICE_CALL bool fcollect(const Context& ctx, Scope scope, const Team& team, T* dst,
                                const T* src, std::size_t count);
+template <class Scope, class T>
+WEFT_DEVICE_CALL bool collect(const Context& ctx, Scope scope, const Team& team, T* dst,
+                              const T* src, std::size_t count);
+template <class Scope, class T>
+WEFT_DEVICE_CALL bool alltoall(const Context& ctx, Scope scope, const Team& team, T* dst,
+                               const T* src, std::size_t count);
+template <class Scope, class T>
+WEFT_DEVICE_CALL bool alltoalls(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                                std::size_t count);
 template <ReduceOp kOp, class Scope, class T>
-WEFT_DEVICE bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
-                                const T* src, std::size_t count);
+WEFT_DEVICE_CALL bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst,
+                             const T* src, std::size_t count);
 template <ReduceOp kOp, class Scope, class T>
-WEFT_DEVICE bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
-                                const T* src, std::size_t count);
+WEFT_DEVICE_CALL bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                    const T* src, std::size_t count);
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE_CALL bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                     const T* src, std::size_t count);
+template <ReduceOp kOp, class Scope, class T>
+WEFT_DEVICE_CALL bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                     const T* src, std::size_t count);
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

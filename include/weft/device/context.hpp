@@ -34,142 +34,145 @@ inline namespace WEFT_TARGET {
 class Context {
  public:
   // In the thread that calls.
-  WEFT_DEVICE explicit Context(const DeviceContext& handle);
+  WEFT_DEVICE_CALL explicit Context(const DeviceContext& handle);
 
   WEFT_DEVICE int pe() const { return h_.pe; }
   WEFT_DEVICE int npes() const { return h_.npes; }
   WEFT_DEVICE const DeviceContext& handle() const { return h_; }
   // Where my symmetric address `symmetric` of `pe` can be loaded and stored directly, or null.
   template <class T>
-  WEFT_DEVICE T* ptr(T* symmetric, int pe) const;
+  WEFT_DEVICE_CALL T* ptr(T* symmetric, int pe) const;
 
   // --- put and get: `count` elements -------------------------------------------------------
   // Return when the source may be reused (put) or the result is here (get). `dst` and `src` do not
   // overlap. One aligned word of 1, 2, 4 or 8 bytes is stored at once, so it may be waited for.
   template <class Scope, class T>
-  WEFT_DEVICE void put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
-                       Notify notify = none()) const;
+  WEFT_DEVICE_CALL void put(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                            Notify notify = none()) const;
   template <class Scope, class T>
-  WEFT_DEVICE void get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
+  WEFT_DEVICE_CALL void get(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
   // May return before that; quiet() then says so.
   template <class Scope, class T>
-  WEFT_DEVICE void put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
-                           Notify notify = none()) const;
+  WEFT_DEVICE_CALL void put_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe,
+                                Notify notify = none()) const;
   template <class Scope, class T>
-  WEFT_DEVICE void get_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
+  WEFT_DEVICE_CALL void get_nbi(Scope scope, T* dst, const T* src, std::size_t count, int pe) const;
   // Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides are at least 1.
   template <class Scope, class T>
-  WEFT_DEVICE void iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
-                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+  WEFT_DEVICE_CALL void iput(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                             std::ptrdiff_t src_stride, std::size_t count, int pe) const;
   template <class Scope, class T>
-  WEFT_DEVICE void iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
-                        std::ptrdiff_t src_stride, std::size_t count, int pe) const;
+  WEFT_DEVICE_CALL void iget(Scope scope, T* dst, const T* src, std::ptrdiff_t dst_stride,
+                             std::ptrdiff_t src_stride, std::size_t count, int pe) const;
   // One value, by one thread. A T of 1, 2, 4 or 8 bytes that is aligned to its size is stored and
   // loaded as one word.
   template <class T>
-  WEFT_DEVICE void p(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void p(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T g(const T* src, int pe) const;
+  WEFT_DEVICE_CALL T g(const T* src, int pe) const;
 
   // --- atomics, by one thread ---------------------------------------------------------------
   // Those that return a value acquire: who gets one that was written after a fence sees what came
   // before that fence.
   template <class T>
-  WEFT_DEVICE void atomic_set(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void atomic_set(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE void atomic_add(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void atomic_add(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE void atomic_inc(T* dst, int pe) const;
+  WEFT_DEVICE_CALL void atomic_inc(T* dst, int pe) const;
   template <class T>
-  WEFT_DEVICE void atomic_and(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void atomic_and(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE void atomic_or(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void atomic_or(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE void atomic_xor(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL void atomic_xor(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch(const T* src, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch(const T* src, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_swap(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_swap(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_compare_swap(T* dst, T compare, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_compare_swap(T* dst, T compare, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch_add(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch_add(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch_inc(T* dst, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch_inc(T* dst, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch_and(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch_and(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch_or(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch_or(T* dst, T value, int pe) const;
   template <class T>
-  WEFT_DEVICE T atomic_fetch_xor(T* dst, T value, int pe) const;
+  WEFT_DEVICE_CALL T atomic_fetch_xor(T* dst, T value, int pe) const;
 
   // --- signals and waits on my own words ----------------------------------------------------
   // Sets or adds to a signal word of `pe`. Not ordered after earlier puts unless fence() is
   // between.
-  WEFT_DEVICE void signal(Notify notify, int pe) const;
+  WEFT_DEVICE_CALL void signal(Notify notify, int pe) const;
   // Waits until `*word cmp value`; then every byte put before the signal that made it true is
   // visible to all threads of the scope. False: the deadline passed (the fault record says where).
   template <class Scope, class T>
-  WEFT_DEVICE bool wait_until(Scope scope, const T* word, Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL bool wait_until(Scope scope, const T* word, Cmp cmp, T value) const;
   // The forms of weft/wait.hpp; `status[i] != 0` leaves word i out, null leaves none out.
   template <class Scope, class T>
-  WEFT_DEVICE bool wait_until_all(Scope scope, const T* words, std::size_t count, const int* status,
-                                  Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL bool wait_until_all(Scope scope, const T* words, std::size_t count,
+                                       const int* status, Cmp cmp, T value) const;
   template <class Scope, class T>
-  WEFT_DEVICE bool wait_until_all_vector(Scope scope, const T* words, std::size_t count,
-                                         const int* status, Cmp cmp, const T* values) const;
+  WEFT_DEVICE_CALL bool wait_until_all_vector(Scope scope, const T* words, std::size_t count,
+                                              const int* status, Cmp cmp, const T* values) const;
   // Index of a word that satisfies, the same for all threads of the scope; ~0 if none takes part
   // or the deadline passed.
   template <class Scope, class T>
-  WEFT_DEVICE std::size_t wait_until_any(Scope scope, const T* words, std::size_t count,
-                                         const int* status, Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL std::size_t wait_until_any(Scope scope, const T* words, std::size_t count,
+                                              const int* status, Cmp cmp, T value) const;
   template <class Scope, class T>
-  WEFT_DEVICE std::size_t wait_until_any_vector(Scope scope, const T* words, std::size_t count,
-                                                const int* status, Cmp cmp, const T* values) const;
+  WEFT_DEVICE_CALL std::size_t wait_until_any_vector(Scope scope, const T* words, std::size_t count,
+                                                     const int* status, Cmp cmp,
+                                                     const T* values) const;
   // How many satisfy (0: none takes part, or the deadline passed); indices has room for `count`.
   template <class Scope, class T>
-  WEFT_DEVICE std::size_t wait_until_some(Scope scope, const T* words, std::size_t count,
-                                          std::size_t* indices, const int* status, Cmp cmp,
-                                          T value) const;
+  WEFT_DEVICE_CALL std::size_t wait_until_some(Scope scope, const T* words, std::size_t count,
+                                               std::size_t* indices, const int* status, Cmp cmp,
+                                               T value) const;
   template <class Scope, class T>
-  WEFT_DEVICE std::size_t wait_until_some_vector(Scope scope, const T* words, std::size_t count,
-                                                 std::size_t* indices, const int* status, Cmp cmp,
-                                                 const T* values) const;
+  WEFT_DEVICE_CALL std::size_t wait_until_some_vector(Scope scope, const T* words,
+                                                      std::size_t count, std::size_t* indices,
+                                                      const int* status, Cmp cmp,
+                                                      const T* values) const;
   // One look, no waiting; by one thread.
   template <class T>
-  WEFT_DEVICE bool test(const T* word, Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL bool test(const T* word, Cmp cmp, T value) const;
   template <class T>
-  WEFT_DEVICE bool test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
-                            T value) const;
+  WEFT_DEVICE_CALL bool test_all(const T* words, std::size_t count, const int* status, Cmp cmp,
+                                 T value) const;
   template <class T>
-  WEFT_DEVICE bool test_all_vector(const T* words, std::size_t count, const int* status, Cmp cmp,
-                                   const T* values) const;
+  WEFT_DEVICE_CALL bool test_all_vector(const T* words, std::size_t count, const int* status,
+                                        Cmp cmp, const T* values) const;
   template <class T>
-  WEFT_DEVICE std::size_t test_any(const T* words, std::size_t count, const int* status, Cmp cmp,
-                                   T value) const;
+  WEFT_DEVICE_CALL std::size_t test_any(const T* words, std::size_t count, const int* status,
+                                        Cmp cmp, T value) const;
   template <class T>
-  WEFT_DEVICE std::size_t test_any_vector(const T* words, std::size_t count, const int* status,
-                                          Cmp cmp, const T* values) const;
+  WEFT_DEVICE_CALL std::size_t test_any_vector(const T* words, std::size_t count, const int* status,
+                                               Cmp cmp, const T* values) const;
   template <class T>
-  WEFT_DEVICE std::size_t test_some(const T* words, std::size_t count, std::size_t* indices,
-                                    const int* status, Cmp cmp, T value) const;
+  WEFT_DEVICE_CALL std::size_t test_some(const T* words, std::size_t count, std::size_t* indices,
+                                         const int* status, Cmp cmp, T value) const;
   template <class T>
-  WEFT_DEVICE std::size_t test_some_vector(const T* words, std::size_t count, std::size_t* indices,
-                                           const int* status, Cmp cmp, const T* values) const;
-  WEFT_DEVICE std::uint64_t signal_fetch(const std::uint64_t* signal) const;
+  WEFT_DEVICE_CALL std::size_t test_some_vector(const T* words, std::size_t count,
+                                                std::size_t* indices, const int* status, Cmp cmp,
+                                                const T* values) const;
+  WEFT_DEVICE_CALL std::uint64_t signal_fetch(const std::uint64_t* signal) const;
 
   // --- ordering ------------------------------------------------------------------------------
   template <class Scope>
-  WEFT_DEVICE void fence(Scope scope) const;
+  WEFT_DEVICE_CALL void fence(Scope scope) const;
   template <class Scope>
-  WEFT_DEVICE void quiet(Scope scope) const;
+  WEFT_DEVICE_CALL void quiet(Scope scope) const;
   // Of what this thread has outstanding to one PE.
-  WEFT_DEVICE void fence_pe(int pe) const;
-  WEFT_DEVICE void quiet_pe(int pe) const;
+  WEFT_DEVICE_CALL void fence_pe(int pe) const;
+  WEFT_DEVICE_CALL void quiet_pe(int pe) const;
 
   // For Weft's own calls: the scope, without asking anew which of its threads I am.
   template <class Scope>
-  WEFT_DEVICE auto known(Scope scope) const;
+  WEFT_DEVICE_CALL auto known(Scope scope) const;
 
  private:
   DeviceContext h_;

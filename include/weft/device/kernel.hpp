@@ -1,6 +1,6 @@
 // What kernels do, without how they are launched: for names that stand on it (weft/compat).
 // Everybody else includes weft/device.hpp. The contract first, then the bodies, which users never
-// include by hand.
+// include by hand; the host's reading of nvcc needs none.
 #pragma once
 
 #include <weft/device/handle.hpp>
@@ -9,6 +9,7 @@
 #include <weft/device/collective.hpp>
 #include <weft/device/tile.hpp>
 
+#if WEFT_DEVICE_BODIES
 #include <weft/dev/scope.hpp>
 #include <weft/dev/bulk.hpp>
 #include <weft/dev/rma.hpp>
@@ -17,3 +18,4 @@
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
 #include <weft/dev/tile.hpp>
+#endif

@@ -25,11 +25,11 @@ struct TileShape {
 // Context::put_nbi and Context::get_nbi of a tile whose first element is *dst and *src: complete
 // after quiet(). Addresses, ordering and what is refused are theirs.
 template <class Scope, class T, int kDims>
-WEFT_DEVICE void put_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
-                              const TileShape<kDims>& shape, int pe);
+WEFT_DEVICE_CALL void put_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
+                                   const TileShape<kDims>& shape, int pe);
 template <class Scope, class T, int kDims>
-WEFT_DEVICE void get_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
-                              const TileShape<kDims>& shape, int pe);
+WEFT_DEVICE_CALL void get_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* src,
+                                   const TileShape<kDims>& shape, int pe);
 
 inline constexpr int kEachMember = -1;
 
@@ -39,8 +39,8 @@ inline constexpr int kEachMember = -1;
 // src is symmetric, of the same shape and strides on all; whoever folds may read it until it has
 // returned. With a root dst may be src; for kEachMember they do not overlap.
 template <ReduceOp kOp, class Scope, class T, int kDims>
-WEFT_DEVICE bool reduce_tile(const Context& ctx, Scope scope, const Team& team, T* dst,
-                             const T* src, const TileShape<kDims>& shape, int root);
+WEFT_DEVICE_CALL bool reduce_tile(const Context& ctx, Scope scope, const Team& team, T* dst,
+                                  const T* src, const TileShape<kDims>& shape, int root);
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

@@ -25,8 +25,9 @@
 //   Pair load_pair(const uint64_t*)            relaxed, for the system; each word is atomic by
 //   void store_pair(uint64_t*, Pair)           itself, and both go at once where hardware can
 //   T exchange, fetch_add, fetch_and, fetch_or, fetch_xor <Order, Reach>(T*, T)
-//   T compare_swap<Order, Reach>(T*, T compare, T value)           all return the old value
-//   void add<Order, Reach>(T*, T)
+//   T compare_swap<Order, Reach>(T*, T compare, T value)
+//                                              kRelaxed, kAcquire; all return the old value
+//   void add<Order, Reach>(T*, T)              kRelaxed, kRelease
 //   void fence<Reach>()               stores of mine that come later are ordered after everything
 //                                     that comes before (also what others did that I synchronised
 //                                     with); loads of mine that come later, after earlier loads

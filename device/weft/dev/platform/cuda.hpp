@@ -112,26 +112,33 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
   return value;
 }
 
-// One instruction in each of its forms. The branches not taken are never instantiated, so a form
-// that PTX does not have (ld.release) is never assembled.
-#define WEFT_PTX_FOR_SCOPE(form, order, ...)       \
-  if constexpr (kReach == Reach::kBlock) {         \
-    form(order ".cta", __VA_ARGS__);               \
-  } else if constexpr (kReach == Reach::kDevice) { \
-    form(order ".gpu", __VA_ARGS__);               \
-  } else {                                         \
-    form(order ".sys", __VA_ARGS__);               \
+// One instruction in each of its forms, which are few, since nvcc reads each some four times. What
+// orders for a block alone orders for the device: nothing does so often. The branches not taken are
+// never instantiated, so a form that PTX does not have (ld.release) is never assembled.
+#define WEFT_PTX_FOR_REACH(form, order, ...) \
+  if constexpr (kReach == Reach::kSystem) {  \
+    form(order ".sys", __VA_ARGS__);         \
+  } else {                                   \
+    form(order ".gpu", __VA_ARGS__);         \
   }
-#define WEFT_PTX(form, ...)                          \
+#define WEFT_PTX(form, ordered, ...)                 \
   if constexpr (kOrder == Order::kRelaxed) {         \
-    WEFT_PTX_FOR_SCOPE(form, "relaxed", __VA_ARGS__) \
-  } else if constexpr (kOrder == Order::kAcquire) {  \
-    WEFT_PTX_FOR_SCOPE(form, "acquire", __VA_ARGS__) \
-  } else if constexpr (kOrder == Order::kRelease) {  \
-    WEFT_PTX_FOR_SCOPE(form, "release", __VA_ARGS__) \
+    WEFT_PTX_FOR_REACH(form, "relaxed", __VA_ARGS__) \
   } else {                                           \
-    WEFT_PTX_FOR_SCOPE(form, "acq_rel", __VA_ARGS__) \
+    WEFT_PTX_FOR_REACH(form, ordered, __VA_ARGS__)   \
   }
+// A relaxed look at what the block itself wrote may find it in its cache.
+#define WEFT_PTX_OR_NEAR(form, ordered, ...)                            \
+  if constexpr (kOrder == Order::kRelaxed && kReach == Reach::kBlock) { \
+    form("relaxed.cta", __VA_ARGS__);                                   \
+  } else {                                                              \
+    WEFT_PTX(form, ordered, __VA_ARGS__)                                \
+  }
+template <Order kOrder>
+inline constexpr bool acquires = kOrder == Order::kRelaxed || kOrder == Order::kAcquire;
+template <Order kOrder>
+inline constexpr bool releases = kOrder == Order::kRelaxed || kOrder == Order::kRelease;
+
 // A plain address may also be one of shared memory, for which an atomic takes a loop of its own.
 // clang-format off
 #define WEFT_PTX_LOAD(how, type, code) \
@@ -150,15 +157,16 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
 
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T load(const T* from) {
+  static_assert(acquires<kOrder>, "a load is relaxed or acquires");
   typename Register<sizeof(T)>::type word;
   if constexpr (sizeof(T) == 1) {
-    WEFT_PTX(WEFT_PTX_LOAD, "u8", "r")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_LOAD, "acquire", "u8", "r")
   } else if constexpr (sizeof(T) == 2) {
-    WEFT_PTX(WEFT_PTX_LOAD, "u16", "h")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_LOAD, "acquire", "u16", "h")
   } else if constexpr (sizeof(T) == 4) {
-    WEFT_PTX(WEFT_PTX_LOAD, "u32", "r")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_LOAD, "acquire", "u32", "r")
   } else {
-    WEFT_PTX(WEFT_PTX_LOAD, "u64", "l")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_LOAD, "acquire", "u64", "l")
   }
   return from_register<T>(word);
 }
@@ -183,15 +191,16 @@ WEFT_DEVICE bool acquire([[maybe_unused]] const T* from, [[maybe_unused]] Holds 
 
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE void store(T* to, T value) {
+  static_assert(releases<kOrder>, "a store is relaxed or releases");
   const auto word = to_register(value);
   if constexpr (sizeof(T) == 1) {
-    WEFT_PTX(WEFT_PTX_STORE, "u8", "r")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_STORE, "release", "u8", "r")
   } else if constexpr (sizeof(T) == 2) {
-    WEFT_PTX(WEFT_PTX_STORE, "u16", "h")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_STORE, "release", "u16", "h")
   } else if constexpr (sizeof(T) == 4) {
-    WEFT_PTX(WEFT_PTX_STORE, "u32", "r")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_STORE, "release", "u32", "r")
   } else {
-    WEFT_PTX(WEFT_PTX_STORE, "u64", "l")
+    WEFT_PTX_OR_NEAR(WEFT_PTX_STORE, "release", "u64", "l")
   }
 }
 
@@ -213,13 +222,14 @@ WEFT_DEVICE void store_pair(std::uint64_t* to, Pair pair) {
 
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE T compare_swap(T* to, T compare, T value) {
+  static_assert(acquires<kOrder>, "what fetches is relaxed or acquires");
   const auto expected = to_register(compare);
   const auto word = to_register(value);
   typename Register<sizeof(T)>::type old;
   if constexpr (sizeof(T) == 4) {
-    WEFT_PTX(WEFT_PTX_CAS, "cas.b32", "r")
+    WEFT_PTX(WEFT_PTX_CAS, "acquire", "cas.b32", "r")
   } else {
-    WEFT_PTX(WEFT_PTX_CAS, "cas.b64", "l")
+    WEFT_PTX(WEFT_PTX_CAS, "acquire", "cas.b64", "l")
   }
   return from_register<T>(old);
 }
@@ -228,12 +238,13 @@ WEFT_DEVICE T compare_swap(T* to, T compare, T value) {
   template <Order kOrder, Reach kReach, class T>                                  \
   WEFT_DEVICE T name(T* to, T value) {                                            \
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 4 or 8 bytes"); \
+    static_assert(acquires<kOrder>, "what fetches is relaxed or acquires");       \
     const auto word = to_register(value);                                         \
     typename Register<sizeof(T)>::type old;                                       \
     if constexpr (sizeof(T) == 4) {                                               \
-      WEFT_PTX(WEFT_PTX_RMW, op32, "r")                                           \
+      WEFT_PTX(WEFT_PTX_RMW, "acquire", op32, "r")                                \
     } else {                                                                      \
-      WEFT_PTX(WEFT_PTX_RMW, op64, "l")                                           \
+      WEFT_PTX(WEFT_PTX_RMW, "acquire", op64, "l")                                \
     }                                                                             \
     return from_register<T>(old);                                                 \
   }
@@ -248,12 +259,13 @@ WEFT_PTX_FUNCTION(fetch_xor, "xor.b32", "xor.b64")
 // Nothing comes back, so nothing is waited for.
 template <Order kOrder, Reach kReach, class T>
 WEFT_DEVICE void add(T* to, T value) {
+  static_assert(releases<kOrder>, "an addition is relaxed or releases");
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 4 or 8 bytes");
   const auto word = to_register(value);
   if constexpr (sizeof(T) == 4) {
-    WEFT_PTX(WEFT_PTX_RED, "add.u32", "r")
+    WEFT_PTX(WEFT_PTX_RED, "release", "add.u32", "r")
   } else {
-    WEFT_PTX(WEFT_PTX_RED, "add.u64", "l")
+    WEFT_PTX(WEFT_PTX_RED, "release", "add.u64", "l")
   }
 }
 
@@ -262,8 +274,9 @@ WEFT_DEVICE void add(T* to, T value) {
 #undef WEFT_PTX_RMW
 #undef WEFT_PTX_STORE
 #undef WEFT_PTX_LOAD
+#undef WEFT_PTX_OR_NEAR
 #undef WEFT_PTX
-#undef WEFT_PTX_FOR_SCOPE
+#undef WEFT_PTX_FOR_REACH
 
 template <Reach kReach>
 WEFT_DEVICE void fence() {

@@ -20,7 +20,7 @@ WEFT_DEVICE bool is_in_memory(const void* at) { return __isGlobal(at) != 0; }
 
 namespace bulk {
 
-inline constexpr unsigned kPieces = 4;    // some on their way in, some on their way out
+inline constexpr unsigned kPieces = 8;    // some on their way in, some on their way out
 inline constexpr unsigned kHeader = 128;  // of a stage: a barrier for each piece
 
 WEFT_DEVICE void make_barrier(unsigned at) {

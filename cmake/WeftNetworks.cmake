@@ -1,5 +1,5 @@
-# The transports by networks, each if it is wanted and the headers of its library are found: WEFT_HAVE_IB is
-# 1 or 0. The libraries themselves are looked for at run time.
+# The transports by networks, each if it is wanted and the headers of its library are found: WEFT_HAVE_IB and
+# WEFT_HAVE_OFI are 1 or 0. The libraries themselves are looked for at run time.
 function(weft_find_network name transport header package)
   set(found 0)
   if(NOT WEFT_${name} STREQUAL "OFF")
@@ -17,3 +17,4 @@ function(weft_find_network name transport header package)
   set(WEFT_HAVE_${name} ${found} PARENT_SCOPE)
 endfunction()
 weft_find_network(IB ib infiniband/verbs.h libibverbs-dev)
+weft_find_network(OFI ofi rdma/fabric.h libfabric-dev)

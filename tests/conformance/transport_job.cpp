@@ -76,6 +76,7 @@ Options options_of(const TransportJob& job) {
 #ifdef FAKE_VERBS_LIBRARY
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif
+  if (!has_fabric()) options.ofi_domain = "lo";
   if (!job.fault.empty())
     options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
   return options;
@@ -269,13 +270,18 @@ bool has_rdma() {
   return verbs != nullptr && std::string_view(verbs) == "real";
 }
 
+bool has_fabric() {
+  const char* const fabric = std::getenv("TEST_FABRIC");
+  return fabric != nullptr && std::string_view(fabric) == "real";
+}
+
 void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }
 
 void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   if (job.pes == PesAre::kLaunched) return run_launched(job, body);
   if (job.pes == PesAre::kProcesses) return run_processes(job, body);
-  // Drivers and verbs start threads, and race detectors allow no process with threads to fork.
-  if (!job.on_gpus && !job.by_ib()) return run_threads(job, body);
+  // Drivers and networks start threads, and race detectors allow no process with threads to fork.
+  if (!job.on_gpus && job.network().empty()) return run_threads(job, body);
   test_seed();
   std::fflush(nullptr);
   wait_for_children({start_child([&] { run_threads(job, body); })});

@@ -1,0 +1,164 @@
+// Endpoint: the one by which a PE speaks to all others, and what comes in by it.
+//
+// Its lock is the only one around libfabric's calls. Any thread polls: what others ask for is
+// executed under the lock, in the order in which it came; what became of my own ops is handed out,
+// and told to their lanes when the lock is free again.
+//
+// Orders. A request is executed by whoever polls, with acquire and release, and the bytes that the
+// provider brought before it are in memory by then: it brought them in an earlier call under this
+// lock, or by itself before the request.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <weft/options.hpp>
+#include <weft/result.hpp>
+
+#include "host/transport/network/memory.hpp"
+#include "host/transport/network/network.hpp"
+#include "host/transport/network/staging.hpp"
+#include "host/transport/ofi/messages.hpp"
+
+namespace weft::ofi {
+
+using network::Registered;
+using network::Staging;
+
+// Bytes between my memory and a peer's, at most Caps::max_bytes.
+struct Transfer {
+  bool reads = false;
+  int pe = 0;
+  std::uint64_t remote = 0;  // as the peer names it
+  std::uint64_t key = 0;
+  std::byte* local = nullptr;
+  std::uint64_t local_key = 0;
+  std::uint64_t bytes = 0;
+  Staging::Room room = {};       // of `local`, if it is staged
+  std::byte* bring_to = nullptr;  // where a staged get's bytes belong
+};
+
+// What became of something of mine.
+struct Event {
+  enum class Kind { kTransfer, kAnswer };
+  Kind kind = Kind::kTransfer;
+  std::uint32_t lane = 0;
+  std::uint64_t flight = 0;
+  Transfer transfer;      // that is over, well or not
+  std::string failure;    // why not; else empty
+  std::uint64_t old = 0;  // of an answer
+  bool refused = false;
+};
+
+class Endpoint {
+ public:
+  static Result<std::unique_ptr<Endpoint>> open(const Options& options);
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  const Way& way() const { return way_; }
+  // "tcp;ofi_rxm on eth0 (192.0.2.2)"
+  std::string describe() const { return way_.text.data(); }
+  std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
+  // Whether nothing comes in unless somebody polls.
+  bool is_driven() const { return info_->domain_attr->data_progress != FI_PROGRESS_AUTO; }
+  // Whether what is posted second takes effect behind what is posted first: FI_ORDER_SAW and so on.
+  bool orders(std::uint64_t order) const {
+    return (info_->tx_attr->msg_order & info_->rx_attr->msg_order & order) == order;
+  }
+  // The same of the bytes of writes (FI_ORDER_WAW) or reads (FI_ORDER_RAW) behind writes.
+  bool orders_data(std::uint64_t order, std::uint64_t bytes) const;
+
+  // What others may ask for: false if it does not exist.
+  using Execute = std::function<bool(const Op& op)>;
+  Status start(int pe, const std::vector<network::Peer>& peers, Execute execute);
+  // Memory that others reach.
+  Result<Registered> add_memory(std::byte* base, std::size_t bytes);
+  // Memory of which only I know; nothing is done where the provider takes any.
+  Result<Registered> add_own_memory(std::byte* base, std::size_t bytes);
+
+  // By any thread. kBusy: not now.
+  Status post(const Transfer& transfer, std::uint32_t lane, std::uint64_t flight);
+  Status send(int pe, Request& request);
+  // What has happened; false if another thread is looking, or there was nothing.
+  bool poll(std::vector<Event>& events);
+  // When a PE last gave a sign of life, as now_ns().
+  std::uint64_t heard(int pe) const {
+    return heard_[static_cast<std::size_t>(pe)].load(std::memory_order_relaxed);
+  }
+  // A file to sleep on until there is something to poll; -1: there is something, or no such file.
+  int file_to_sleep_on();
+  bool has_file() const { return file_ >= 0; }
+
+ private:
+  // What an operation of libfabric is known by: its own space first.
+  struct Mark {
+    fi_context2 space{};
+    enum class Kind { kPlace, kTransfer } kind = Kind::kPlace;
+  };
+  struct Place : Mark {
+    std::byte* bytes = nullptr;
+  };
+  struct Posted : Mark {
+    Transfer transfer;
+    std::uint32_t lane = 0;
+    std::uint64_t flight = 0;
+  };
+  static constexpr std::size_t kPlaces = 256;  // for what comes in
+  static constexpr std::size_t kBatch = 16;    // completions that are read at once
+  static constexpr int kBatches = 8;           // and how often before the lock is given up
+
+  explicit Endpoint(const Libfabric& library) : library_(library) {}
+  Status choose(const Wish& wish);
+  Status make();
+  Status make_queue();
+  Status read_name();
+  Status make_places();
+  Status post_place(Place& place);
+  Posted& take_mark();
+
+  void take(const fi_cq_msg_entry& done, std::vector<Event>& events);
+  void take_error(std::vector<Event>& events);
+  void take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
+  void serve(const Request& request, std::size_t size);
+  void take_answers(const Answers& answers, std::vector<Event>& events);
+  void give_back(Posted& posted, std::string failure, std::vector<Event>& events);
+  void answer_all();
+  bool answer_some(int pe);
+  void hear(int pe);
+  Status failed(std::string_view what, int pe, long result) const;
+
+  const Libfabric& library_;
+  Info info_{nullptr, FreeInfo{&library_}};
+  Way way_;
+  std::mutex mutex_;  // of all that follows, but for what is atomic
+  Handle<fid_fabric> fabric_;
+  Handle<fid_domain> domain_;
+  Handle<fid_av> names_;
+  Handle<fid_cq> done_;
+  network::Buffer buffer_;  // of the places
+  Handle<fid_ep> endpoint_;
+  int file_ = -1;
+  std::uint64_t next_key_ = 0;  // where the provider makes none
+  std::vector<fi_addr_t> addresses_;  // per PE
+  std::vector<std::uint64_t> keys_;   // that each PE believes
+  int pe_ = 0;
+  Execute execute_;
+  std::vector<Place> places_;
+  std::deque<Place*> unposted_;  // could not be posted again yet
+  std::deque<Posted> marks_;
+  std::vector<Posted*> free_marks_;
+  std::vector<std::deque<Answer>> answers_;  // per PE, not sent yet
+  std::vector<int> to_answer_;               // who has some
+  std::vector<std::atomic<std::uint64_t>> heard_;
+};
+
+}  // namespace weft::ofi

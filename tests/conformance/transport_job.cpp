@@ -180,7 +180,9 @@ void share_seed(Bootstrap& bootstrap) {
 void run_launched(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   static Launched launched;
   if (launched.bootstrap == nullptr) {
-    auto made = make_bootstrap({});
+    const auto options = Options::from_environment();
+    ASSERT_OK(options);
+    auto made = make_bootstrap(*options);
     ASSERT_OK(made);
     launched.bootstrap = std::move(*made);
     ASSERT_GT(launched.bootstrap->npes(), 1) << "no launcher has started this";

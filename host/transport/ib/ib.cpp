@@ -31,8 +31,7 @@ constexpr Caps kCaps = {.maps = false,
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
-      : NetworkTransport("ib", env, kCaps),
-        staging_([this](std::byte* base, std::size_t bytes) {
+      : NetworkTransport("ib", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
           return port_->add_memory(base, bytes, IBV_ACCESS_LOCAL_WRITE);
         }) {}
   ~Ib() override {

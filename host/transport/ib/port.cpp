@@ -187,9 +187,10 @@ ibv_ah_attr Port::way_to(const PortAddress& there) const {
 }
 
 Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {
-  ASSIGN_OR_RETURN(Handle<ibv_mr> made,
-                   owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); },
-                         verbs_->dereg_mr, fmt::format("register {} bytes of memory", bytes), name_));
+  ASSIGN_OR_RETURN(
+      Handle<ibv_mr> made,
+      owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
+            fmt::format("register {} bytes of memory", bytes), name_));
   const ibv_mr& mr = *made;
   return network::Registered{std::shared_ptr<void>(std::move(made)),
                              reinterpret_cast<std::uint64_t>(base), mr.rkey, mr.lkey};

@@ -50,7 +50,8 @@ bool NetworkTransport::nobody_needs_it() const {
 
 Result<Blob> NetworkTransport::open_if_needed() {
   if (env_.is_gpu)
-    return Status::error(Code::kUnsupported, fmt::format("{} does not carry memory of GPUs", name_));
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{} does not carry memory of GPUs", name_));
   if (nobody_needs_it())  // a device takes its time to open
     return Status::error(Code::kUnsupported, "p2p reaches every PE of this job");
   return open();
@@ -108,8 +109,7 @@ std::string NetworkTransport::why_not_reached(int pe) const {
 
 Result<Blob> NetworkTransport::expose(const Region& region) {
   if (!needed_) return Blob();
-  ASSIGN_OR_RETURN(Registered memory,
-                   register_memory(region.memory.base(), region.memory.bytes()));
+  ASSIGN_OR_RETURN(Registered memory, register_memory(region.memory.base(), region.memory.bytes()));
   return heaps_.add_mine(region, std::move(memory));
 }
 

@@ -35,6 +35,13 @@ std::string show_address(const fi_info& info) {
   return fmt::format(" ({})", out.data());
 }
 
+bool is_same_provider(const fi_info& a, const fi_info& b) {
+  return std::strcmp(text(a.fabric_attr->prov_name), text(b.fabric_attr->prov_name)) == 0;
+}
+bool reaches_further(const fi_info& a, const fi_info& b) {
+  return !is_loopback(a) && is_loopback(b);
+}
+
 }  // namespace
 
 Result<Info> needs(const Libfabric& library, const Wish& wish) {
@@ -61,7 +68,8 @@ Result<const fi_info*> choose(const fi_info* list, const Wish& wish) {
   for (const fi_info* info = list; info != nullptr; info = info->next) {
     seen.insert(show(*info));
     if (wish.domain != "auto" && wish.domain != text(info->domain_attr->name)) continue;
-    if (best == nullptr || (is_loopback(*best) && !is_loopback(*info))) best = info;
+    if (best == nullptr || (is_same_provider(*best, *info) && reaches_further(*info, *best)))
+      best = info;
   }
   if (best != nullptr) return best;
   std::string known;

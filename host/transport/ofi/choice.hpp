@@ -1,7 +1,8 @@
 // Which of the networks that libfabric offers is used, by what it can do.
 //
-// Libfabric lists first what moves most. The first is taken that can do all that is needed and has
-// an address that other hosts reach; if none has, an address of this host alone.
+// Libfabric lists first what moves most. Of those that can do all that is needed the first provider
+// is taken, and of its devices the first with an address that other hosts reach; if none has, one
+// of this host alone.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
+#include "src/base/signal_guard.hpp"
 #include "src/base/status.hpp"
 
 namespace weft::ofi {
@@ -39,6 +40,7 @@ Endpoint::~Endpoint() { endpoint_.reset(); }
 Status Endpoint::choose(const Wish& wish) {
   ASSIGN_OR_RETURN(const Info hints, needs(library_, wish));
   fi_info* list = nullptr;
+  const SignalGuard keeps;  // the first call starts all providers
   const int result = library_.getinfo(kVersion, nullptr, nullptr, 0, hints.get(), &list);
   if (result == -FI_ENODATA)
     return Status::error(
@@ -75,13 +77,11 @@ Status Endpoint::make() {
                                 "open the domain", where));
   fi_av_attr names{};
   names.type = info_->domain_attr->av_type;
-  ASSIGN_OR_RETURN(names_,
-                   owned<fid_av>(
-                       library_,
-                       [&](fid_av** made) {
-                         return ::fi_av_open(domain_.get(), &names, made, nullptr);
-                       },
-                       "make a table of addresses", where));
+  ASSIGN_OR_RETURN(
+      names_, owned<fid_av>(
+                  library_,
+                  [&](fid_av** made) { return ::fi_av_open(domain_.get(), &names, made, nullptr); },
+                  "make a table of addresses", where));
   RETURN_IF_ERROR(make_queue());
   ASSIGN_OR_RETURN(endpoint_, owned<fid_ep>(
                                   library_,
@@ -165,9 +165,10 @@ Status Endpoint::start(int pe, const std::vector<network::Peer>& peers, Execute 
     const int added =
         ::fi_av_insert(names_.get(), way.name.data(), 1, &addresses_.back(), 0, nullptr);
     if (added != 1)
-      return failure(library_, fmt::format("note the address of PE {} ({})", keys_.size() - 1,
-                                           way.text.data()),
-                     describe(), added < 0 ? added : -FI_EINVAL);
+      return failure(
+          library_,
+          fmt::format("note the address of PE {} ({})", keys_.size() - 1, way.text.data()),
+          describe(), added < 0 ? added : -FI_EINVAL);
   }
   return Status::ok();
 }
@@ -179,14 +180,13 @@ Result<Registered> Endpoint::add_memory(std::byte* base, std::size_t bytes) {
       FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   const std::string what = fmt::format("register {} bytes of memory", bytes);
   const std::uint64_t wanted = (mode & FI_MR_PROV_KEY) != 0 ? 0 : next_key_++;
-  ASSIGN_OR_RETURN(Handle<fid_mr> made,
-                   owned<fid_mr>(
-                       library_,
-                       [&](fid_mr** memory) {
-                         return ::fi_mr_reg(domain_.get(), base, bytes, access, 0, wanted, 0,
-                                            memory, nullptr);
-                       },
-                       what, describe()));
+  ASSIGN_OR_RETURN(Handle<fid_mr> made, owned<fid_mr>(
+                                            library_,
+                                            [&](fid_mr** memory) {
+                                              return ::fi_mr_reg(domain_.get(), base, bytes, access,
+                                                                 0, wanted, 0, memory, nullptr);
+                                            },
+                                            what, describe()));
   if ((mode & FI_MR_ENDPOINT) != 0) {
     int result = ::fi_mr_bind(made.get(), &endpoint_->fid, 0);
     if (result == 0) result = ::fi_mr_enable(made.get());
@@ -242,10 +242,9 @@ Status Endpoint::post(const Transfer& transfer, std::uint32_t lane, std::uint64_
   mark.lane = lane;
   mark.flight = flight;
   message.context = static_cast<Mark*>(&mark);
-  const ssize_t result =
-      transfer.reads
-          ? ::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION)
-          : ::fi_writemsg(endpoint_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  const ssize_t result = transfer.reads ? ::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION)
+                                        : ::fi_writemsg(endpoint_.get(), &message,
+                                                        FI_COMPLETION | FI_DELIVERY_COMPLETE);
   if (result == 0) return Status::ok();
   free_marks_.push_back(&mark);
   return failed(transfer.reads ? "read from" : "write to", transfer.pe, result);
@@ -263,8 +262,8 @@ Status Endpoint::send(int pe, Request& request) {
 
 Status Endpoint::post_place(Place& place) {
   auto* const key = reinterpret_cast<void*>(buffer_.key());
-  const ssize_t result = ::fi_recv(endpoint_.get(), place.bytes, kMessageBytes, key,
-                                   FI_ADDR_UNSPEC, static_cast<Mark*>(&place));
+  const ssize_t result = ::fi_recv(endpoint_.get(), place.bytes, kMessageBytes, key, FI_ADDR_UNSPEC,
+                                   static_cast<Mark*>(&place));
   return result == 0 ? Status::ok() : failure(library_, "receive", describe(), result);
 }
 
@@ -365,9 +364,10 @@ void Endpoint::serve(const Request& request, std::size_t size) {
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(&answer.old);
-  op.local = op.kind == OpKind::kGet ? op.result
-                                     : reinterpret_cast<std::uint64_t>(request.payload.data());
-  const bool fits = op.kind == OpKind::kGet ? op.bytes <= sizeof answer.old : request.size() <= size;
+  op.local =
+      op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(request.payload.data());
+  const bool fits =
+      op.kind == OpKind::kGet ? op.bytes <= sizeof answer.old : request.size() <= size;
   answer.refused = fits && execute_(op) ? 0 : 1;
   auto& waiting = answers_[request.header.from];
   if (waiting.empty()) to_answer_.push_back(static_cast<int>(request.header.from));

@@ -41,7 +41,7 @@ struct Transfer {
   std::byte* local = nullptr;
   std::uint64_t local_key = 0;
   std::uint64_t bytes = 0;
-  Staging::Room room = {};       // of `local`, if it is staged
+  Staging::Room room = {};        // of `local`, if it is staged
   std::byte* bring_to = nullptr;  // where a staged get's bytes belong
 };
 
@@ -147,7 +147,7 @@ class Endpoint {
   network::Buffer buffer_;  // of the places
   Handle<fid_ep> endpoint_;
   int file_ = -1;
-  std::uint64_t next_key_ = 0;  // where the provider makes none
+  std::uint64_t next_key_ = 0;        // where the provider makes none
   std::vector<fi_addr_t> addresses_;  // per PE
   std::vector<std::uint64_t> keys_;   // that each PE believes
   int pe_ = 0;

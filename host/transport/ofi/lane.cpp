@@ -14,8 +14,8 @@ namespace weft::ofi {
 
 namespace {
 
-constexpr int kLinkTransfers = 64;   // under way to one PE
-constexpr int kLaneRequests = 128;   // that wait for answers
+constexpr int kLinkTransfers = 64;    // under way to one PE
+constexpr int kLaneRequests = 128;    // that wait for answers
 constexpr std::size_t kWaiting = 64;  // steps of one PE
 
 std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
@@ -78,12 +78,10 @@ Status OfiLane::post_fence(const Op& op) {
     if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
       continue;
     const bool writes = link->transfers > 0, asked = link->requests > 0;
-    link->holds_requests |= (writes && !way.orders(FI_ORDER_SAW)) ||
-                            (asked && !way.orders(FI_ORDER_SAS));
-    link->holds_writes |=
-        asked || (writes && !way.orders_data(FI_ORDER_WAW, Staging::kMostBytes));
-    link->holds_reads |=
-        asked || (writes && !way.orders_data(FI_ORDER_RAW, Staging::kMostBytes));
+    link->holds_requests |=
+        (writes && !way.orders(FI_ORDER_SAW)) || (asked && !way.orders(FI_ORDER_SAS));
+    link->holds_writes |= asked || (writes && !way.orders_data(FI_ORDER_WAW, Staging::kMostBytes));
+    link->holds_reads |= asked || (writes && !way.orders_data(FI_ORDER_RAW, Staging::kMostBytes));
   }
   flights_.add({.op = op});
   flights_.retire();
@@ -175,10 +173,8 @@ void OfiLane::fly(Link& link, const Op& op, const std::vector<Transfer>& transfe
         {.flight = number,
          .what = request_of(op),
          .after_transfers = !transfers.empty() && !env_.endpoint->orders(FI_ORDER_SAW)});
-  flights_.add({.op = op,
-                .link = &link,
-                .transfers = static_cast<int>(transfers.size()),
-                .asking = asks});
+  flights_.add(
+      {.op = op, .link = &link, .transfers = static_cast<int>(transfers.size()), .asking = asks});
   link.transfers += static_cast<int>(transfers.size());
   link.requests += asks ? 1 : 0;
   requests_ += asks ? 1 : 0;
@@ -202,9 +198,8 @@ void OfiLane::advance(Link& link) {
 // False: nothing more is possible now.
 bool OfiLane::take_step(Link& link, Step& step) {
   const auto* const transfer = std::get_if<Transfer>(&step.what);
-  Status taken = transfer != nullptr
-                     ? env_.endpoint->post(*transfer, number_, step.flight)
-                     : env_.endpoint->send(link.pe, std::get<Request>(step.what));
+  Status taken = transfer != nullptr ? env_.endpoint->post(*transfer, number_, step.flight)
+                                     : env_.endpoint->send(link.pe, std::get<Request>(step.what));
   if (taken.is_ok()) return true;
   if (taken.is(Code::kBusy)) {
     link.stalled = true;

@@ -59,11 +59,11 @@ class OfiLane {
   };
   struct Link {
     int pe = 0;
-    Status broken;             // not ok: cut off, and why
-    std::deque<Step> steps;    // not done yet
-    bool stalled = false;      // the provider did not take the first of them
-    int transfers = 0;         // not complete
-    int requests = 0;          // not answered
+    Status broken;           // not ok: cut off, and why
+    std::deque<Step> steps;  // not done yet
+    bool stalled = false;    // the provider did not take the first of them
+    int transfers = 0;       // not complete
+    int requests = 0;        // not answered
     std::uint64_t busy_since = 0;
     // Behind a fence, until nothing is under way:
     bool holds_requests = false, holds_writes = false, holds_reads = false;
@@ -96,7 +96,7 @@ class OfiLane {
 
   const LaneEnv env_;
   const std::uint32_t number_;
-  std::mutex mutex_;  // of all but completed() and is_stalled()
+  std::mutex mutex_;                          // of all but completed() and is_stalled()
   std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
   network::Flights<Flight> flights_;
   int requests_ = 0;  // not answered, on all links

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/base/dynlib.hpp"
+#include "src/base/signal_guard.hpp"
 #include "src/base/status.hpp"
 
 namespace weft::ofi {
@@ -15,6 +16,7 @@ namespace {
 
 Result<Libfabric> load(const std::string& file) {
   const std::vector<std::string> names = {file.empty() ? "libfabric.so.1" : file};
+  const SignalGuard keeps;  // psm2, which libfabric may bring along, takes SIGTERM
   const Result<Dynlib> library = Dynlib::open(names);
   if (!library.is_ok())
     return Status::error(library.status().code(),
@@ -38,9 +40,7 @@ std::string_view mend(long result) {
   }
 }
 
-Code code_of(long result) {
-  return result == -FI_ENOMEM ? Code::kOutOfMemory : Code::kIo;
-}
+Code code_of(long result) { return result == -FI_ENOMEM ? Code::kOutOfMemory : Code::kIo; }
 
 }  // namespace
 
@@ -58,10 +58,10 @@ Result<const Libfabric*> Libfabric::get(const std::string& file) {
 
 Status failure(const Libfabric& library, std::string_view what, std::string_view where,
                long result) {
-  return Status::error(code_of(result),
-                       fmt::format("cannot {} on {}: {} (libfabric error {}){}", what, where,
-                                   library.strerror(static_cast<int>(-result)), -result,
-                                   mend(result)));
+  return Status::error(
+      code_of(result),
+      fmt::format("cannot {} on {}: {} (libfabric error {}){}", what, where,
+                  library.strerror(static_cast<int>(-result)), -result, mend(result)));
 }
 
 }  // namespace weft::ofi

@@ -1,4 +1,5 @@
-// What PEs tell each other besides the bytes of large puts and gets. Plain; both ends are one build.
+// What PEs tell each other besides the bytes of large puts and gets. Plain; both ends are one
+// build.
 #pragma once
 
 #include <array>

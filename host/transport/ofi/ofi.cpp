@@ -33,8 +33,7 @@ constexpr Caps kCaps = {.maps = false,
 class Ofi final : public network::NetworkTransport {
  public:
   explicit Ofi(const TransportEnv& env)
-      : NetworkTransport("ofi", env, kCaps),
-        staging_([this](std::byte* base, std::size_t bytes) {
+      : NetworkTransport("ofi", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
           return endpoint_->add_own_memory(base, bytes);
         }) {}
   ~Ofi() override {
@@ -75,12 +74,11 @@ Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
   own_caps().max_bytes = std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->max_bytes());
   own_caps().moves_sooner = endpoint_->is_driven();
-  RETURN_IF_ERROR(
-      endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
-  service_ = std::make_unique<Service>(
-      env().pe, *endpoint_,
-      Service::Work{.poll = [this] { return poll(); },
-                    .look = [this](std::uint64_t now) { look(now); }});
+  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
+  service_ =
+      std::make_unique<Service>(env().pe, *endpoint_,
+                                Service::Work{.poll = [this] { return poll(); },
+                                              .look = [this](std::uint64_t now) { look(now); }});
   return service_->start();
 }
 

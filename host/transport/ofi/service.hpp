@@ -18,7 +18,7 @@ class Endpoint;
 class Service {
  public:
   struct Work {
-    std::function<bool()> poll;                 // true if there was something
+    std::function<bool()> poll;                   // true if there was something
     std::function<void(std::uint64_t now)> look;  // now and then, at what takes too long
   };
   Service(int pe, Endpoint& endpoint, Work work);

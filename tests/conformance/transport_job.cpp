@@ -77,6 +77,9 @@ Options options_of(const TransportJob& job) {
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif
   if (!has_fabric()) options.ofi_domain = "lo";
+#ifdef FAULTY_FABRIC_LIBRARY
+  if (!job.fabric.empty()) options.ofi_library = FAULTY_FABRIC_LIBRARY;
+#endif
   if (!job.fault.empty())
     options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
   return options;
@@ -100,6 +103,7 @@ void run_pe(Bootstrap& bootstrap, const TransportJob& job,
 }
 
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  if (!job.fabric.empty()) setenv("FAULTY_FABRIC", job.fabric.c_str(), 1);
   auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
   for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });

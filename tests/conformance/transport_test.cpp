@@ -492,16 +492,19 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
       {"loopback" + tail, kThreads, 1, "loopback", spec},
       {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},
       {"p2p_processes" + tail, kProcesses, 3, "p2p,loopback", spec},
-      {"staged_threads" + tail, kThreads, 3, "staged", spec, true},
-      {"staged_processes" + tail, kProcesses, 3, "staged", spec, true},
+      {"staged_threads" + tail, kThreads, 3, "staged", spec, "", true},
+      {"staged_processes" + tail, kProcesses, 3, "staged", spec, "", true},
   };
 #ifdef FAKE_VERBS_LIBRARY
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
 #endif
-#ifdef WEFT_TEST_OFI
+#ifdef FAULTY_FABRIC_LIBRARY
   all.push_back({"ofi_threads" + tail, kThreads, 3, "ofi,loopback", spec});
   all.push_back({"ofi_processes" + tail, kProcesses, 3, "ofi,loopback", spec});
+  if (!tail.empty() && tail != "_all") return all;
+  all.push_back({"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,busy"});
+  all.push_back({"ofi_strict" + tail, kThreads, 3, "ofi,loopback", spec, "strict,nofile"});
 #endif
   return all;
 }

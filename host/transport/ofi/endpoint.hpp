@@ -68,8 +68,6 @@ class Endpoint {
   // "tcp;ofi_rxm on eth0 (192.0.2.2)"
   std::string describe() const { return way_.text.data(); }
   std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
-  // Whether nothing comes in unless somebody polls.
-  bool is_driven() const { return info_->domain_attr->data_progress != FI_PROGRESS_AUTO; }
   // Whether what is posted second takes effect behind what is posted first: FI_ORDER_SAW and so on.
   bool orders(std::uint64_t order) const {
     return (info_->tx_attr->msg_order & info_->rx_attr->msg_order & order) == order;

@@ -58,7 +58,15 @@ void OfiLane::push() {
 
 Status OfiLane::take_error() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(error_, Status::ok());
+  Status error = std::exchange(error_, Status::ok());
+  retire();
+  return error;
+}
+
+// What has failed counts as complete only with its failure: the one who waits, whoever found it
+// out, learns both at once.
+void OfiLane::retire() {
+  if (error_.is_ok()) flights_.retire();
 }
 
 OfiLane::Link& OfiLane::link_to(int pe) {
@@ -84,7 +92,7 @@ Status OfiLane::post_fence(const Op& op) {
     link->holds_reads |= asked || (writes && !way.orders_data(FI_ORDER_RAW, Staging::kMostBytes));
   }
   flights_.add({.op = op});
-  flights_.retire();
+  retire();
   return Status::ok();
 }
 
@@ -218,7 +226,7 @@ void OfiLane::take(const Event& event) {
     take_transfer(event);
   else
     take_answer(event);
-  flights_.retire();
+  retire();
 }
 
 void OfiLane::take_transfer(const Event& event) {
@@ -274,7 +282,7 @@ void OfiLane::look_at_clock(std::uint64_t now_ns) {
     break_off(*link, lost(*link, oldest == flights_.end() ? nullptr : &oldest->op,
                           fmt::format("nothing has come from there for {:.0f} s", env_.timeout)));
   }
-  flights_.retire();
+  retire();
 }
 
 // What is under way there counts as complete; the failure comes from the next progress(). What the
@@ -296,7 +304,7 @@ void OfiLane::break_off(Link& link, Status why) {
     flight.asking = false;
     if (error_.is_ok()) error_ = link.broken;
   }
-  flights_.retire();
+  retire();
 }
 
 Status OfiLane::lost(const Link& link, const Op* op, std::string_view why) const {

@@ -91,6 +91,7 @@ class OfiLane {
   void take_transfer(const Event& event);
   void take_answer(const Event& event);
   void settle(Link& link);
+  void retire();
   void break_off(Link& link, Status why);
   Status lost(const Link& link, const Op* op, std::string_view why) const;
 

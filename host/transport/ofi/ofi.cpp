@@ -25,6 +25,7 @@ using ofi::Way;
 
 constexpr Caps kCaps = {.maps = false,
                         .in_order = false,
+                        .moves_sooner = true,
                         .max_bytes = Staging::kMostBytes,
                         .link = Link::kNetwork,
                         .gbps = 2,
@@ -73,7 +74,6 @@ Result<Blob> Ofi::open() {
 Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
   own_caps().max_bytes = std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->max_bytes());
-  own_caps().moves_sooner = endpoint_->is_driven();
   RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
   service_ =
       std::make_unique<Service>(env().pe, *endpoint_,

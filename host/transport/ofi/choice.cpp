@@ -56,7 +56,7 @@ Result<Info> needs(const Libfabric& library, const Wish& wish) {
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->mr_mode =
       FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-  hints->tx_attr->inject_size = kMessageBytes;
+  hints->tx_attr->inject_size = kInjectBytes;
   hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
   if (wish.provider != "auto") hints->fabric_attr->prov_name = ::strdup(wish.provider.c_str());
   return hints;

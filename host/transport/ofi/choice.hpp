@@ -11,7 +11,7 @@
 
 namespace weft::ofi {
 
-inline constexpr std::size_t kMessageBytes = 192;  // that travel without a buffer of mine
+inline constexpr std::size_t kInjectBytes = 192;  // that travel without a buffer of mine
 
 // WEFT_OFI_PROVIDER and WEFT_OFI_DOMAIN; "auto": any.
 struct Wish {

@@ -154,7 +154,7 @@ Status Endpoint::start(int pe, const std::vector<network::Peer>& peers, Execute 
   const std::lock_guard lock(mutex_);
   pe_ = pe;
   execute_ = std::move(execute);
-  answers_.resize(peers.size());
+  unanswered_.resize(peers.size());
   heard_ = std::vector<std::atomic<std::uint64_t>>(peers.size());
   for (const network::Peer& peer : peers) {
     keys_.push_back(peer.key);
@@ -250,14 +250,61 @@ Status Endpoint::post(const Transfer& transfer, std::uint32_t lane, std::uint64_
   return failed(transfer.reads ? "read from" : "write to", transfer.pe, result);
 }
 
-Status Endpoint::send(int pe, Request& request) {
+Status Endpoint::make_letters() {
+  ASSIGN_OR_RETURN(
+      network::Buffer memory,
+      network::Buffer::make(kLetters * kMessageBytes, [this](std::byte* base, std::size_t bytes) {
+        return add_own_memory(base, bytes);
+      }));
   const std::lock_guard lock(mutex_);
-  request.header.key = keys_[static_cast<std::size_t>(pe)];
-  request.header.from = static_cast<std::uint32_t>(pe_);
-  request.header.kind = Header::Kind::kRequest;
-  const ssize_t result = ::fi_inject(endpoint_.get(), &request, request.size(),
-                                     addresses_[static_cast<std::size_t>(pe)]);
-  return result == 0 ? Status::ok() : failed("send to", pe, result);
+  for (std::size_t i = 0; i < kLetters; ++i) {
+    Sent& letter = letters_.emplace_back(memory.base() + i * kMessageBytes, memory.key());
+    free_letters_.push_back(&letter);
+  }
+  letter_memory_.push_back(std::move(memory));
+  return Status::ok();
+}
+
+Result<Letter*> Endpoint::take_letter() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_letters_.empty()) {
+        Sent* const letter = free_letters_.back();
+        free_letters_.pop_back();
+        letter->clear();
+        return static_cast<Letter*>(letter);
+      }
+    }
+    RETURN_IF_ERROR(make_letters());
+  }
+}
+
+void Endpoint::give_letter(Letter& letter) {
+  const std::lock_guard lock(mutex_);
+  free_letters_.push_back(&static_cast<Sent&>(letter));
+}
+
+// A small one is copied by the provider; a larger one comes back when it is on its way.
+Status Endpoint::send(int pe, Letter& letter) {
+  auto& sent = static_cast<Sent&>(letter);
+  const std::lock_guard lock(mutex_);
+  sent.pe = pe;
+  const std::size_t answers = add_answers(pe, letter);
+  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const fi_addr_t there = addresses_[static_cast<std::size_t>(pe)];
+  const bool is_small = letter.size() <= kInjectBytes;
+  const ssize_t result =
+      is_small ? ::fi_inject(endpoint_.get(), letter.memory(), letter.size(), there)
+               : ::fi_send(endpoint_.get(), letter.memory(), letter.size(),
+                           reinterpret_cast<void*>(sent.key), there, static_cast<Mark*>(&sent));
+  if (result != 0) {
+    letter.take_answers_back();
+    return failed("send to", pe, result);
+  }
+  drop_answers(pe, answers);
+  if (is_small) free_letters_.push_back(&sent);
+  return Status::ok();
 }
 
 Status Endpoint::post_place(Place& place) {
@@ -273,7 +320,10 @@ bool Endpoint::poll(std::vector<Event>& events) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   bool found = false;
-  for (int batch = 0; batch < kBatches; ++batch) {
+  const std::size_t served = served_;
+  // What has come for me may be what the caller waits for: it is told before the next is looked
+  // for.
+  for (int batch = 0; batch < kBatches && served == served_; ++batch) {
     std::array<fi_cq_msg_entry, kBatch> done;
     const ssize_t count = ::fi_cq_read(done_.get(), done.data(), done.size());
     if (count == -FI_EAVAIL)
@@ -284,13 +334,15 @@ bool Endpoint::poll(std::vector<Event>& events) {
     found = true;
   }
   while (!unposted_.empty() && post_place(*unposted_.front()).is_ok()) unposted_.pop_front();
-  answer_all();
+  // An answer may go along with what the caller sends next; nobody polls twice without a pause.
+  if (!found || served_ - answered_ >= kMostUnanswered) answer_all();
   return found;
 }
 
 void Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
   if (done.op_context == nullptr) return;
   auto* const mark = static_cast<Mark*>(done.op_context);
+  if (mark->kind == Mark::Kind::kLetter) return free_letters_.push_back(static_cast<Sent*>(mark));
   if (mark->kind == Mark::Kind::kTransfer) {
     auto& posted = static_cast<Posted&>(*mark);
     hear(posted.transfer.pe);
@@ -315,6 +367,14 @@ void Endpoint::take_error(std::vector<Event>& events) {
   auto* const mark = static_cast<Mark*>(error.op_context);
   if (mark->kind == Mark::Kind::kTransfer)
     return give_back(static_cast<Posted&>(*mark), std::move(why), events);
+  if (mark->kind == Mark::Kind::kLetter) {
+    auto* const letter = static_cast<Sent*>(mark);
+    Event& event = events.emplace_back();
+    event.kind = Event::Kind::kLost;
+    event.pe = letter->pe;
+    event.failure = std::move(why);
+    return free_letters_.push_back(letter);
+  }
   unposted_.push_back(static_cast<Place*>(mark));
 }
 
@@ -338,21 +398,27 @@ void Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vecto
   std::memcpy(&header, bytes, sizeof header);
   if (keys_.empty() || header.key != keys_[static_cast<std::size_t>(pe_)]) return;
   if (header.from >= keys_.size() || addresses_[header.from] == FI_ADDR_UNSPEC) return;
-  hear(static_cast<int>(header.from));
-  if (header.kind == Header::Kind::kRequest && size >= offsetof(Request, payload)) {
+  const auto from = static_cast<int>(header.from);
+  hear(from);
+  std::size_t at = sizeof header;
+  for (int i = 0; i < header.requests; ++i) {
     Request request;
-    std::memcpy(&request, bytes, size);
-    serve(request, size);
-  } else if (header.kind == Header::Kind::kAnswers && header.count <= Answers::kMost &&
-             size >= sizeof header + header.count * sizeof(Answer)) {
-    Answers answers;
-    std::memcpy(&answers, bytes, size);
-    take_answers(answers, events);
+    if (size - at < sizeof request) return;
+    std::memcpy(&request, bytes + at, sizeof request);
+    if (size - at < request.size()) return;
+    serve(from, request, bytes + at + sizeof request);
+    at += request.size();
+  }
+  for (int i = 0; i < header.answers; ++i, at += sizeof(Answer)) {
+    Answer answer;
+    if (size - at < sizeof answer) return;
+    std::memcpy(&answer, bytes + at, sizeof answer);
+    take_answer(answer, events);
   }
 }
 
-void Endpoint::serve(const Request& request, std::size_t size) {
-  Answer answer{.ticket = request.ticket, .lane = request.header.lane};
+void Endpoint::serve(int from, const Request& request, const std::byte* payload) {
+  Answer reply{.ticket = request.ticket, .lane = request.lane};
   Op op;
   op.pe = static_cast<std::uint32_t>(pe_);
   op.kind = request.kind;
@@ -363,52 +429,80 @@ void Endpoint::serve(const Request& request, std::size_t size) {
   op.signal = request.signal;
   op.value = request.value;
   op.compare = request.compare;
-  op.result = reinterpret_cast<std::uint64_t>(&answer.old);
-  op.local =
-      op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(request.payload.data());
-  const bool fits =
-      op.kind == OpKind::kGet ? op.bytes <= sizeof answer.old : request.size() <= size;
-  answer.refused = fits && execute_(op) ? 0 : 1;
-  auto& waiting = answers_[request.header.from];
-  if (waiting.empty()) to_answer_.push_back(static_cast<int>(request.header.from));
+  op.result = reinterpret_cast<std::uint64_t>(&reply.old);
+  op.local = op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(payload);
+  const bool fits = op.kind != OpKind::kGet || op.bytes <= sizeof reply.old;
+  reply.refused = fits && execute_(op) ? 0 : 1;
+  reply.has_old = op.kind == OpKind::kGet || is_fetching(op.kind) ? 1 : 0;
+  ++served_;
+  answer(from, reply);
+}
+
+// Together with the one before, if they say the same.
+void Endpoint::answer(int to, const Answer& answer) {
+  auto& [waiting, is_listed] = unanswered_[static_cast<std::size_t>(to)];
+  if (!std::exchange(is_listed, true)) to_answer_.push_back(to);
+  if (!waiting.empty()) {
+    Answer& last = waiting.back();
+    const bool plain = answer.refused + answer.has_old + last.refused + last.has_old == 0;
+    if (plain && last.lane == answer.lane && last.ticket + last.count == answer.ticket &&
+        last.count < UINT16_MAX) {
+      ++last.count;
+      return;
+    }
+  }
   waiting.push_back(answer);
 }
 
-void Endpoint::take_answers(const Answers& answers, std::vector<Event>& events) {
-  for (std::size_t i = 0; i < answers.header.count; ++i) {
-    const Answer& answer = answers.answers[i];
-    Event& event = events.emplace_back();
-    event.kind = Event::Kind::kAnswer;
-    event.lane = answer.lane;
-    event.flight = answer.ticket;
-    event.old = answer.old;
-    event.refused = answer.refused != 0;
+void Endpoint::take_answer(const Answer& answer, std::vector<Event>& events) {
+  Event& event = events.emplace_back();
+  event.kind = Event::Kind::kAnswer;
+  event.lane = answer.lane;
+  event.flight = answer.ticket;
+  event.answer = answer;
+}
+
+std::size_t Endpoint::add_answers(int pe, Letter& letter) const {
+  std::size_t added = 0;
+  for (const Answer& answer : unanswered_[static_cast<std::size_t>(pe)].answers) {
+    if (!letter.has_room(sizeof answer)) break;
+    letter.add(answer);
+    ++added;
   }
+  return added;
+}
+
+void Endpoint::drop_answers(int pe, std::size_t count) {
+  auto& waiting = unanswered_[static_cast<std::size_t>(pe)].answers;
+  waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 // Those of whom nothing can be sent to now stay for the next time.
 void Endpoint::answer_all() {
+  answered_ = served_;
   std::erase_if(to_answer_, [this](int pe) {
-    while (!answers_[static_cast<std::size_t>(pe)].empty())
+    Unanswered& unanswered = unanswered_[static_cast<std::size_t>(pe)];
+    while (!unanswered.answers.empty())
       if (!answer_some(pe)) return false;
+    unanswered.is_listed = false;
     return true;
   });
 }
 
 bool Endpoint::answer_some(int pe) {
-  auto& waiting = answers_[static_cast<std::size_t>(pe)];
-  Answers message;
-  message.header.key = keys_[static_cast<std::size_t>(pe)];
-  message.header.from = static_cast<std::uint32_t>(pe_);
-  message.header.kind = Header::Kind::kAnswers;
-  message.header.count = static_cast<std::uint8_t>(std::min(waiting.size(), Answers::kMost));
-  std::copy_n(waiting.begin(), message.header.count, message.answers.begin());
-  const ssize_t result = ::fi_inject(endpoint_.get(), &message, message.size(),
+  std::array<std::byte, kInjectBytes> memory;
+  Letter letter(memory.data());
+  auto& waiting = unanswered_[static_cast<std::size_t>(pe)].answers;
+  const std::size_t most = (kInjectBytes - sizeof(Header)) / sizeof(Answer);
+  const std::size_t count = std::min(waiting.size(), most);
+  for (std::size_t i = 0; i < count; ++i) letter.add(waiting[i]);
+  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const ssize_t result = ::fi_inject(endpoint_.get(), letter.memory(), letter.size(),
                                      addresses_[static_cast<std::size_t>(pe)]);
   if (result == -FI_EAGAIN) return false;
   if (result != 0)  // it is gone, or hears of nothing and says so itself
     LOG(kDebug, "transport", "ofi: {}", failed("answer", pe, result).text());
-  waiting.erase(waiting.begin(), waiting.begin() + message.header.count);
+  drop_answers(pe, count);
   return true;
 }
 

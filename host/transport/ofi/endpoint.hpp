@@ -25,7 +25,7 @@
 #include "host/transport/network/memory.hpp"
 #include "host/transport/network/network.hpp"
 #include "host/transport/network/staging.hpp"
-#include "host/transport/ofi/messages.hpp"
+#include "host/transport/ofi/letter.hpp"
 
 namespace weft::ofi {
 
@@ -47,14 +47,14 @@ struct Transfer {
 
 // What became of something of mine.
 struct Event {
-  enum class Kind { kTransfer, kAnswer };
+  enum class Kind { kTransfer, kAnswer, kLost };
   Kind kind = Kind::kTransfer;
   std::uint32_t lane = 0;
   std::uint64_t flight = 0;
-  Transfer transfer;      // that is over, well or not
-  std::string failure;    // why not; else empty
-  std::uint64_t old = 0;  // of an answer
-  bool refused = false;
+  Transfer transfer;    // that is over, well or not
+  int pe = 0;           // that is lost, since something could not be sent there
+  std::string failure;  // why not, or why; else empty
+  Answer answer;
 };
 
 class Endpoint {
@@ -85,7 +85,11 @@ class Endpoint {
 
   // By any thread. kBusy: not now.
   Status post(const Transfer& transfer, std::uint32_t lane, std::uint64_t flight);
-  Status send(int pe, Request& request);
+  // A letter to be written, and sent with what answers are due there. One that was not taken, or is
+  // not to be sent, stays the caller's.
+  Result<Letter*> take_letter();
+  Status send(int pe, Letter& letter);
+  void give_letter(Letter& letter);
   // What has happened; false if another thread is looking, or there was nothing.
   bool poll(std::vector<Event>& events);
   // When a PE last gave a sign of life, as now_ns().
@@ -100,7 +104,7 @@ class Endpoint {
   // What an operation of libfabric is known by: its own space first.
   struct Mark {
     fi_context2 space{};
-    enum class Kind { kPlace, kTransfer } kind = Kind::kPlace;
+    enum class Kind { kPlace, kTransfer, kLetter } kind = Kind::kPlace;
   };
   struct Place : Mark {
     std::byte* bytes = nullptr;
@@ -110,9 +114,17 @@ class Endpoint {
     std::uint32_t lane = 0;
     std::uint64_t flight = 0;
   };
+  struct Sent : Mark, Letter {
+    Sent(std::byte* memory, std::uint64_t local_key)
+        : Mark{.kind = Kind::kLetter}, Letter(memory), key(local_key) {}
+    std::uint64_t key;
+    int pe = 0;
+  };
   static constexpr std::size_t kPlaces = 256;  // for what comes in
+  static constexpr std::size_t kLetters = 32;  // that are made at once
   static constexpr std::size_t kBatch = 16;    // completions that are read at once
-  static constexpr int kBatches = 8;           // and how often before the lock is given up
+  static constexpr std::size_t kMostUnanswered = 64;
+  static constexpr int kBatches = 8;  // and how often before the lock is given up
 
   explicit Endpoint(const Libfabric& library) : library_(library) {}
   Status choose(const Wish& wish);
@@ -126,11 +138,15 @@ class Endpoint {
   void take(const fi_cq_msg_entry& done, std::vector<Event>& events);
   void take_error(std::vector<Event>& events);
   void take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
-  void serve(const Request& request, std::size_t size);
-  void take_answers(const Answers& answers, std::vector<Event>& events);
+  void serve(int from, const Request& request, const std::byte* payload);
+  void answer(int to, const Answer& answer);
+  void take_answer(const Answer& answer, std::vector<Event>& events);
   void give_back(Posted& posted, std::string failure, std::vector<Event>& events);
   void answer_all();
   bool answer_some(int pe);
+  std::size_t add_answers(int pe, Letter& letter) const;
+  void drop_answers(int pe, std::size_t count);
+  Status make_letters();
   void hear(int pe);
   Status failed(std::string_view what, int pe, long result) const;
 
@@ -154,8 +170,16 @@ class Endpoint {
   std::deque<Place*> unposted_;  // could not be posted again yet
   std::deque<Posted> marks_;
   std::vector<Posted*> free_marks_;
-  std::vector<std::deque<Answer>> answers_;  // per PE, not sent yet
-  std::vector<int> to_answer_;               // who has some
+  struct Unanswered {
+    std::deque<Answer> answers;  // not sent yet
+    bool is_listed = false;      // in to_answer_
+  };
+  std::vector<Unanswered> unanswered_;     // per PE
+  std::size_t served_ = 0, answered_ = 0;  // requests; and as many when answers were sent
+  std::vector<int> to_answer_;             // who has some
+  std::vector<network::Buffer> letter_memory_;
+  std::deque<Sent> letters_;
+  std::vector<Sent*> free_letters_;
   std::vector<std::atomic<std::uint64_t>> heard_;
 };
 

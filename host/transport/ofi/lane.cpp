@@ -15,13 +15,19 @@ namespace weft::ofi {
 namespace {
 
 constexpr int kLinkTransfers = 64;    // under way to one PE
-constexpr int kLaneRequests = 128;    // that wait for answers
+constexpr int kLaneRequests = 1024;   // that wait for answers
+constexpr int kMostHeld = 32;         // requests of one message that others may join
 constexpr std::size_t kWaiting = 64;  // steps of one PE
 
 std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 bool is_word(std::uint64_t bytes, std::uint64_t offset) {
   return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && offset % bytes == 0;
+}
+// Nobody is told that it has come, and so it may wait for others.
+bool may_be_held(const Op& op) {
+  return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
+         (op.flags & kOpSourceStays) != 0 && op.bytes <= Request::kPayload;
 }
 // Small enough to travel in a request; or a word, which must come and go as one.
 bool is_request(const Op& op) {
@@ -44,6 +50,13 @@ Status OfiLane::post(const Op& op) {
     return Status::busy();
   std::vector<Transfer> transfers;
   if (!is_request(op)) RETURN_IF_ERROR(add_transfers(op, transfers));
+  if (asks) {
+    const Status held = hold(link, op);
+    if (!held.is_ok()) {
+      give(transfers);
+      return held;
+    }
+  }
   fly(link, op, transfers, asks);
   return Status::ok();
 }
@@ -56,8 +69,24 @@ void OfiLane::push() {
     if (link != nullptr && link->stalled) advance(*link);
 }
 
-Status OfiLane::take_error() {
+void OfiLane::flush() {
   const std::lock_guard lock(mutex_);
+  ring_all();
+}
+
+void OfiLane::ring_all() {
+  while (!holding_.empty()) {
+    Link& link = *holding_.back();
+    ring(link, flights_.next() - 1, false);
+    advance(link);
+  }
+}
+
+Status OfiLane::progress() {
+  const std::lock_guard lock(mutex_);
+  ring_all();
+  for (const Event& event : arrived_) finish(event);
+  arrived_.clear();
   Status error = std::exchange(error_, Status::ok());
   retire();
   return error;
@@ -106,7 +135,7 @@ bool OfiLane::is_held(const Link& link, const Op& op) const {
 
 Request OfiLane::request_of(const Op& op) const {
   Request request;
-  request.header.lane = static_cast<std::uint16_t>(number_);
+  request.lane = static_cast<std::uint16_t>(number_);
   request.ticket = flights_.next();
   request.remote = op.remote;
   request.value = op.value;
@@ -115,11 +144,31 @@ Request OfiLane::request_of(const Op& op) const {
   request.kind = op.kind;
   request.notify = op.notify;
   request.width = op.width;
-  if (!is_request(op)) return request;  // only the notify, behind the bytes
-  request.bytes = static_cast<std::uint32_t>(op.bytes);
-  if (op.kind == OpKind::kPut && op.bytes != 0)
-    std::memcpy(request.payload.data(), pointer(op.local), op.bytes);
+  // Else only the notify, behind the bytes.
+  if (is_request(op)) request.bytes = static_cast<std::uint16_t>(op.bytes);
   return request;
+}
+
+// In the letter to that PE, which is sent if it is full.
+Status OfiLane::hold(Link& link, const Op& op) {
+  const Request request = request_of(op);
+  if (link.held != nullptr && !link.held->has_room(request.size()))
+    ring(link, flights_.next() - 1, false);
+  if (link.held == nullptr) {
+    ASSIGN_OR_RETURN(link.held, env_.endpoint->take_letter());
+    holding_.push_back(&link);
+  }
+  link.held->add(request, pointer(op.local));
+  return Status::ok();
+}
+
+// The letter is to go; `flight` is the last in it.
+void OfiLane::ring(Link& link, std::uint64_t flight, bool after_transfers) {
+  if (link.held == nullptr) return;
+  std::erase(holding_, &link);
+  link.steps.push_back({.flight = flight,
+                        .what = std::exchange(link.held, nullptr),
+                        .after_transfers = after_transfers});
 }
 
 // My side is memory of the heap if it stays as it is meanwhile, else staged: part by part, as the
@@ -174,18 +223,17 @@ void OfiLane::give(const std::vector<Transfer>& transfers) const {
 void OfiLane::fly(Link& link, const Op& op, const std::vector<Transfer>& transfers, bool asks) {
   if (link.under_way() == 0) link.busy_since = now_ns();
   const std::uint64_t number = flights_.next();
+  // What was held before goes before.
+  if (!transfers.empty() && !asks) ring(link, number, false);
   for (const Transfer& transfer : transfers)
     link.steps.push_back({.flight = number, .what = transfer});
-  if (asks)
-    link.steps.push_back(
-        {.flight = number,
-         .what = request_of(op),
-         .after_transfers = !transfers.empty() && !env_.endpoint->orders(FI_ORDER_SAW)});
   flights_.add(
       {.op = op, .link = &link, .transfers = static_cast<int>(transfers.size()), .asking = asks});
   link.transfers += static_cast<int>(transfers.size());
   link.requests += asks ? 1 : 0;
   requests_ += asks ? 1 : 0;
+  if (asks && (!may_be_held(op) || link.held->requests() >= kMostHeld))
+    ring(link, number, !transfers.empty() && !env_.endpoint->orders(FI_ORDER_SAW));
   advance(link);
 }
 
@@ -207,26 +255,36 @@ void OfiLane::advance(Link& link) {
 bool OfiLane::take_step(Link& link, Step& step) {
   const auto* const transfer = std::get_if<Transfer>(&step.what);
   Status taken = transfer != nullptr ? env_.endpoint->post(*transfer, number_, step.flight)
-                                     : env_.endpoint->send(link.pe, std::get<Request>(step.what));
+                                     : env_.endpoint->send(link.pe, *std::get<Letter*>(step.what));
   if (taken.is_ok()) return true;
   if (taken.is(Code::kBusy)) {
     link.stalled = true;
     stalled_.store(true, std::memory_order_relaxed);
   } else {
-    break_off(link, lost(link, &flights_[step.flight].op, taken.text()));
+    const bool flies = flights_.has(step.flight);
+    break_off(link, lost(link, flies ? &flights_[step.flight].op : nullptr, taken.text()));
   }
   return false;
 }
 
 // --- completing ----------------------------------------------------------------------------------
 
+// What brings bytes waits for the owner to come for them: one who has given up, and has left, must
+// not find its memory written.
 void OfiLane::take(const Event& event) {
   const std::lock_guard lock(mutex_);
+  const bool brings = event.kind == Event::Kind::kTransfer ? event.transfer.bring_to != nullptr
+                                                           : event.answer.has_old != 0;
+  if (brings) return arrived_.push_back(event);
+  finish(event);
+  retire();
+}
+
+void OfiLane::finish(const Event& event) {
   if (event.kind == Event::Kind::kTransfer)
     take_transfer(event);
   else
     take_answer(event);
-  retire();
 }
 
 void OfiLane::take_transfer(const Event& event) {
@@ -245,22 +303,27 @@ void OfiLane::take_transfer(const Event& event) {
 }
 
 void OfiLane::take_answer(const Event& event) {
-  if (!flights_.has(event.flight) || !flights_[event.flight].asking) return;
-  Flight& flight = flights_[event.flight];
+  const Answer& answer = event.answer;
+  for (std::uint64_t i = 0; i < answer.count; ++i) take_answer_to(answer.ticket + i, answer);
+}
+
+void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer) {
+  if (!flights_.has(ticket) || !flights_[ticket].asking) return;
+  Flight& flight = flights_[ticket];
   flight.asking = false;
   Link& link = *flight.link;
   --requests_;
   --link.requests;
   settle(link);
   const Op& op = flight.op;
-  if (event.refused) {
+  if (answer.refused != 0) {
     if (error_.is_ok())
       error_ = Status::error(Code::kOutOfRange,
                              fmt::format("{}: PE {} has no such memory", describe(op), op.pe));
   } else if (is_amo(op.kind)) {
-    bring_result(op, event.old);
+    bring_result(op, answer.old);
   } else if (op.kind == OpKind::kGet) {
-    put_to(pointer(op.local), &event.old, op.bytes);
+    put_to(pointer(op.local), &answer.old, op.bytes);
   }
 }
 
@@ -276,13 +339,22 @@ void OfiLane::look_at_clock(std::uint64_t now_ns) {
     if (link == nullptr || link->under_way() == 0) continue;
     const std::uint64_t since = std::max(link->busy_since, env_.endpoint->heard(link->pe));
     if (now_ns < since || now_ns - since < patience) continue;
-    const auto oldest = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
-      return flight.link == link.get() && !flight.is_done();
-    });
-    break_off(*link, lost(*link, oldest == flights_.end() ? nullptr : &oldest->op,
-                          fmt::format("nothing has come from there for {:.0f} s", env_.timeout)));
+    break_if_busy(*link, fmt::format("nothing has come from there for {:.0f} s", env_.timeout));
   }
   retire();
+}
+
+void OfiLane::lose(int pe, std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  if (links_.empty() || links_[static_cast<std::size_t>(pe)] == nullptr) return;
+  break_if_busy(*links_[static_cast<std::size_t>(pe)], why);
+}
+
+void OfiLane::break_if_busy(Link& link, std::string_view why) {
+  const auto oldest = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+    return flight.link == &link && !flight.is_done();
+  });
+  if (oldest != flights_.end()) break_off(link, lost(link, &oldest->op, why));
 }
 
 // What is under way there counts as complete; the failure comes from the next progress(). What the
@@ -291,9 +363,13 @@ void OfiLane::break_off(Link& link, Status why) {
   if (!link.broken.is_ok()) return;
   link.broken = std::move(why);
   link.stalled = false;
+  ring(link, 0, false);
   for (const Step& step : link.steps) {
     const auto* const transfer = std::get_if<Transfer>(&step.what);
-    if (transfer != nullptr && transfer->room.base != nullptr) env_.staging->give(transfer->room);
+    if (transfer == nullptr)
+      env_.endpoint->give_letter(*std::get<Letter*>(step.what));
+    else if (transfer->room.base != nullptr)
+      env_.staging->give(transfer->room);
   }
   link.steps.clear();
   requests_ -= std::exchange(link.requests, 0);

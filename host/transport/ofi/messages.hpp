@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <weft/dev/op.hpp>
 
@@ -23,52 +22,48 @@ struct Way {
   std::array<std::byte, 128> name{};  // the endpoint's
 };
 
+// A message: this, requests, each with its payload behind it, then answers. All begin at multiples
+// of 8 bytes.
 struct Header {
-  enum class Kind : std::uint8_t { kRequest = 1, kAnswers };
   std::uint64_t key = 0;   // of the PE that this goes to, who believes no other
   std::uint32_t from = 0;  // PE
-  std::uint16_t lane = 0;  // of the PE that asks
-  Kind kind = Kind::kRequest;
-  std::uint8_t count = 0;  // of answers
+  std::uint16_t requests = 0;
+  std::uint16_t answers = 0;
 };
 
 // An op that the owner of the heap executes: an atomic; a get of one word; a put whose bytes come
 // along, or without any, and its notify.
 struct Request {
-  static constexpr std::size_t kPayload = 128;
-  Header header;
-  std::uint64_t ticket = 0;  // the asker's flight
+  static constexpr std::size_t kPayload = 128;  // at most
+  std::uint64_t ticket = 0;                     // the asker's flight
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
   std::uint64_t compare = 0;
   std::uint64_t signal = 0;
-  std::uint32_t bytes = 0;
+  std::uint16_t bytes = 0;
+  std::uint16_t lane = 0;  // of the asker
   OpKind kind = OpKind::kNone;
   NotifyOp notify = NotifyOp::kNone;
   std::uint8_t width = 0;
   std::uint8_t spare = 0;
-  std::array<std::byte, kPayload> payload;  // only what is used of it travels
 
-  std::size_t size() const {
-    return offsetof(Request, payload) + (kind == OpKind::kPut ? bytes : 0);
-  }
+  std::size_t payload() const { return kind == OpKind::kPut ? bytes : 0; }
+  std::size_t size() const { return sizeof(Request) + (payload() + 7) / 8 * 8; }
 };
+inline constexpr std::size_t kMostRequest = sizeof(Request) + Request::kPayload;
 
+// To several requests of consecutive tickets that brought nothing back, or to one.
 struct Answer {
-  std::uint64_t ticket = 0;
-  std::uint64_t old = 0;  // or the word that was asked for
-  std::uint32_t lane = 0;
-  std::uint32_t refused = 0;  // it does not exist there
-};
-struct Answers {
-  static constexpr std::size_t kMost = 7;
-  Header header;
-  std::array<Answer, kMost> answers;
-
-  std::size_t size() const { return sizeof(Header) + header.count * sizeof(Answer); }
+  std::uint64_t ticket = 0;  // the first
+  std::uint64_t old = 0;     // or the word that was asked for
+  std::uint16_t lane = 0;
+  std::uint16_t count = 1;
+  std::uint8_t refused = 0;  // it does not exist there
+  std::uint8_t has_old = 0;
+  std::array<std::uint8_t, 2> spare{};
 };
 
-static_assert(std::is_standard_layout_v<Request> && sizeof(Request) <= kMessageBytes);
-static_assert(sizeof(Answers) <= kMessageBytes);
+inline constexpr std::size_t kMessageBytes = 4096;
+static_assert(sizeof(Header) + kMostRequest <= kInjectBytes);
 
 }  // namespace weft::ofi

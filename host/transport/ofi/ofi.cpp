@@ -45,7 +45,7 @@ class Ofi final : public network::NetworkTransport {
   Status post(Lane lane, const Op& op) override;
   Status progress(Lane lane) override;
   std::uint64_t completed(Lane lane) const override;
-  Status flush(Lane) override { return Status::ok(); }
+  Status flush(Lane lane) override;
 
  private:
   Result<Blob> open() override;
@@ -118,7 +118,12 @@ Status Ofi::progress(Lane lane) {
   service_->polled();
   poll();
   OfiLane* const where = lanes_.find(lane);
-  return where == nullptr ? Status::ok() : where->take_error();
+  return where == nullptr ? Status::ok() : where->progress();
+}
+
+Status Ofi::flush(Lane lane) {
+  if (OfiLane* const where = lanes_.find(lane); where != nullptr) where->flush();
+  return Status::ok();
 }
 
 std::uint64_t Ofi::completed(Lane lane) const {
@@ -131,7 +136,9 @@ bool Ofi::poll() {
   events.clear();
   const bool found = endpoint_->poll(events);
   for (const Event& event : events) {
-    if (event.lane >= kTransportLanes) continue;  // a damaged answer's
+    if (event.kind == Event::Kind::kLost)
+      lanes_.for_each([&](OfiLane& lane) { lane.lose(event.pe, event.failure); });
+    if (event.lane >= kTransportLanes || event.kind == Event::Kind::kLost) continue;
     if (OfiLane* const lane = lanes_.find(Lane(event.lane)); lane != nullptr) lane->take(event);
   }
   lanes_.for_each([](OfiLane& lane) { lane.push(); });

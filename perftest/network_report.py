@@ -30,6 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SAYS_READY = 1.0  # seconds that a peer's server gets to listen
 MIB = 1 << 20  # what perftest calls MB
+WINDOW = ("--window", "64")  # operations under way, about as many as perftest has
 
 
 @dataclass
@@ -56,11 +57,11 @@ def ping(name, test, size):
 
 
 def stream(size):  # fi_pingpong has one message under way
-    return Row("put_nbi bandwidth", "put_nbi_bw", size, "fi_pingpong", "bandwidth_gb_s", 5, True, 0.85, "GB/s")
+    return Row("put_nbi bandwidth", "put_nbi_bw", size, "fi_pingpong", "bandwidth_gb_s", 5, True, 0.85, "GB/s", WINDOW)
 
 
 def bandwidth(size):
-    return Row("put_nbi bandwidth", "put_nbi_bw", size, "ib_write_bw", "bandwidth_gb_s", 3, True, 0.9, "GB/s")
+    return Row("put_nbi bandwidth", "put_nbi_bw", size, "ib_write_bw", "bandwidth_gb_s", 3, True, 0.9, "GB/s", WINDOW)
 
 
 IB_ROWS = [
@@ -70,7 +71,7 @@ IB_ROWS = [
     bandwidth(65536),
     bandwidth(1 << 20),
     Row("put_nbi rate", "put_nbi_rate", 8, "ib_write_bw", "rate_mops", 4, True, 1.0, "Mop/s",
-        peer_options=("-l", "16")),
+        WINDOW, ("-l", "16")),
     latency("fetch_add", "atomic_lat", 8, "ib_atomic_lat", ("-a", "fetch_add"), ("-A", "FETCH_AND_ADD")),
 ]
 OFI_ROWS = [

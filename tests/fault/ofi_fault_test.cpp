@@ -46,7 +46,8 @@ TEST_F(OfiTest, JobsOfSeveralSizes) {
 }
 
 TEST_F(OfiTest, WhatAProviderMayBeLike) {
-  for (const char* each : {"unordered", "strict", "nofile", "busy", "unordered,strict,busy"}) {
+  for (const char* each :
+       {"unordered", "strict", "offload", "nofile", "busy", "unordered,strict,offload,busy"}) {
     SCOPED_TRACE(each);
     const Setting setting("FAULTY_FABRIC", each);
     EXPECT_OK(run_local(3, talk, by_ofi()));
@@ -93,7 +94,7 @@ TEST_F(OfiTest, NothingIsOpenedWhereMemoryIsMapped) {
 TEST_F(OfiTest, AConnectionIsLost) {
   const auto body = [](Runtime& rt) -> Status {
     RETURN_IF_ERROR(talk(rt));
-    ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(1000));
+    ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(10'000));
     RETURN_IF_ERROR(rt.barrier());
     if (rt.pe() != 0) return Status::ok();
     const auto lost = [&](const Status& status) {
@@ -103,7 +104,7 @@ TEST_F(OfiTest, AConnectionIsLost) {
                         HasSubstr("Its process may have ended")));
     };
     faulty_fabric_cut(true);
-    Status status = rt.context().put(words, std::vector<Word>(1000).data(), 1000, 1);
+    Status status = rt.context().put(words, std::vector<Word>(10'000).data(), 10'000, 1);
     if (status.is_ok()) status = rt.context().quiet();
     faulty_fabric_cut(false);
     lost(status);

@@ -68,6 +68,11 @@ class Endpoint {
   // "tcp;ofi_rxm on eth0 (192.0.2.2)"
   std::string describe() const { return way_.text.data(); }
   std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
+  // Of a put that is a request. Who moves nothing unless it is polled has no device to do it.
+  std::size_t most_payload() const {
+    return info_->domain_attr->data_progress == FI_PROGRESS_AUTO ? Request::kPayload
+                                                                 : Request::kLargePayload;
+  }
   // Whether what is posted second takes effect behind what is posted first: FI_ORDER_SAW and so on.
   bool orders(std::uint64_t order) const {
     return (info_->tx_attr->msg_order & info_->rx_attr->msg_order & order) == order;

@@ -29,12 +29,6 @@ bool may_be_held(const Op& op) {
   return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
          (op.flags & kOpSourceStays) != 0 && op.bytes <= Request::kPayload;
 }
-// Small enough to travel in a request; or a word, which must come and go as one.
-bool is_request(const Op& op) {
-  if (op.kind == OpKind::kPut) return op.bytes <= Request::kPayload;
-  return is_amo(op.kind) || is_word(op.bytes, op.remote);
-}
-
 }  // namespace
 
 Status OfiLane::post(const Op& op) {
@@ -129,6 +123,12 @@ bool OfiLane::is_held(const Link& link, const Op& op) const {
   if (is_request(op)) return link.holds_requests;
   if (op.kind == OpKind::kGet) return link.holds_reads;
   return link.holds_writes || (op.notify != NotifyOp::kNone && link.holds_requests);
+}
+
+// Small enough to travel in a request; or a word, which must come and go as one.
+bool OfiLane::is_request(const Op& op) const {
+  if (op.kind == OpKind::kPut) return op.bytes <= env_.endpoint->most_payload();
+  return is_amo(op.kind) || is_word(op.bytes, op.remote);
 }
 
 // --- posting -------------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ class OfiLane {
 
   Status post_fence(const Op& op);
   Link& link_to(int pe);
+  bool is_request(const Op& op) const;
   bool is_held(const Link& link, const Op& op) const;
   Status add_transfers(const Op& op, std::vector<Transfer>& transfers) const;
   Status stage(const Op& op, Transfer& transfer, std::byte* mine) const;

@@ -34,8 +34,10 @@ struct Header {
 // An op that the owner of the heap executes: an atomic; a get of one word; a put whose bytes come
 // along, or without any, and its notify.
 struct Request {
-  static constexpr std::size_t kPayload = 128;  // at most
-  std::uint64_t ticket = 0;                     // the asker's flight
+  // At most; and where the processor moves the bytes in any case, which the owner then does as well
+  // as the provider.
+  static constexpr std::size_t kPayload = 128, kLargePayload = 8192;
+  std::uint64_t ticket = 0;  // the asker's flight
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
   std::uint64_t compare = 0;
@@ -63,7 +65,8 @@ struct Answer {
   std::array<std::uint8_t, 2> spare{};
 };
 
-inline constexpr std::size_t kMessageBytes = 4096;
+inline constexpr std::size_t kMessageBytes = 8320;
+static_assert(sizeof(Header) + sizeof(Request) + Request::kLargePayload <= kMessageBytes);
 static_assert(sizeof(Header) + kMostRequest <= kInjectBytes);
 
 }  // namespace weft::ofi

@@ -32,7 +32,7 @@ void read_settings() {
   const std::string all = text == nullptr ? "" : text;
   const auto has = [&](const char* name) { return all.find(name) != std::string::npos; };
   const std::lock_guard lock(mutex);
-  current = {has("unordered"), has("strict"), has("nofile"), has("busy")};
+  current = {has("unordered"), has("strict"), has("offload"), has("nofile"), has("busy")};
 }
 
 int failure_of(const char* call) {

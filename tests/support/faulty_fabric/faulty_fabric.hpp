@@ -2,6 +2,7 @@
 // environment, FAULTY_FABRIC names what else is different, with commas:
 //   unordered  it promises no order, and messages overtake reads and writes
 //   strict     memory must be registered, also one's own, and is named by its address
+//   offload    it says that it moves bytes without being polled
 //   nofile     completion queues have no file to sleep on
 //   busy       every second call has to be made again
 #pragma once

@@ -210,6 +210,21 @@ int reg(fid* object, const void* base, std::size_t bytes, std::uint64_t access,
   return result;
 }
 
+// For as long as it lives, what was said of progress is what the real library said.
+class AsItIs {
+ public:
+  explicit AsItIs(fi_info& info) : progress_(info.domain_attr->data_progress), said_(progress_) {
+    if (settings().offload) progress_ = FI_PROGRESS_MANUAL;
+  }
+  ~AsItIs() { progress_ = said_; }
+  AsItIs(const AsItIs&) = delete;
+  AsItIs& operator=(const AsItIs&) = delete;
+
+ private:
+  fi_progress& progress_;
+  const fi_progress said_;
+};
+
 // --- an endpoint's -------------------------------------------------------------------------------
 
 int getname(fid* object, void* address, std::size_t* bytes) {
@@ -252,6 +267,7 @@ ssize_t writemsg(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flag
 
 int endpoint(fid_domain* domain, fi_info* info, fid_ep** made, void* context) {
   if (const int failed = failure_of("fi_endpoint"); failed != 0) return failed;
+  const AsItIs real(*info);
   const int result = hook_of(domain->fid).domain_was->endpoint(domain, info, made, context);
   if (result != 0) return result;
   Hook& mine = hook((*made)->fid);
@@ -268,6 +284,7 @@ int endpoint(fid_domain* domain, fi_info* info, fid_ep** made, void* context) {
 
 int domain(fid_fabric* fabric, fi_info* info, fid_domain** made, void* context) {
   if (const int failed = failure_of("fi_domain"); failed != 0) return failed;
+  const AsItIs real(*info);
   const int result = hook_of(fabric->fid).fabric_was->domain(fabric, info, made, context);
   if (result != 0) return result;
   Hook& mine = hook((*made)->fid);

@@ -15,7 +15,7 @@
 namespace faulty_fabric {
 
 struct Settings {
-  bool unordered = false, strict = false, nofile = false, busy = false;
+  bool unordered = false, strict = false, offload = false, nofile = false, busy = false;
 };
 const Settings& settings();
 void read_settings();  // from the environment

@@ -25,6 +25,7 @@ Function* real(const char* name) {
 
 void change(fi_info& info) {
   if (settings().unordered) info.tx_attr->msg_order = info.rx_attr->msg_order = 0;
+  if (settings().offload) info.domain_attr->data_progress = FI_PROGRESS_AUTO;
   if (settings().strict)
     info.domain_attr->mr_mode |= FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 }

@@ -1,8 +1,8 @@
 // Endpoint: the one by which a PE speaks to all others, and what comes in by it.
 //
-// Its lock is the only one around libfabric's calls. Any thread polls: what others ask for is
-// executed under the lock, in the order in which it came; what became of my own ops is handed out,
-// and told to their lanes when the lock is free again.
+// Any thread polls: what others ask for is executed under the fabric's lock, in the order in which
+// it came; what became of my own ops is handed out, and told to their lanes when the lock is free
+// again.
 //
 // Orders. A request is executed by whoever polls, with acquire and release, and the bytes that the
 // provider brought before it are in memory by then: it brought them in an earlier call under this
@@ -15,7 +15,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,11 +24,12 @@
 #include "host/transport/network/memory.hpp"
 #include "host/transport/network/network.hpp"
 #include "host/transport/network/staging.hpp"
+#include "host/transport/ofi/due_answers.hpp"
+#include "host/transport/ofi/fabric.hpp"
 #include "host/transport/ofi/letter.hpp"
 
 namespace weft::ofi {
 
-using network::Registered;
 using network::Staging;
 
 // Bytes between my memory and a peer's, at most Caps::max_bytes.
@@ -59,34 +59,17 @@ struct Event {
 
 class Endpoint {
  public:
+  // With places for what comes in.
   static Result<std::unique_ptr<Endpoint>> open(const Options& options);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  const Way& way() const { return way_; }
-  // "tcp;ofi_rxm on eth0 (192.0.2.2)"
-  std::string describe() const { return way_.text.data(); }
-  std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
-  // Of a put that is a request. Who moves nothing unless it is polled has no device to do it.
-  std::size_t most_payload() const {
-    return info_->domain_attr->data_progress == FI_PROGRESS_AUTO ? Request::kPayload
-                                                                 : Request::kLargePayload;
-  }
-  // Whether what is posted second takes effect behind what is posted first: FI_ORDER_SAW and so on.
-  bool orders(std::uint64_t order) const {
-    return (info_->tx_attr->msg_order & info_->rx_attr->msg_order & order) == order;
-  }
-  // The same of the bytes of writes (FI_ORDER_WAW) or reads (FI_ORDER_RAW) behind writes.
-  bool orders_data(std::uint64_t order, std::uint64_t bytes) const;
+  Fabric& fabric() const { return *fabric_; }
 
   // What others may ask for: false if it does not exist.
   using Execute = std::function<bool(const Op& op)>;
   Status start(int pe, const std::vector<network::Peer>& peers, Execute execute);
-  // Memory that others reach.
-  Result<Registered> add_memory(std::byte* base, std::size_t bytes);
-  // Memory of which only I know; nothing is done where the provider takes any.
-  Result<Registered> add_own_memory(std::byte* base, std::size_t bytes);
 
   // By any thread. kBusy: not now.
   Status post(const Transfer& transfer, std::uint32_t lane, std::uint64_t flight);
@@ -103,7 +86,6 @@ class Endpoint {
   }
   // A file to sleep on until there is something to poll; -1: there is something, or no such file.
   int file_to_sleep_on();
-  bool has_file() const { return file_ >= 0; }
 
  private:
   // What an operation of libfabric is known by: its own space first.
@@ -131,11 +113,7 @@ class Endpoint {
   static constexpr std::size_t kMostUnanswered = 64;
   static constexpr int kBatches = 8;  // and how often before the lock is given up
 
-  explicit Endpoint(const Libfabric& library) : library_(library) {}
-  Status choose(const Wish& wish);
-  Status make();
-  Status make_queue();
-  Status read_name();
+  explicit Endpoint(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
   Status make_places();
   Status post_place(Place& place);
   Posted& take_mark();
@@ -144,29 +122,16 @@ class Endpoint {
   void take_error(std::vector<Event>& events);
   void take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
   void serve(int from, const Request& request, const std::byte* payload);
-  void answer(int to, const Answer& answer);
   void take_answer(const Answer& answer, std::vector<Event>& events);
   void give_back(Posted& posted, std::string failure, std::vector<Event>& events);
-  void answer_all();
   bool answer_some(int pe);
-  std::size_t add_answers(int pe, Letter& letter) const;
-  void drop_answers(int pe, std::size_t count);
   Status make_letters();
   void hear(int pe);
   Status failed(std::string_view what, int pe, long result) const;
 
-  const Libfabric& library_;
-  Info info_{nullptr, FreeInfo{&library_}};
-  Way way_;
-  std::mutex mutex_;  // of all that follows, but for what is atomic
-  Handle<fid_fabric> fabric_;
-  Handle<fid_domain> domain_;
-  Handle<fid_av> names_;
-  Handle<fid_cq> done_;
-  network::Buffer buffer_;  // of the places
-  Handle<fid_ep> endpoint_;
-  int file_ = -1;
-  std::uint64_t next_key_ = 0;        // where the provider makes none
+  const std::unique_ptr<Fabric> fabric_;
+  // Under its lock, but for what is atomic:
+  network::Buffer buffer_;            // of the places
   std::vector<fi_addr_t> addresses_;  // per PE
   std::vector<std::uint64_t> keys_;   // that each PE believes
   int pe_ = 0;
@@ -175,13 +140,8 @@ class Endpoint {
   std::deque<Place*> unposted_;  // could not be posted again yet
   std::deque<Posted> marks_;
   std::vector<Posted*> free_marks_;
-  struct Unanswered {
-    std::deque<Answer> answers;  // not sent yet
-    bool is_listed = false;      // in to_answer_
-  };
-  std::vector<Unanswered> unanswered_;     // per PE
+  DueAnswers due_;
   std::size_t served_ = 0, answered_ = 0;  // requests; and as many when answers were sent
-  std::vector<int> to_answer_;             // who has some
   std::vector<network::Buffer> letter_memory_;
   std::deque<Sent> letters_;
   std::vector<Sent*> free_letters_;

@@ -104,7 +104,7 @@ OfiLane::Link& OfiLane::link_to(int pe) {
 
 // Complete at once: it orders, and has nothing to wait for.
 Status OfiLane::post_fence(const Op& op) {
-  const Endpoint& way = *env_.endpoint;
+  const Fabric& way = env_.endpoint->fabric();
   for (const auto& link : links_) {
     if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
       continue;
@@ -127,7 +127,7 @@ bool OfiLane::is_held(const Link& link, const Op& op) const {
 
 // Small enough to travel in a request; or a word, which must come and go as one.
 bool OfiLane::is_request(const Op& op) const {
-  if (op.kind == OpKind::kPut) return op.bytes <= env_.endpoint->most_payload();
+  if (op.kind == OpKind::kPut) return op.bytes <= env_.endpoint->fabric().most_payload();
   return is_amo(op.kind) || is_word(op.bytes, op.remote);
 }
 
@@ -233,7 +233,7 @@ void OfiLane::fly(Link& link, const Op& op, const std::vector<Transfer>& transfe
   link.requests += asks ? 1 : 0;
   requests_ += asks ? 1 : 0;
   if (asks && (!may_be_held(op) || link.held->requests() >= kMostHeld))
-    ring(link, number, !transfers.empty() && !env_.endpoint->orders(FI_ORDER_SAW));
+    ring(link, number, !transfers.empty() && !env_.endpoint->fabric().orders(FI_ORDER_SAW));
   advance(link);
 }
 
@@ -392,8 +392,8 @@ Status OfiLane::lost(const Link& link, const Op* op, std::string_view why) const
       fmt::format("{}{}{} to PE {} on {} ({}): {}. Its process may have ended, or the network "
                   "between the two be cut",
                   op == nullptr ? "" : describe(*op), op == nullptr ? "" : ": ",
-                  env_.endpoint->describe(), link.pe, peer.facts.host_name(), way.text.data(),
-                  why));
+                  env_.endpoint->fabric().describe(), link.pe, peer.facts.host_name(),
+                  way.text.data(), why));
 }
 
 }  // namespace weft::ofi

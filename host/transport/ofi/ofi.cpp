@@ -35,11 +35,13 @@ class Ofi final : public network::NetworkTransport {
  public:
   explicit Ofi(const TransportEnv& env)
       : NetworkTransport("ofi", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
-          return endpoint_->add_own_memory(base, bytes);
+          return endpoint_->fabric().add_own_memory(base, bytes);
         }) {}
   ~Ofi() override {
     service_.reset();
     drop_heaps();
+    // What was given up may still be under way, to or from what is staged.
+    if (endpoint_ != nullptr) endpoint_->fabric().close_endpoint();
   }
 
   Status post(Lane lane, const Op& op) override;
@@ -51,10 +53,10 @@ class Ofi final : public network::NetworkTransport {
   Result<Blob> open() override;
   void close() override { endpoint_.reset(); }
   Status start(const std::vector<network::Peer>& peers) override;
-  std::string describe() const override { return endpoint_->describe(); }
+  std::string describe() const override { return endpoint_->fabric().describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
-    return endpoint_->add_memory(base, bytes);
+    return endpoint_->fabric().add_memory(base, bytes);
   }
   bool poll();
   void look(std::uint64_t now);
@@ -68,12 +70,13 @@ class Ofi final : public network::NetworkTransport {
 
 Result<Blob> Ofi::open() {
   ASSIGN_OR_RETURN(endpoint_, Endpoint::open(*env().options));
-  return bytes_of_value(endpoint_->way());
+  return bytes_of_value(endpoint_->fabric().way());
 }
 
 Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
-  own_caps().max_bytes = std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->max_bytes());
+  own_caps().max_bytes =
+      std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->fabric().max_bytes());
   RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
   service_ =
       std::make_unique<Service>(env().pe, *endpoint_,
@@ -85,7 +88,7 @@ Status Ofi::start(const std::vector<network::Peer>& peers) {
 std::string Ofi::why_not_to(const network::Peer& mine, const network::Peer& theirs) const {
   const auto there = value_of<Way>(theirs.way, 0, "an address for ofi");
   if (!there.is_ok()) return std::string(there.status().text());
-  const Way& here = endpoint_->way();
+  const Way& here = endpoint_->fabric().way();
   if (here.protocol != there->protocol || here.format != there->format)
     return fmt::format(
         "it uses {} and this PE {}, which do not understand each other; set WEFT_OFI_PROVIDER, "
@@ -154,8 +157,8 @@ void Ofi::look(std::uint64_t now) {
 std::unique_ptr<Transport> make_ofi(const TransportEnv& env) { return std::make_unique<Ofi>(env); }
 
 Result<std::string> ofi_network(const Options& options) {
-  ASSIGN_OR_RETURN(const auto endpoint, Endpoint::open(options));
-  return endpoint->describe();
+  ASSIGN_OR_RETURN(const auto fabric, ofi::Fabric::open(options));
+  return fabric->describe();
 }
 
 }  // namespace weft

@@ -86,7 +86,7 @@ bool Service::others_poll() {
 
 // Until something comes, also what came between the last look and here.
 void Service::sleep() {
-  if (!endpoint_.has_file()) return sleep_on(-1, kNapMs);
+  if (endpoint_.fabric().file() < 0) return sleep_on(-1, kNapMs);
   const int file = endpoint_.file_to_sleep_on();
   if (file >= 0) sleep_on(file, kSleepMs);
 }

@@ -503,7 +503,8 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
   all.push_back({"ofi_threads" + tail, kThreads, 3, "ofi,loopback", spec});
   all.push_back({"ofi_processes" + tail, kProcesses, 3, "ofi,loopback", spec});
   if (!tail.empty() && tail != "_all") return all;
-  all.push_back({"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,offload,busy"});
+  all.push_back(
+      {"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,offload,busy"});
   all.push_back({"ofi_strict" + tail, kThreads, 3, "ofi,loopback", spec, "strict,nofile"});
 #endif
   return all;

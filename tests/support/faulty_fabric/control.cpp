@@ -25,7 +25,10 @@ std::atomic<unsigned> calls{0};
 
 }  // namespace
 
-const Settings& settings() { return current; }
+Settings settings() {
+  const std::lock_guard lock(mutex);
+  return current;
+}
 
 void read_settings() {
   const char* const text = std::getenv("FAULTY_FABRIC");
@@ -43,7 +46,7 @@ int failure_of(const char* call) {
 }
 
 bool is_cut() { return cut.load(); }
-bool is_busy() { return current.busy && calls.fetch_add(1) % 2 == 0; }
+bool is_busy() { return settings().busy && calls.fetch_add(1) % 2 == 0; }
 void count_unregistered() { unregistered.fetch_add(1); }
 void count_opened(int by) { live.fetch_add(by); }
 

@@ -17,7 +17,7 @@ namespace faulty_fabric {
 struct Settings {
   bool unordered = false, strict = false, offload = false, nofile = false, busy = false;
 };
-const Settings& settings();
+Settings settings();
 void read_settings();  // from the environment
 
 // 0, or what a call of that name shall return.

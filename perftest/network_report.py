@@ -2,11 +2,11 @@
 """Weft's operations between two hosts beside those of perftest (ib_write_lat and the like) or, by ofi, beside
 fi_pingpong of libfabric-bin, in one run.
 
-  perftest/network_report.py --hosts node0,node1                  # by ssh
+  perftest/network_report.py --hosts node0,node1                  # by ssh and mpirun
   perftest/network_report.py --hosts node0,node1 --transport ofi --provider tcp
   perftest/network_report.py --hosts node0,node1 --rsh node-exec --device rxe0 --quick
-  tests/support/netns/run perftest/network_report.py --hosts node0,node1 --rsh node-exec --transport ofi \\
-      --address 10.78.0.2                                         # two network namespaces of this machine
+  tests/support/netns/run perftest/network_report.py --hosts node0,node1 --rsh node-exec --launcher weft-run \\
+      --transport ofi --address 10.78.0.2                                         # two network namespaces of this machine
   tests/support/rdma_vm/run -n 2 --head -- perftest/network_report.py --hosts node0,node1 \\
       --rsh node-exec --quick                                     # soft-RoCE, where there is no device
 
@@ -92,12 +92,11 @@ class Runner:
         self.hosts = arguments.hosts.split(",")
         if len(self.hosts) != 2:
             fail(f"--hosts {arguments.hosts}: two are wanted", 2)
-        if shutil.which(arguments.rsh) is None:
-            fail(f"{arguments.rsh} is not there")
         self.programs = arguments.build.resolve() / "bin"
-        for program in ("weft-perf", "weft-run"):
-            if not (self.programs / program).exists():
-                fail(f"{self.programs / program} is not there: build it, or give --build")
+        self.launcher = str(self.programs / "weft-run") if arguments.launcher == "weft-run" else "mpirun"
+        for tool in (self.launcher, arguments.rsh, str(self.programs / "weft-perf")):
+            if shutil.which(tool) is None:
+                fail(f"{tool} is not there; --build names the folder of a build")
 
     def call(self, command):
         try:
@@ -112,8 +111,12 @@ class Runner:
 
     def weft(self, row):
         transport = self.arguments.transport
-        command = [self.programs / "weft-run", "-n", "2", "--hosts", ",".join(self.hosts), "--rsh", self.arguments.rsh,
-                   "-x", f"WEFT_TRANSPORTS={transport},loopback"]
+        if self.arguments.launcher == "weft-run":
+            command = [self.launcher, "-n", "2", "--hosts", ",".join(self.hosts), "--rsh", self.arguments.rsh]
+        else:
+            command = [self.launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
+                       "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2"]
+        command += ["-x", f"WEFT_TRANSPORTS={transport},loopback"]
         if transport == "ofi":
             command += ["-x", f"WEFT_OFI_PROVIDER={self.arguments.provider}"]
         if self.arguments.device:
@@ -184,6 +187,7 @@ def main():
     parser.add_argument("--transport", choices=("ib", "ofi"), default="ib", help="of Weft")
     parser.add_argument("--provider", default="tcp", help="of libfabric, for ofi")
     parser.add_argument("--address", default="", help="of the other host, if its name does not say it")
+    parser.add_argument("--launcher", choices=("mpirun", "weft-run"), default="mpirun", help="of Weft's programs")
     parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-release", help="Weft's build folder")
     parser.add_argument("--device", default="", help="of both hosts; by default what each finds first")
     parser.add_argument("--gid", type=int, help="GID index for the peers")

@@ -15,6 +15,7 @@ set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device so
 set(WEFT_HIP_FLAGS "-O2" CACHE STRING "How clang optimises device sources for HIP, and what else it is told")
 option(WEFT_CCACHE "Compile through ccache where it is installed" ${PROJECT_IS_TOP_LEVEL})
 set(WEFT_IB AUTO CACHE STRING "InfiniBand and RoCE through libibverbs: AUTO, ON or OFF")
+set(WEFT_OFI AUTO CACHE STRING "Other networks through libfabric: AUTO, ON or OFF")
 set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON or OFF")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

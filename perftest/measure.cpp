@@ -58,6 +58,7 @@ class Measurer {
   // times, so all find the same batch.
   Status find_batch() {
     const Count most = job_.options().iters == 0 ? kLargestBatch : job_.options().iters;
+    batch_ = std::min(most, job_.options().window);
     for (;;) {
       ASSIGN_OR_RETURN(sample_ns_, time(Which::kWeft, batch_));
       if (sample_ns_ >= plan_.batch_ns || batch_ >= most || result_.stopped) break;

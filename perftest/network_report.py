@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Weft's operations between two hosts beside those of perftest (ib_write_lat and the like), in one run.
+"""Weft's operations between two hosts beside those of perftest (ib_write_lat and the like) or, by ofi, beside
+fi_pingpong of libfabric-bin, in one run.
 
   perftest/network_report.py --hosts node0,node1                  # by ssh and mpirun
+  perftest/network_report.py --hosts node0,node1 --transport ofi --provider tcp
   perftest/network_report.py --hosts node0,node1 --rsh node-exec --device rxe0 --quick
+  tests/support/netns/run perftest/network_report.py --hosts node0,node1 --rsh node-exec --launcher weft-run \\
+      --transport ofi --address 10.78.0.2                                         # two network namespaces of this machine
   tests/support/rdma_vm/run -n 2 --head -- perftest/network_report.py --hosts node0,node1 \\
       --rsh node-exec --quick                                     # soft-RoCE, where there is no device
 
@@ -26,6 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SAYS_READY = 1.0  # seconds that a peer's server gets to listen
 MIB = 1 << 20  # what perftest calls MB
+WINDOW = ("--window", "64")  # operations under way, about as many as perftest has
 
 
 @dataclass
@@ -35,7 +40,7 @@ class Row:
     size: int
     peer: str  # of perftest
     column: str  # of weft-perf's table
-    field: int  # of the peer's line of numbers: t_typical; average MB/s; Mpps
+    field: int  # of the peer's line of numbers: t_typical; average MB/s; Mpps. Of fi_pingpong: usec/xfer; MB/s
     more_is_better: bool
     target: float
     unit: str
@@ -47,19 +52,32 @@ def latency(name, test, size, peer, options=(), peer_options=()):
     return Row(name, test, size, peer, "p50_ns", 4, False, 0.9, "us", options, peer_options)
 
 
+def ping(name, test, size):
+    return Row(name, test, size, "fi_pingpong", "p50_ns", 6, False, 0.85, "us")
+
+
+def stream(size):  # fi_pingpong has one message under way
+    return Row("put_nbi bandwidth", "put_nbi_bw", size, "fi_pingpong", "bandwidth_gb_s", 5, True, 0.85, "GB/s", WINDOW)
+
+
 def bandwidth(size):
-    return Row("put_nbi bandwidth", "put_nbi_bw", size, "ib_write_bw", "bandwidth_gb_s", 3, True, 0.9, "GB/s")
+    return Row("put_nbi bandwidth", "put_nbi_bw", size, "ib_write_bw", "bandwidth_gb_s", 3, True, 0.9, "GB/s", WINDOW)
 
 
-ROWS = [
+IB_ROWS = [
     latency("signal, one way", "signal_lat", 8, "ib_write_lat"),
     latency("put_signal, one way", "put_signal_lat", 4096, "ib_write_lat"),
     bandwidth(4096),
     bandwidth(65536),
     bandwidth(1 << 20),
     Row("put_nbi rate", "put_nbi_rate", 8, "ib_write_bw", "rate_mops", 4, True, 1.0, "Mop/s",
-        peer_options=("-l", "16")),
+        WINDOW, ("-l", "16")),
     latency("fetch_add", "atomic_lat", 8, "ib_atomic_lat", ("-a", "fetch_add"), ("-A", "FETCH_AND_ADD")),
+]
+OFI_ROWS = [
+    ping("signal, one way", "signal_lat", 8),
+    *(ping("put_signal, one way", "put_signal_lat", size) for size in (64, 4096, 65536, 1 << 20)),
+    *(stream(size) for size in (4096, 65536, 1 << 20)),
 ]
 
 
@@ -74,12 +92,11 @@ class Runner:
         self.hosts = arguments.hosts.split(",")
         if len(self.hosts) != 2:
             fail(f"--hosts {arguments.hosts}: two are wanted", 2)
-        for tool in ("mpirun", arguments.rsh):
+        self.programs = arguments.build.resolve() / "bin"
+        self.launcher = str(self.programs / "weft-run") if arguments.launcher == "weft-run" else "mpirun"
+        for tool in (self.launcher, arguments.rsh, str(self.programs / "weft-perf")):
             if shutil.which(tool) is None:
-                fail(f"{tool} is not there")
-        self.perf = arguments.build.resolve() / "bin" / "weft-perf"
-        if not self.perf.exists():
-            fail(f"{self.perf} is not there: build weft-perf, or give --build")
+                fail(f"{tool} is not there; --build names the folder of a build")
 
     def call(self, command):
         try:
@@ -93,12 +110,19 @@ class Runner:
         return done.stdout
 
     def weft(self, row):
-        command = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
-                   "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2",
-                   "-x", "WEFT_TRANSPORTS=ib,loopback"]
+        transport = self.arguments.transport
+        if self.arguments.launcher == "weft-run":
+            command = [self.launcher, "-n", "2", "--hosts", ",".join(self.hosts), "--rsh", self.arguments.rsh]
+        else:
+            command = [self.launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
+                       "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2"]
+        command += ["-x", f"WEFT_TRANSPORTS={transport},loopback"]
+        if transport == "ofi":
+            command += ["-x", f"WEFT_OFI_PROVIDER={self.arguments.provider}"]
         if self.arguments.device:
-            command += ["-x", f"WEFT_IB_DEVICE={self.arguments.device}"]
-        command += [self.perf, row.test, "--api", "host", "--csv", "-b", row.size, "-e", row.size, *row.options]
+            option = "WEFT_IB_DEVICE" if transport == "ib" else "WEFT_OFI_DOMAIN"
+            command += ["-x", f"{option}={self.arguments.device}"]
+        command += [self.programs / "weft-perf", row.test, "--api", "host", "--csv", "-b", row.size, "-e", row.size, *row.options]
         if self.arguments.quick:
             command += ["--seconds", "1"]
         output = self.call(list(map(str, command)))
@@ -108,7 +132,11 @@ class Runner:
                 return value / 1000 if row.column == "p50_ns" else value
         return fail(f"weft-perf printed no line of {row.test}:\n{output}")
 
-    def peer(self, row):
+    def peer_options(self, row):
+        if row.peer == "fi_pingpong":
+            rounds = min(20000, max(200, (16 << 20) // row.size))
+            options = ["-e", "rdm", "-p", self.arguments.provider, "-S", str(row.size), "-I", str(rounds)]
+            return options + (["-d", self.arguments.device] if self.arguments.device else [])
         options = ["-s", str(row.size), "-F", *row.peer_options]
         if row.peer == "ib_atomic_lat":
             options = ["-F", *row.peer_options]
@@ -118,18 +146,25 @@ class Runner:
             options += ["-d", self.arguments.device]
         if self.arguments.gid is not None:
             options += ["-x", str(self.arguments.gid)]
+        return options
+
+    def peer(self, row):
+        options = self.peer_options(row)
         server = subprocess.Popen([self.arguments.rsh, self.hosts[1], shlex.join([row.peer, *options])],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             time.sleep(SAYS_READY)
-            output = self.call([row.peer, *options, self.hosts[1]])
+            output = self.call([row.peer, *options, self.arguments.address or self.hosts[1]])
         finally:
             server.terminate()
             server.wait()
-        lines = [line.split() for line in output.splitlines() if re.match(rf"^\s*{row.size}\s", line)]
+        size = f"{row.size}|{row.size >> 10}k|{row.size >> 20}m"  # fi_pingpong's way of writing it
+        lines = [line.split() for line in output.splitlines() if re.match(rf"^\s*({size})\s", line)]
         if not lines:
             fail(f"{row.peer} printed no line of {row.size} bytes:\n{output}")
         value = float(lines[0][row.field])
+        if row.peer == "fi_pingpong":
+            return value / 1000 if row.unit == "GB/s" else value
         return value * MIB / 1e9 if row.unit == "GB/s" else value
 
 
@@ -149,6 +184,10 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", required=True, help="this one and another, by names that --rsh takes")
     parser.add_argument("--rsh", default="ssh", help="runs a command on a host")
+    parser.add_argument("--transport", choices=("ib", "ofi"), default="ib", help="of Weft")
+    parser.add_argument("--provider", default="tcp", help="of libfabric, for ofi")
+    parser.add_argument("--address", default="", help="of the other host, if its name does not say it")
+    parser.add_argument("--launcher", choices=("mpirun", "weft-run"), default="mpirun", help="of Weft's programs")
     parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-release", help="Weft's build folder")
     parser.add_argument("--device", default="", help="of both hosts; by default what each finds first")
     parser.add_argument("--gid", type=int, help="GID index for the peers")
@@ -161,7 +200,7 @@ def main():
         fail("--turns: at least one", 2)
     runner = Runner(arguments)
     print(f"{'row':<20} {'bytes':>8} {'Weft':>10} {'peer':>10} {'unit':<6} {'ratio':>5}  target")
-    for row in ROWS:
+    for row in IB_ROWS if arguments.transport == "ib" else OFI_ROWS:
         if not row.name.startswith(arguments.only):
             continue
         ours, theirs, ratio = measure(runner, row, arguments.turns)

@@ -26,8 +26,8 @@ constexpr const char* kAbout =
 // What was typed, before it means anything.
 struct Raw {
   std::vector<std::string> tests;
-  std::string api, kind, min, max, step, iters, warmup, seconds, ctas, threads, datatype, op, scope,
-      stride, atomic, pes, seed;
+  std::string api, kind, min, max, step, iters, window, warmup, seconds, ctas, threads, datatype,
+      op, scope, stride, atomic, pes, seed;
   bool bidir = false, msgrate = false, floor = false, csv = false, json = false, version = false;
 };
 
@@ -122,6 +122,7 @@ Result<Options> interpret(const Raw& raw) {
     return mistake("-b/--min", raw.min, fmt::format("it exceeds -e/--max {}", raw.max));
   RETURN_IF_ERROR(read_number("-f/--step", raw.step, 1.01, 1048576.0, o.step));
   RETURN_IF_ERROR(read_number("-n/--iters", raw.iters, Count{1}, kManyIters, o.iters));
+  RETURN_IF_ERROR(read_number("--window", raw.window, Count{1}, kManyIters, o.window));
   RETURN_IF_ERROR(read_number("-w/--warmup", raw.warmup, Count{0}, kManyIters, o.warmup));
   RETURN_IF_ERROR(read_number("--seconds", raw.seconds, 0.0001, 3600.0, o.seconds));
   RETURN_IF_ERROR(read_number("-c/--ctas", raw.ctas, 1u, 65536u, o.blocks));
@@ -165,6 +166,8 @@ void describe(CLI::App& app, Raw& raw) {
       ->group("What");
   app.add_flag("--bidir", raw.bidir, "both PEs of a pair send at once")->group("What");
   app.add_option("-n,--iters", raw.iters, "timed operations per line (by time)")->group("Time");
+  app.add_option("--window", raw.window, "least operations between two completions (1)")
+      ->group("Time");
   app.add_option("-w,--warmup", raw.warmup, "operations before the timed ones (by time)")
       ->group("Time");
   app.add_option("--seconds", raw.seconds, "time per line where -n is not given (0.05)")

@@ -23,6 +23,7 @@ struct Options {
   std::optional<std::uint64_t> min, max;  // sizes in bytes; unset: each test's own
   double step = 2;
   Count iters = 0;        // 0: as many as fit into `seconds`
+  Count window = 1;       // at least, of one sample
   Count warmup = 0;       // on top of what finding the batch size takes
   double seconds = 0.05;  // per line
   unsigned blocks = 1, threads = 1;

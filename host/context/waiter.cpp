@@ -40,7 +40,7 @@ void Waiter::give_core_away() {
 
 bool Waiter::drive() {
   const auto lock = alone();
-  const bool driven = queue_ != nullptr && queue_->needs_progress();
+  const bool driven = queue_ != nullptr && queue_->wants_progress();
   if (driven) queue_->progress();
   return driven;
 }

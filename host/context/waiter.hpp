@@ -63,7 +63,7 @@ class Waiter {
   }
   bool drives() const {
     const auto lock = alone();
-    return queue_ != nullptr && queue_->needs_progress();
+    return queue_ != nullptr && queue_->wants_progress();
   }
   bool drive();  // true if the queue needs that
   int burst(bool driven, int otherwise) const {

@@ -10,6 +10,7 @@
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
 #include "host/transport/ib/ib.hpp"
+#include "host/transport/ofi/ofi.hpp"
 #include "src/base/files.hpp"
 #include "src/base/status.hpp"
 #include "src/base/unique_fd.hpp"
@@ -94,6 +95,12 @@ Line network(const Options& options) {
                       : missing("rdma network", std::string(port.status().text()));
 }
 
+Line other_networks(const Options& options) {
+  const Result<std::string> found = ofi_network(options);
+  return found.is_ok() ? there("other networks", *found)
+                       : missing("other networks", std::string(found.status().text()));
+}
+
 }  // namespace
 
 Section capabilities_section(const Options& options) {
@@ -102,7 +109,8 @@ Section capabilities_section(const Options& options) {
            from_status("memory across processes",
                        "handed over an abstract unix socket, checked by ticket and user",
                        pass_descriptor()),
-           huge_pages(), numa(), binding(), cuda(options), hip(options), network(options)}};
+           huge_pages(), numa(), binding(), cuda(options), hip(options), network(options),
+           other_networks(options)}};
 }
 
 }  // namespace weft::info

@@ -70,7 +70,7 @@ Line overcommit(const Patient& patient) {
 
 Line ports(const MachineFacts& machine) {
   if (machine.ports.empty())
-    return fact("rdma ports", "none: PEs of other hosts are out of reach; one host needs none");
+    return fact("rdma ports", "none: PEs of other hosts are reached by other networks, see below");
   std::string active;
   std::string down;
   for (const NicPort& port : machine.ports) {
@@ -174,8 +174,9 @@ Section tried_checks(const Options& options) {
            (line.name == "rdma network" && machine.ports.empty());
   });
   for (Line& line : section.lines) {
-    // A job runs without, but slower.
-    if (line.mark == Mark::kNo && (line.name == "huge pages" || line.name == "numa placement"))
+    // A job runs without, but slower, or on one host.
+    if (line.mark == Mark::kNo && (line.name == "huge pages" || line.name == "numa placement" ||
+                                   line.name == "other networks"))
       line = fact(line.name, line.value, line.value);
   }
   return section;

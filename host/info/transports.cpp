@@ -29,6 +29,7 @@ std::string abilities(const Caps& caps) {
                    : "; peers' heaps are not mapped: every operation is a request";
   out += caps.in_order ? "; delivers in order" : "; may reorder what no fence orders";
   if (caps.needs_progress) out += "; moves only when progressed";
+  if (caps.moves_sooner) out += "; moved on by who waits, else by a thread of its own";
   return out;
 }
 
@@ -98,7 +99,6 @@ std::vector<Section> transport_sections(const Options& options, Bootstrap& boots
     }
     transports.lines.push_back(transport_line(row, *routes, options));
   }
-  transports.lines.push_back(missing("ofi", "other networks: not in this version"));
   if (routes.is_ok()) {
     for (Line& line : reach_lines(*routes)) reach.lines.push_back(std::move(line));
   } else {

@@ -124,6 +124,13 @@ bool LaneQueue::needs_progress() const {
   return false;
 }
 
+bool LaneQueue::wants_progress() const {
+  const auto moves_sooner = [&](std::uint32_t t) {
+    return routes_.transports[t]->caps().moves_sooner;
+  };
+  return std::any_of(used_.begin(), used_.end(), moves_sooner) || needs_progress();
+}
+
 void LaneQueue::keep(Status status) {
   if (status.is_ok() || status.is(Code::kBusy)) return;
   std::lock_guard lock(mutex_);

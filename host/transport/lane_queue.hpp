@@ -44,6 +44,8 @@ class LaneQueue {
   std::uint64_t outstanding() const;
   // True if something is outstanding that moves only by progress().
   bool needs_progress() const;
+  // True if who waits, for these or for what others send, is to call progress() meanwhile.
+  bool wants_progress() const;
 
   // The first failure since the last call; quiet() returns it.
   Status take_error();

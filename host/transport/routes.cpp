@@ -1,5 +1,8 @@
 #include "host/transport/routes.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "host/topology/select.hpp"
@@ -11,14 +14,31 @@ namespace weft {
 
 namespace {
 
-using Transports = std::vector<std::unique_ptr<Transport>>;
+// Transports that are wired at one time.
+using Stage = std::vector<Transport*>;
+
+// What is at hand first, and with it the network that is preferred. A further network is opened
+// only if those leave somebody out.
+std::vector<Stage> stages_of(const std::vector<std::unique_ptr<Transport>>& transports) {
+  std::vector<Stage> stages(1);
+  bool has_network = false;
+  for (const auto& transport : transports) {
+    const bool is_network = transport->caps().link == Link::kNetwork;
+    if (is_network && std::exchange(has_network, true))
+      stages.push_back({transport.get()});
+    else
+      stages.front().push_back(transport.get());
+  }
+  return stages;
+}
 
 // One exchange for all transports: exchanged[t][pe]. My own failure travels too, first of all, so
-// that nobody waits for me and everybody can say what went wrong.
-Result<std::vector<std::vector<Blob>>> exchange(const Transports& transports, Bootstrap& bootstrap,
-                                                std::string_view what,
+// that nobody waits for me and everybody can say what went wrong; and of how many of my transports
+// these are some.
+Result<std::vector<std::vector<Blob>>> exchange(const Stage& transports, std::size_t of,
+                                                Bootstrap& bootstrap, std::string_view what,
                                                 Result<std::vector<Blob>> mine) {
-  std::vector<Blob> parts{encode(mine.status())};
+  std::vector<Blob> parts{encode(mine.status()), bytes_of_value(of)};
   if (mine.is_ok()) parts.insert(parts.end(), mine->begin(), mine->end());
   ASSIGN_OR_RETURN(const std::vector<Blob> all, bootstrap.allgather(pack(parts)));
   RETURN_IF_ERROR(mine.status());
@@ -26,44 +46,52 @@ Result<std::vector<std::vector<Blob>>> exchange(const Transports& transports, Bo
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     ASSIGN_OR_RETURN(parts, unpack(all[pe]));
     if (!parts.empty()) RETURN_IF_ERROR(decode(parts[0], static_cast<int>(pe), what));
-    if (parts.size() != transports.size() + 1)
+    if (parts.size() < 2)
+      return Status::error(Code::kInternal, fmt::format("{}: PE {} sent nothing", what, pe));
+    ASSIGN_OR_RETURN(const auto theirs, value_of<std::size_t>(parts[1], pe, "its transports"));
+    if (theirs != of || parts.size() != transports.size() + 2)
       return Status::error(
           Code::kInvalidArgument,
           fmt::format("PE {} brought {} transports, PE {} {}; set WEFT_TRANSPORTS, and "
                       "WEFT_GPU_TRANSPORTS, to the same on every PE",
-                      pe, parts.size() - 1, bootstrap.pe(), transports.size()));
+                      pe, theirs, bootstrap.pe(), of));
     for (std::size_t t = 0; t < transports.size(); ++t)
-      sorted[t].push_back(std::move(parts[t + 1]));
+      sorted[t].push_back(std::move(parts[t + 2]));
   }
   return sorted;
 }
 
-Result<std::vector<Blob>> addresses(const Transports& transports) {
+Result<std::vector<Blob>> addresses(const Stage& transports) {
   std::vector<Blob> blobs;
-  for (const auto& transport : transports) {
+  for (Transport* const transport : transports) {
     ASSIGN_OR_RETURN(Blob blob, transport->address());
     blobs.push_back(std::move(blob));
   }
   return blobs;
 }
 
-Status connect(const Transports& transports, Bootstrap& bootstrap) {
+Status connect(const Stage& transports, std::size_t of, Bootstrap& bootstrap) {
   ASSIGN_OR_RETURN(const auto all,
-                   exchange(transports, bootstrap, "making an address", addresses(transports)));
+                   exchange(transports, of, bootstrap, "making an address", addresses(transports)));
   for (std::size_t t = 0; t < transports.size(); ++t)
     RETURN_IF_ERROR(transports[t]->connect(all[t]));
   return Status::ok();
 }
 
-Status choose(Routes& routes, Bootstrap& bootstrap) {
+// Among those that are wired.
+Status choose(Routes& routes, const Stage& wired, Bootstrap& bootstrap) {
   const int npes = bootstrap.npes();
   std::vector<Offer> offers;
   for (const auto& transport : routes.transports) {
+    const bool is_wired = std::find(wired.begin(), wired.end(), transport.get()) != wired.end();
     Offer offer{std::string(transport->name()), {}};
-    for (int pe = 0; pe < npes; ++pe) offer.why_not.push_back(transport->why_not(pe));
+    for (int pe = 0; pe < npes; ++pe)
+      offer.why_not.push_back(is_wired ? transport->why_not(pe) : "not opened: nobody needs it");
     offers.push_back(std::move(offer));
   }
   routes.peer.assign(static_cast<std::size_t>(npes), nullptr);
+  routes.via.clear();
+  routes.reason.clear();
   for (Pick& pick : select(offers, npes)) {
     const std::size_t pe = routes.via.size();
     if (pick.offer < 0)
@@ -74,6 +102,20 @@ Status choose(Routes& routes, Bootstrap& bootstrap) {
     routes.reason.push_back(std::move(pick.reason));
   }
   return Status::ok();
+}
+
+// Whether some PE lacks a way to another. A failure of one is one of all.
+Result<bool> somebody_lacks(Bootstrap& bootstrap, const Status& failed, bool i_lack) {
+  const std::vector<Blob> mine{encode(failed), Blob(i_lack ? 1 : 0)};
+  ASSIGN_OR_RETURN(const std::vector<Blob> all, bootstrap.allgather(pack(mine)));
+  RETURN_IF_ERROR(failed);
+  bool lacking = false;
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    ASSIGN_OR_RETURN(const std::vector<Blob> parts, unpack(all[pe]));
+    RETURN_IF_ERROR(decode(parts.front(), static_cast<int>(pe), "finding a way to every PE"));
+    lacking |= !parts.back().empty();
+  }
+  return lacking;
 }
 
 Result<std::vector<Blob>> handles(const Routes& routes, const Region& region) {
@@ -89,8 +131,10 @@ Result<std::vector<Blob>> handles(const Routes& routes, const Region& region) {
 Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, int& attached,
                   std::vector<std::byte*>* places) {
   if (places != nullptr) places->assign(static_cast<std::size_t>(routes.npes()), nullptr);
+  Stage every;
+  for (const auto& transport : routes.transports) every.push_back(transport.get());
   ASSIGN_OR_RETURN(const auto all,
-                   exchange(routes.transports, bootstrap, "sharing a chunk of the heap",
+                   exchange(every, every.size(), bootstrap, "sharing a chunk of the heap",
                             handles(routes, region)));
   for (; attached < routes.npes(); ++attached) {
     const auto pe = static_cast<std::size_t>(attached);
@@ -112,12 +156,20 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
 
 }  // namespace
 
-Result<Routes> connect_routes(Transports transports, Bootstrap& bootstrap) {
+Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports,
+                              Bootstrap& bootstrap) {
   Routes routes;
   routes.transports = std::move(transports);
-  Status status = connect(routes.transports, bootstrap);
-  if (status.is_ok()) status = choose(routes, bootstrap);
-  RETURN_IF_ERROR(agree(bootstrap, status, "finding a way to every PE"));
+  Stage wired;
+  Status lacking;
+  for (const Stage& stage : stages_of(routes.transports)) {
+    const Status connected = connect(stage, routes.transports.size(), bootstrap);
+    wired.insert(wired.end(), stage.begin(), stage.end());
+    if (connected.is_ok()) lacking = choose(routes, wired, bootstrap);
+    ASSIGN_OR_RETURN(const bool go_on, somebody_lacks(bootstrap, connected, !lacking.is_ok()));
+    if (!go_on) return routes;
+  }
+  RETURN_IF_ERROR(agree(bootstrap, lacking, "finding a way to every PE"));
   return routes;
 }
 

@@ -31,7 +31,9 @@ struct Routes {
 };
 
 // Collective: one exchange of addresses for all transports, then one transport is picked for every
-// PE. Fails, here and with the same code on the other PEs, if any PE is out of reach.
+// PE; of several networks the later ones are opened, by a further exchange, only if the earlier
+// leave a PE of the job without a way to another. Fails, here and with the same code on the other
+// PEs, if any PE is out of reach.
 Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports,
                               Bootstrap& bootstrap);
 

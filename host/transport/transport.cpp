@@ -8,6 +8,7 @@
 #include "host/transport/fault/fault.hpp"
 #include "host/transport/ib/ib.hpp"
 #include "host/transport/loopback/loopback.hpp"
+#include "host/transport/ofi/ofi.hpp"
 #include "host/transport/p2p/p2p.hpp"
 #include "host/transport/staged/staged.hpp"
 #include "src/base/status.hpp"
@@ -22,6 +23,8 @@ constexpr std::array kRows = {
     TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
                  make_staged},
     TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
+    TransportRow{"ofi", "PEs of other hosts, by what networks libfabric has: tcp, EFA, Slingshot",
+                 make_ofi},
 };
 
 const TransportRow* find_row(std::string_view name) {

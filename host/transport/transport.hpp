@@ -36,6 +36,7 @@ struct Caps {
   bool maps = false;            // attach() may give an address for direct load and store
   bool in_order = true;         // ops of a lane to one PE are delivered in the order posted
   bool needs_progress = false;  // nothing moves unless progress() is called
+  bool moves_sooner = false;    // for those who call it while they wait, whatever they wait for
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; LaneQueue cuts a larger one
   Link link = Link::kSelf;
   float gbps = 0, usec = 0;  // rough, for topology's choice among several

@@ -76,6 +76,10 @@ Options options_of(const TransportJob& job) {
 #ifdef FAKE_VERBS_LIBRARY
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif
+  if (!has_fabric()) options.ofi_domain = "lo";
+#ifdef FAULTY_FABRIC_LIBRARY
+  if (!job.fabric.empty()) options.ofi_library = FAULTY_FABRIC_LIBRARY;
+#endif
   if (!job.fault.empty())
     options.fault = job.fault + ",seed=" + std::to_string(test_seed() & 0xffffffff);
   return options;
@@ -99,6 +103,7 @@ void run_pe(Bootstrap& bootstrap, const TransportJob& job,
 }
 
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
+  if (!job.fabric.empty()) setenv("FAULTY_FABRIC", job.fabric.c_str(), 1);
   auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
   for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });
@@ -179,7 +184,9 @@ void share_seed(Bootstrap& bootstrap) {
 void run_launched(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   static Launched launched;
   if (launched.bootstrap == nullptr) {
-    auto made = make_bootstrap({});
+    const auto options = Options::from_environment();
+    ASSERT_OK(options);
+    auto made = make_bootstrap(*options);
     ASSERT_OK(made);
     launched.bootstrap = std::move(*made);
     ASSERT_GT(launched.bootstrap->npes(), 1) << "no launcher has started this";
@@ -269,13 +276,18 @@ bool has_rdma() {
   return verbs != nullptr && std::string_view(verbs) == "real";
 }
 
+bool has_fabric() {
+  const char* const fabric = std::getenv("TEST_FABRIC");
+  return fabric != nullptr && std::string_view(fabric) == "real";
+}
+
 void PrintTo(const TransportJob& job, std::ostream* out) { *out << job.name; }
 
 void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   if (job.pes == PesAre::kLaunched) return run_launched(job, body);
   if (job.pes == PesAre::kProcesses) return run_processes(job, body);
-  // Drivers and verbs start threads, and race detectors allow no process with threads to fork.
-  if (!job.on_gpus && !job.by_ib()) return run_threads(job, body);
+  // Drivers and networks start threads, and race detectors allow no process with threads to fork.
+  if (!job.on_gpus && job.network().empty()) return run_threads(job, body);
   test_seed();
   std::fflush(nullptr);
   wait_for_children({start_child([&] { run_threads(job, body); })});

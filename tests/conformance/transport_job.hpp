@@ -64,10 +64,15 @@ struct TransportJob {
   PesAre pes = PesAre::kThreads;
   int npes = 3;  // as many as there are, of those that are launched
   std::string transports = "p2p,loopback";
-  std::string fault;     // the seed is added
-  bool on_gpus = false;  // of a fake driver, on which no GPU reaches another
+  std::string fault;        // the seed is added
+  std::string fabric = {};  // how libfabric is different, as faulty_fabric names it
+  bool on_gpus = false;     // of a fake driver, on which no GPU reaches another
 
-  bool by_ib() const { return transports.starts_with("ib"); }
+  // The first of them if it is a network: it reaches PEs of this host, too.
+  std::string network() const {
+    const std::string first = transports.substr(0, transports.find(','));
+    return first == "ib" || first == "ofi" ? first : "";
+  }
 };
 
 // Whether this process is one PE of several that a launcher started, as TEST_PES=launched says: on
@@ -77,6 +82,10 @@ bool is_launched();
 // Whether ib has RDMA devices of this host, as TEST_VERBS=real says. Else it has those of a fake
 // library, which other processes do not see.
 bool has_rdma();
+
+// Whether libfabric is to take the device that other hosts reach, as TEST_FABRIC=real says, and not
+// the one of this host alone.
+bool has_fabric();
 
 void PrintTo(const TransportJob& job, std::ostream* out);
 

@@ -1,6 +1,6 @@
 // What every Transport promises, whatever carries the bytes and whatever the fault injector does to
-// them within its freedom: PEs as threads and as processes, loopback, p2p, staged and ib, plain and
-// late, delayed, doubled and refused.
+// them within its freedom: PEs as threads and as processes, loopback, p2p, staged, ib and ofi,
+// plain and late, delayed, doubled and refused.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -464,10 +464,11 @@ TEST_P(TransportTest, AGrownHeapIsReachedAndItsOldPartStays) {
 TEST_P(TransportTest, APeerIsMappedUnlessFarOrStagedOrFaultsAreInjected) {
   const bool apart = !GetParam().fault.empty() || GetParam().on_gpus;
   const bool launched = GetParam().pes == PesAre::kLaunched;
-  run([apart, launched, far = GetParam().by_ib()](TransportPe& me) {
+  run([apart, launched, network = GetParam().network()](TransportPe& me) {
     for (int pe = 0; pe < me.npes(); ++pe) {
       const Transport& transport = me.routes().transport(pe);
-      const bool by_network = launched ? transport.name() == "ib" : far && pe != me.pe();
+      const bool far = transport.name() == "ib" || transport.name() == "ofi";
+      const bool by_network = launched ? far : !network.empty() && pe != me.pe();
       const bool unmapped = apart || by_network;
       EXPECT_TRUE(transport.reaches(pe)) << transport.why_not(pe);
       EXPECT_EQ(transport.why_not(pe), "");
@@ -484,17 +485,27 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
   using enum PesAre;
   if (is_launched())
     return {{"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
-            {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec}};
+            {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec},
+            {"ofi_launched" + tail, kLaunched, 0, "ofi,loopback", spec},
+            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec}};
   std::vector<TransportJob> all = {
       {"loopback" + tail, kThreads, 1, "loopback", spec},
       {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},
       {"p2p_processes" + tail, kProcesses, 3, "p2p,loopback", spec},
-      {"staged_threads" + tail, kThreads, 3, "staged", spec, true},
-      {"staged_processes" + tail, kProcesses, 3, "staged", spec, true},
+      {"staged_threads" + tail, kThreads, 3, "staged", spec, "", true},
+      {"staged_processes" + tail, kProcesses, 3, "staged", spec, "", true},
   };
 #ifdef FAKE_VERBS_LIBRARY
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
+#endif
+#ifdef FAULTY_FABRIC_LIBRARY
+  all.push_back({"ofi_threads" + tail, kThreads, 3, "ofi,loopback", spec});
+  all.push_back({"ofi_processes" + tail, kProcesses, 3, "ofi,loopback", spec});
+  if (!tail.empty() && tail != "_all") return all;
+  all.push_back(
+      {"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,offload,busy"});
+  all.push_back({"ofi_strict" + tail, kThreads, 3, "ofi,loopback", spec, "strict,nofile"});
 #endif
   return all;
 }

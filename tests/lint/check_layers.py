@@ -56,7 +56,8 @@ VENDOR = {
     re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
                                                     "include/weft/compat/nvshmem/", "perftest/peers/"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
-    re.compile(r"^(infiniband|rdma)/"): ["host/transport/ib/"],
+    re.compile(r"^infiniband/"): ["host/transport/ib/"],
+    re.compile(r"^rdma/"): ["host/transport/ib/", "host/transport/ofi/"],
     re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/", "include/weft/mpi.hpp"],
     re.compile(r"^hwloc"): ["bootstrap/run/", "host/topology/", "host/info/"],
 }

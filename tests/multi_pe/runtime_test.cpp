@@ -303,11 +303,11 @@ TEST(Mismatch, IsNamedOnEveryPe) {
     const char* value;
     const char* usual;
   };
-  for (const Case& one :
-       {Case{"WEFT_HEAP_SIZE", "2097152", "17179869184"},
-        Case{"WEFT_HEAP_CHUNK", "1048576", "268435456"}, Case{"WEFT_MAX_TEAMS", "7", "32"},
-        Case{"WEFT_CHECK", "1", "0"}, Case{"WEFT_TRANSPORTS", "loopback,p2p", "p2p,loopback,ib"},
-        Case{"WEFT_GPU_TRANSPORTS", "p2p,loopback", "p2p,loopback,staged"}}) {
+  for (const Case& one : {Case{"WEFT_HEAP_SIZE", "2097152", "17179869184"},
+                          Case{"WEFT_HEAP_CHUNK", "1048576", "268435456"},
+                          Case{"WEFT_MAX_TEAMS", "7", "32"}, Case{"WEFT_CHECK", "1", "0"},
+                          Case{"WEFT_TRANSPORTS", "loopback,p2p", "p2p,loopback,ib,ofi"},
+                          Case{"WEFT_GPU_TRANSPORTS", "p2p,loopback", "p2p,loopback,staged"}}) {
     PeGroup group{Pes::kProcesses, 3, {}, [&](int pe, Options& options) {
                     if (pe == 1) options.set(one.name, one.value).ignore();
                   }};

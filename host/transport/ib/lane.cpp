@@ -166,7 +166,7 @@ void IbLane::break_off(Link& link, Status why) {
     if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
   }
   if (lost && error_.is_ok()) error_ = link.broken;
-  retire();
+  flights_.retire();
 }
 
 // --- posting -------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ Status IbLane::post_fence(const Op& op) {
   for (const auto& link : links_)
     if (link != nullptr && (op.pe == kAllPes || op.pe == static_cast<std::uint32_t>(link->pe)))
       link->fenced = link->requests > 0;
-  flights_.push_back({.op = op});
-  retire();
+  flights_.add({.op = op});
+  flights_.retire();
   return Status::ok();
 }
 
@@ -230,20 +230,20 @@ Result<IbLane::Local> IbLane::target_of(const Op& op) const {
 }
 
 Result<IbLane::Local> IbLane::stage(const Op& op) const {
-  ASSIGN_OR_RETURN(const Staging::Room room, env_.staging->take(*env_.port, op.bytes));
+  ASSIGN_OR_RETURN(const Staging::Room room, env_.staging->take(op.bytes));
   if (room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
   return Local{address_of(room.base), room.key, false, room};
 }
 
-void IbLane::add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint32_t key,
+void IbLane::add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t key,
                            unsigned flags) {
   for (const Heaps::There& part : parts_) {
     Work& work = work_.emplace_back();
-    work.bytes = {local, static_cast<std::uint32_t>(part.bytes), key};
+    work.bytes = {local, static_cast<std::uint32_t>(part.bytes), static_cast<std::uint32_t>(key)};
     work.request.opcode = opcode;
     work.request.send_flags = flags;
     work.request.wr.rdma.remote_addr = part.address;
-    work.request.wr.rdma.rkey = part.key;
+    work.request.wr.rdma.rkey = static_cast<std::uint32_t>(part.key);
     local += part.bytes;
   }
 }
@@ -272,7 +272,7 @@ Status IbLane::post_write(Link& link, const Op& op) {
     }
     add_transfers(IBV_WR_RDMA_WRITE, address_of(&op.value), 0, IBV_SEND_INLINE);
   }
-  const Request add{.ticket = first_ + flights_.size(),
+  const Request add{.ticket = flights_.next(),
                     .remote = op.signal,
                     .value = op.value,
                     .compare = 0,
@@ -296,7 +296,7 @@ Status IbLane::post_read(Link& link, const Op& op) {
 Status IbLane::post_request(Link& link, const Op& op) {
   RETURN_IF_ERROR(make_room_for_request(link));
   RETURN_IF_ERROR(make_room(link, 1));
-  const Request ask{.ticket = first_ + flights_.size(),
+  const Request ask{.ticket = flights_.next(),
                     .remote = op.remote,
                     .value = op.value,
                     .compare = op.compare,
@@ -310,8 +310,8 @@ Status IbLane::post_request(Link& link, const Op& op) {
 
 // What work_ holds, as one flight.
 void IbLane::send(Link& link, const Flight& taken) {
-  const std::uint64_t number = first_ + flights_.size();
-  Flight& flight = flights_.emplace_back(taken);
+  const std::uint64_t number = flights_.next();
+  Flight& flight = flights_.add(taken);
   flight.sends = static_cast<int>(work_.size());
   flight.sending = !work_.empty();
   link.sends += flight.sends;
@@ -325,7 +325,7 @@ void IbLane::send(Link& link, const Flight& taken) {
     link.held.push_back(work);
   }
   if (!may_be_held(taken.op) || link.held.size() >= kMostHeld) ring(link);
-  retire();
+  flights_.retire();
 }
 
 // Hands the device what is held. What fails there breaks the link: some of it may be on its way.
@@ -358,7 +358,7 @@ void IbLane::poll() {
     count = ibv_poll_cq(done_.get(), static_cast<int>(done.size()), done.data());
     for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
   } while (count == static_cast<int>(done.size()));
-  retire();
+  flights_.retire();
 }
 
 void IbLane::take(const ibv_wc& done) {
@@ -369,7 +369,7 @@ void IbLane::take(const ibv_wc& done) {
   if (link.state == State::kBroken) return;
   if (done.status != IBV_WC_SUCCESS) return break_off(link, cause(link, done));
   for (; !link.sending.empty() && link.sending.front() <= done.wr_id; link.sending.pop_front())
-    sent(link, flight(link.sending.front()));
+    sent(link, flights_[link.sending.front()]);
 }
 
 void IbLane::sent(Link& link, Flight& flight) {
@@ -390,8 +390,8 @@ void IbLane::take_answer(const ibv_wc& done) {
   std::memcpy(&answer, answers_.place(done.wr_id), sizeof answer);
   const Status posted = answers_.post(done.wr_id);
   if (!posted.is_ok() && error_.is_ok()) error_ = posted;
-  if (answer.ticket < first_ || answer.ticket - first_ >= flights_.size()) return;
-  Flight& asked = flight(answer.ticket);
+  if (!flights_.has(answer.ticket)) return;
+  Flight& asked = flights_[answer.ticket];
   if (!asked.asking) return;
   asked.asking = false;
   Link& link = *asked.link;
@@ -404,22 +404,13 @@ void IbLane::take_answer(const ibv_wc& done) {
     bring_result(asked.op, answer.old);
 }
 
-void IbLane::retire() {
-  std::uint64_t gone = 0;
-  for (; !flights_.empty() && !flights_.front().sending && !flights_.front().asking; ++gone)
-    flights_.pop_front();
-  first_ += gone;
-  // Release: who sees the count sees what the ops brought. Pairs with the acquire in completed.
-  if (gone != 0) completed_.fetch_add(gone, std::memory_order_release);
-}
-
 Status IbLane::cause(const Link& link, const ibv_wc& done) const {
   const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
   std::string text =
       fmt::format("{} to PE {} on {} ({}): {}", env_.port->name(), link.pe, peer.facts.host_name(),
                   peer.port.text(), env_.port->verbs().wc_status_str(done.status));
-  if (done.wr_id < kAnswers && done.wr_id >= first_ && done.wr_id - first_ < flights_.size())
-    text = fmt::format("{}: {}", describe(flights_[done.wr_id - first_].op), text);
+  if (done.wr_id < kAnswers && flights_.has(done.wr_id))
+    text = fmt::format("{}: {}", describe(flights_[done.wr_id].op), text);
   if (done.status == IBV_WC_RETRY_EXC_ERR)
     text += ". Its process may have ended, or the link between the two be cut";
   return Status::error(Code::kPeerLost, std::move(text));

@@ -12,7 +12,6 @@
 // before. The device gets them at once and tells of the last one only, which is that of all.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,15 +20,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/transport/ib/heaps.hpp"
 #include "host/transport/ib/messages.hpp"
 #include "host/transport/ib/receives.hpp"
-#include "host/transport/ib/staging.hpp"
+#include "host/transport/network/flights.hpp"
+#include "host/transport/network/heaps.hpp"
+#include "host/transport/network/staging.hpp"
 #include "src/base/clock.hpp"
 
 namespace weft::ib {
 
 class Service;
+using network::Heaps;
+using network::Staging;
 
 // What all lanes of a PE share.
 struct LaneEnv {
@@ -49,7 +51,7 @@ class IbLane {
   // The first failure since the last call.
   Status progress();
   void flush();
-  std::uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+  std::uint64_t completed() const { return flights_.completed(); }
   // A peer's reply to a request for a queue pair.
   void replied(const Dial& reply);
 
@@ -83,12 +85,13 @@ class IbLane {
     bool sending = false;     // which are not known to be done
     bool asking = false;      // nor has the answer
     Staging::Room room = {};  // of a get: its bytes are brought there first
+    bool is_done() const { return !sending && !asking; }
   };
 
   // My bytes of an op, as the device takes them.
   struct Local {
     std::uint64_t address = 0;
-    std::uint32_t key = 0;
+    std::uint64_t key = 0;
     bool is_inline = false;
     Staging::Room room = {};
   };
@@ -106,7 +109,7 @@ class IbLane {
   Result<Local> stage(const Op& op) const;
   Status find(const Op& op, std::uint64_t offset, std::uint64_t bytes);
   // Makes work of what find() found, one part after the other.
-  void add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint32_t key, unsigned flags);
+  void add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t key, unsigned flags);
   void add_message(const Request& request);
   Status make_room(Link& link, int sends);
   Status make_room_for_request(Link& link);
@@ -119,27 +122,23 @@ class IbLane {
   void sent(Link& link, Flight& flight);
   void take_answer(const ibv_wc& done);
   void bring(const Flight& flight);
-  Flight& flight(std::uint64_t number) { return flights_[number - first_]; }
-  void retire();
   void break_off(Link& link, Status why);
   Status cause(const Link& link, const ibv_wc& done) const;
 
   const LaneEnv env_;
   const std::uint32_t number_;
-  std::mutex mutex_;  // of all but completed_
+  std::mutex mutex_;  // of all but completed()
   Handle<ibv_cq> done_ = no_handle<ibv_cq>();
   Receives answers_;
   std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
   std::unordered_map<std::uint32_t, Link*> by_qp_;
-  std::deque<Flight> flights_;
-  std::uint64_t first_ = 0;          // number of the first flight
+  network::Flights<Flight> flights_;
   std::vector<Heaps::There> parts_;  // of the op that is being posted
   std::vector<Work> work_;           // likewise
   std::vector<Link*> holding_;       // who hold something
   int sends_ = 0;                    // under way on all links
   int requests_ = 0;                 // without answers on all links
   Status error_;
-  std::atomic<std::uint64_t> completed_{0};
 };
 
 }  // namespace weft::ib

@@ -10,13 +10,17 @@
 
 namespace weft::ib {
 
-// By the bootstrap, once: where a PE is to be found.
-struct PeAddress {
-  Facts facts;
+// By the bootstrap, once: how a PE is to be reached.
+struct Way {
   PortAddress port;
   std::uint32_t dial_qp = 0;  // of datagrams
-  std::uint32_t usable = 0;   // else a text with the reason follows the record
-  std::uint64_t key = 0;      // random; whoever dials this PE must know it
+};
+// Where a PE is to be found; one that cannot be reached has no way.
+struct PeAddress {
+  Facts facts;
+  std::uint64_t key = 0;  // random; whoever dials this PE must know it
+  PortAddress port;
+  std::uint32_t dial_qp = 0;
 };
 
 // By datagram, which may be lost or come twice: how two queue pairs find each other. The asker's

@@ -186,9 +186,14 @@ ibv_ah_attr Port::way_to(const PortAddress& there) const {
   return way;
 }
 
-Result<Handle<ibv_mr>> Port::add_memory(void* base, std::size_t bytes, int access) const {
-  return owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
-               fmt::format("register {} bytes of memory", bytes), name_);
+Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {
+  ASSIGN_OR_RETURN(
+      Handle<ibv_mr> made,
+      owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
+            fmt::format("register {} bytes of memory", bytes), name_));
+  const ibv_mr& mr = *made;
+  return network::Registered{std::shared_ptr<void>(std::move(made)),
+                             reinterpret_cast<std::uint64_t>(base), mr.rkey, mr.lkey};
 }
 
 Result<Handle<ibv_cq>> Port::make_cq(int entries, ibv_comp_channel* channel) const {

@@ -9,6 +9,7 @@
 #include <weft/result.hpp>
 
 #include "host/transport/ib/verbs.hpp"
+#include "host/transport/network/memory.hpp"
 
 namespace weft::ib {
 
@@ -54,7 +55,7 @@ class Port {
   std::string why_not(const PortAddress& there) const;
   ibv_ah_attr way_to(const PortAddress& there) const;
 
-  Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;
+  Result<network::Registered> add_memory(void* base, std::size_t bytes, int access) const;
   // On no channel if `channel` is null.
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;

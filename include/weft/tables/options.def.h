@@ -66,7 +66,7 @@ WEFT_OPTION(ring_capacity, "WEFT_RING_CAPACITY", kInt, 1024, 4, 1048576, proxy,
             "Records in a device-to-host ring; rounded up to a power of two.")
 WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
             "Most records that the proxy takes from one ring before it looks at the next.")
-WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib", "", "", transport,
+WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib,ofi", "", "", transport,
             "Transports of the host's memory in order of preference, comma-separated.")
 WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
             "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
@@ -76,6 +76,14 @@ WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
             "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,
             "File of the verbs library, if libibverbs.so.1 is not where the system looks.")
+WEFT_OPTION(ofi_provider, "WEFT_OFI_PROVIDER", kText, "auto", "", "", transport,
+            "Provider of libfabric that ofi uses, as fi_info names it: tcp, verbs, efa, cxi; auto takes the first that can do what ofi needs.")
+WEFT_OPTION(ofi_domain, "WEFT_OFI_DOMAIN", kText, "auto", "", "", transport,
+            "Network device of ofi, as fi_info names its domain: eth0, mlx5_0; auto takes the provider's first that other hosts can reach.")
+WEFT_OPTION(ofi_timeout, "WEFT_OFI_TIMEOUT", kSeconds, 20, 0, 86400, transport,
+            "How long a PE that owes ofi an answer may be silent before it counts as lost; 0 means for ever.")
+WEFT_OPTION(ofi_library, "WEFT_OFI_LIBRARY", kText, "", "", "", transport,
+            "File of libfabric, if libfabric.so.1 is not where the system looks.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
             "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), max_bytes (an operation is cut to), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

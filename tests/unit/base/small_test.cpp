@@ -1,8 +1,11 @@
-// The small things of src/base: clock, file descriptor, environment.
+// The small things of src/base: clock, file descriptor, environment, signals.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "src/base/clock.hpp"
+#include "src/base/signal_guard.hpp"
 #include "src/base/unique_fd.hpp"
 #include "tests/unit/base/scoped_env.hpp"
 
@@ -71,6 +74,23 @@ TEST(Environment, ReadsValuesAndPrefixes) {
   const auto found = environment_with_prefix("WARP_");
   EXPECT_EQ(found.size(), 2u);
   for (const auto& [name, value] : found) EXPECT_EQ(value, name == "WARP_A" ? "1=2" : "");
+}
+
+TEST(SignalGuard, HandlersStayAsTheyWere) {
+  struct sigaction mine {};
+  mine.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &mine, nullptr), 0);
+  {
+    const SignalGuard keeps;
+    ASSERT_NE(std::signal(SIGUSR1, SIG_IGN), SIG_ERR);
+    ASSERT_NE(std::signal(SIGUSR2, [](int) {}), SIG_ERR);
+  }
+  struct sigaction now {};
+  ::sigaction(SIGUSR1, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, mine.sa_handler);
+  ::sigaction(SIGUSR2, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  std::signal(SIGUSR1, SIG_DFL);
 }
 
 }  // namespace

@@ -88,6 +88,8 @@ TEST(PerfOptions, MistakesNameOptionValueAndWhatIsAllowed) {
   EXPECT_THAT(refusal({"put", "-f", "nan"}), HasSubstr("-f/--step"));
   EXPECT_THAT(refusal({"put", "-n", "0"}), AllOf(HasSubstr("-n/--iters"), HasSubstr("'0'")));
   EXPECT_THAT(refusal({"put", "-n", "ten"}), AllOf(HasSubstr("-n/--iters"), HasSubstr("'ten'")));
+  EXPECT_THAT(refusal({"put", "--window", "0"}), AllOf(HasSubstr("--window"), HasSubstr("'0'")));
+  EXPECT_EQ(parse({"put", "--window=64"})->options.window, 64u);
   EXPECT_THAT(refusal({"put", "-n", "-5"}), HasSubstr("-n"));
   EXPECT_THAT(refusal({"put", "-c", "0"}), HasSubstr("-c/--ctas"));
   EXPECT_THAT(refusal({"put", "-t", "1025"}), AllOf(HasSubstr("-t/--threads"), HasSubstr("1024")));

@@ -60,7 +60,7 @@ TEST_F(RegistryTest, PutsEachIntoAFaultInjectorIfAsked) {
 }
 
 TEST_F(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
-  for (const char* bad : {"ofi", "", "p2p,", "p2p,,loopback", "P2P"}) {
+  for (const char* bad : {"sockets", "", "p2p,", "p2p,,loopback", "P2P"}) {
     const auto made = names(bad, "");
     ASSERT_FALSE(made.is_ok()) << bad;
     EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
@@ -68,7 +68,7 @@ TEST_F(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
     EXPECT_THAT(text, HasSubstr(std::string("WEFT_TRANSPORTS=") + bad));
     for (const TransportRow& row : transport_registry()) EXPECT_THAT(text, HasSubstr(row.name));
   }
-  EXPECT_THAT(std::string(names("ofi", "").status().text()), HasSubstr("'ofi'"));
+  EXPECT_THAT(std::string(names("sockets", "").status().text()), HasSubstr("'sockets'"));
   EXPECT_THAT(std::string(names("p2p,p2p", "").status().text()), HasSubstr("twice"));
 }
 

@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 // A transport that fails where a test wants it to.
 class Fragile final : public Transport {
  public:
-  explicit Fragile(int my_pe) : my_pe_(my_pe) {}
+  explicit Fragile(int my_pe, Link link = Link::kSharedMemory)
+      : my_pe_(my_pe), caps_{.maps = true, .link = link} {}
   std::string_view name() const override { return "fragile"; }
   const Caps& caps() const override { return caps_; }
   Result<Blob> address() override {
@@ -53,7 +54,7 @@ class Fragile final : public Transport {
 
  private:
   int my_pe_;
-  Caps caps_{.maps = true};
+  Caps caps_;
 };
 
 struct Pe {
@@ -94,6 +95,39 @@ TEST(Routes, EverybodyMeetsAndAttachesEverybody) {
     EXPECT_THAT(pe.transport->attached, ::testing::ElementsAre(0, 1, 2));
     EXPECT_EQ(pe.routes.peer[2], reinterpret_cast<std::byte*>(0x3000));
     EXPECT_EQ(pe.routes.reason[1], "fragile");
+  }
+}
+
+// Of two networks, of which the first may not reach a PE.
+TEST(Routes, ASecondNetworkIsOpenedOnlyIfSomebodyNeedsIt) {
+  for (const int lacking : {-1, 2}) {
+    auto bootstraps = make_local_bootstraps(3, Options{});
+    std::vector<Status> results(3);
+    std::vector<std::size_t> connected(3);
+    std::vector<std::string> reasons(3);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 3; ++i)
+      threads.emplace_back([&, i] {
+        std::vector<std::unique_ptr<Transport>> transports;
+        auto first = std::make_unique<Fragile>(static_cast<int>(i), Link::kNetwork);
+        auto second = std::make_unique<Fragile>(static_cast<int>(i), Link::kNetwork);
+        if (static_cast<int>(i) == lacking) first->unreachable = 0;
+        const Fragile* const asked = second.get();
+        transports.push_back(std::move(first));
+        transports.push_back(std::move(second));
+        const auto routes = connect_routes(std::move(transports), *bootstraps[i]);
+        results[i] = routes.status();
+        if (!routes.is_ok()) return;
+        connected[i] = asked->connected.size();
+        reasons[i] = routes->reason[0];
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(results[i].is_ok()) << results[i].to_string();
+      EXPECT_EQ(connected[i], lacking < 0 ? 0u : 3u);
+      EXPECT_EQ(reasons[i],
+                static_cast<int>(i) == lacking ? "fragile (fragile: the door is shut)" : "fragile");
+    }
   }
 }
 

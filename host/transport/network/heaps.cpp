@@ -1,4 +1,4 @@
-#include "host/transport/ib/heaps.hpp"
+#include "host/transport/network/heaps.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -7,16 +7,13 @@
 
 #include "host/transport/agree.hpp"
 
-namespace weft::ib {
+namespace weft::network {
 
-Result<Blob> Heaps::add_mine(const Port& port, const Region& region) {
-  std::byte* const base = region.memory.base();
-  ASSIGN_OR_RETURN(auto memory, port.add_memory(base, region.memory.bytes(),
-                                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                                    IBV_ACCESS_REMOTE_READ));
-  const Shared shared{reinterpret_cast<std::uint64_t>(base), region.memory.bytes(), memory->rkey};
+Blob Heaps::add_mine(const Region& region, Registered memory) {
+  const Shared shared{memory.address, region.memory.bytes(), memory.key};
   const std::lock_guard lock(mutex_);
-  mine_.insert_or_assign(shared.address, Mine{region.offset, shared.bytes, std::move(memory)});
+  mine_.insert_or_assign(reinterpret_cast<std::uint64_t>(region.memory.base()),
+                         Mine{region.offset, shared.bytes, std::move(memory)});
   set_end(my_ends_, region.offset, shared.bytes);
   return bytes_of_value(shared);
 }
@@ -26,8 +23,8 @@ Status Heaps::add_theirs(int pe, std::uint64_t offset, std::uint64_t bytes, cons
                    value_of<Shared>(exposed, static_cast<std::size_t>(pe), "a chunk of its heap"));
   if (shared.bytes != bytes)
     return Status::error(Code::kInternal,
-                         fmt::format("ib: PE {} offers {} bytes at heap offset {:#x}, not {}", pe,
-                                     shared.bytes, offset, bytes));
+                         fmt::format("{}: PE {} offers {} bytes at heap offset {:#x}, not {}",
+                                     network_, pe, shared.bytes, offset, bytes));
   const std::lock_guard lock(mutex_);
   theirs_[static_cast<std::size_t>(pe)][offset] = shared;
   set_end(ends_[static_cast<std::size_t>(pe)], offset, bytes);
@@ -40,6 +37,11 @@ void Heaps::remove(int pe, std::uint64_t offset) {
     set_end(ends_[static_cast<std::size_t>(pe)], offset, 0);
   if (std::erase_if(mine_, [&](const auto& each) { return each.second.offset == offset; }) != 0)
     set_end(my_ends_, offset, 0);
+}
+
+void Heaps::clear() {
+  const std::lock_guard lock(mutex_);
+  mine_.clear();
 }
 
 void Heaps::set_end(Ends& ends, std::uint64_t offset, std::uint64_t bytes) {
@@ -74,7 +76,7 @@ bool Heaps::find(int pe, std::uint64_t offset, std::uint64_t bytes,
   return true;
 }
 
-std::optional<std::uint32_t> Heaps::key_of(const void* local, std::uint64_t bytes) const {
+std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t bytes) const {
   const auto at = reinterpret_cast<std::uint64_t>(local);
   const std::shared_lock lock(mutex_);
   auto chunk = mine_.upper_bound(at);
@@ -82,7 +84,7 @@ std::optional<std::uint32_t> Heaps::key_of(const void* local, std::uint64_t byte
   --chunk;
   const std::uint64_t skip = at - chunk->first;
   if (skip >= chunk->second.bytes || bytes > chunk->second.bytes - skip) return std::nullopt;
-  return chunk->second.memory->lkey;
+  return chunk->second.memory.local_key;
 }
 
-}  // namespace weft::ib
+}  // namespace weft::network

@@ -9,23 +9,26 @@
 #include <vector>
 
 #include "host/transport/apply.hpp"
-#include "host/transport/ib/port.hpp"
+#include "host/transport/network/memory.hpp"
 #include "host/transport/transport.hpp"
 
-namespace weft::ib {
+namespace weft::network {
 
 class Heaps {
  public:
-  explicit Heaps(const TransportEnv& env)
-      : env_(env),
+  Heaps(const char* network, const TransportEnv& env)
+      : network_(network),
+        env_(env),
         theirs_(static_cast<std::size_t>(env.npes)),
         ends_(static_cast<std::size_t>(env.npes)) {}
 
-  // Registers a chunk of mine; what the others need to reach it.
-  Result<Blob> add_mine(const Port& port, const Region& region);
+  // A chunk of mine, as it was registered; what the others need to reach it.
+  Blob add_mine(const Region& region, Registered memory);
   Status add_theirs(int pe, std::uint64_t offset, std::uint64_t bytes, const Blob& exposed);
   // A PE's chunk is gone; and mine of the same offset, since that is so for all.
   void remove(int pe, std::uint64_t offset);
+  // Gives my registrations back.
+  void clear();
 
   // What of a PE's offsets exists, but for holes among what is adopted.
   Extent extent(int pe) const { return extent_of(ends_[static_cast<std::size_t>(pe)]); }
@@ -34,24 +37,24 @@ class Heaps {
   // A part of a peer's memory that one request reaches.
   struct There {
     std::uint64_t address = 0;
-    std::uint32_t key = 0;
+    std::uint64_t key = 0;
     std::uint64_t bytes = 0;
   };
   // `bytes` at an offset of a PE's, one chunk after the other. False: not all of it exists.
   bool find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<There>& parts) const;
-  // The key of local memory that lies in a chunk of mine.
-  std::optional<std::uint32_t> key_of(const void* local, std::uint64_t bytes) const;
+  // My key of local memory that lies in a chunk of mine.
+  std::optional<std::uint64_t> key_of(const void* local, std::uint64_t bytes) const;
 
  private:
   struct Shared {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t key = 0;
+    std::uint64_t key = 0;
   };
   struct Mine {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
-    Handle<ibv_mr> memory = no_handle<ibv_mr>();
+    Registered memory;
   };
   // How far the chunks of either kind go, read without the lock.
   struct Ends {
@@ -60,6 +63,7 @@ class Heaps {
   void set_end(Ends& ends, std::uint64_t offset, std::uint64_t bytes);
   Extent extent_of(const Ends& ends) const;
 
+  const char* const network_;
   const TransportEnv& env_;
   mutable std::shared_mutex mutex_;                      // a heap grows while threads send
   std::map<std::uint64_t, Mine> mine_;                   // by address
@@ -68,4 +72,4 @@ class Heaps {
   Ends my_ends_;
 };
 
-}  // namespace weft::ib
+}  // namespace weft::network

@@ -6,24 +6,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
-#include "host/transport/ib/buffer.hpp"
+#include "host/transport/network/memory.hpp"
 
-namespace weft::ib {
+namespace weft::network {
 
 class Staging {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{256} << 10;
 
+  explicit Staging(Register register_memory) : register_(std::move(register_memory)) {}
+
   struct Room {
     std::byte* base = nullptr;  // null: none is free
-    std::uint32_t key = 0;
+    std::uint64_t key = 0;
     std::uint8_t size = 0;  // which of the sizes
   };
 
   // Takes and registers the memory at the first call. A room is free again after give().
-  Result<Room> take(const Port& port, std::size_t bytes);
+  Result<Room> take(std::size_t bytes);
   void give(const Room& room);
 
  private:
@@ -33,11 +36,12 @@ class Staging {
   };
   static constexpr std::array<Size, 2> kSizes = {Size{4096, 256}, Size{kMostBytes, 16}};
 
-  Status open(const Port& port);
+  Status open();
 
+  const Register register_;
   std::mutex mutex_;
   Buffer buffer_;
   std::array<std::vector<std::byte*>, kSizes.size()> free_;
 };
 
-}  // namespace weft::ib
+}  // namespace weft::network

@@ -1,11 +1,11 @@
-#include "host/transport/ib/staging.hpp"
+#include "host/transport/network/staging.hpp"
 
-namespace weft::ib {
+namespace weft::network {
 
-Status Staging::open(const Port& port) {
+Status Staging::open() {
   std::size_t bytes = 0;
   for (const Size& size : kSizes) bytes += size.bytes * size.rooms;
-  ASSIGN_OR_RETURN(buffer_, Buffer::make(port, bytes));
+  ASSIGN_OR_RETURN(buffer_, Buffer::make(bytes, register_));
   std::byte* at = buffer_.base();
   for (std::size_t size = 0; size < kSizes.size(); ++size)
     for (std::size_t room = 0; room < kSizes[size].rooms; ++room, at += kSizes[size].bytes)
@@ -13,9 +13,9 @@ Status Staging::open(const Port& port) {
   return Status::ok();
 }
 
-Result<Staging::Room> Staging::take(const Port& port, std::size_t bytes) {
+Result<Staging::Room> Staging::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (buffer_.base() == nullptr) RETURN_IF_ERROR(open(port));
+  if (buffer_.base() == nullptr) RETURN_IF_ERROR(open());
   for (std::size_t size = 0; size < kSizes.size(); ++size) {
     if (bytes > kSizes[size].bytes || free_[size].empty()) continue;
     const Room room{free_[size].back(), buffer_.key(), static_cast<std::uint8_t>(size)};
@@ -30,4 +30,4 @@ void Staging::give(const Room& room) {
   free_[room.size].push_back(room.base);
 }
 
-}  // namespace weft::ib
+}  // namespace weft::network

@@ -1,0 +1,81 @@
+// NetworkTransport: what ib and ofi have in common. Who is reached and why not, the heaps, and what
+// a PE executes for others; a network adds how it is opened and its lanes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/topology/facts.hpp"
+#include "host/transport/network/heaps.hpp"
+#include "host/transport/transport.hpp"
+
+namespace weft::network {
+
+// What a PE told of itself.
+struct Peer {
+  Facts facts;
+  std::uint64_t key = 0;  // random; whoever speaks to it must know it
+  bool usable = false;
+  Blob way;         // if it is usable: how others send to it, in the network's own words
+  std::string why;  // else
+};
+
+class NetworkTransport : public Transport {
+ public:
+  std::string_view name() const override { return name_; }
+  const Caps& caps() const override { return caps_; }
+  Result<Blob> address() override;
+  Status connect(std::span<const Blob> all) override;
+  bool reaches(int pe) const override { return why_not(pe).empty(); }
+  std::string why_not(int pe) const override { return why_not_[static_cast<std::size_t>(pe)]; }
+  Result<Blob> expose(const Region& region) override;
+  Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes,
+                         const Blob& exposed) override;
+  void detach(int pe, std::uint64_t offset) override { heaps_.remove(pe, offset); }
+  Status check(const Op& op) const override;
+
+ protected:
+  NetworkTransport(const char* name, const TransportEnv& env, const Caps& caps)
+      : name_(name),
+        env_(env),
+        caps_(caps),
+        heaps_(name, env_),
+        why_not_(static_cast<std::size_t>(env.npes)) {}
+
+  // Opens what others send to and says how they do; or why that is not possible.
+  virtual Result<Blob> open() = 0;
+  // Nobody is reached, or it could not be opened: gives back what open() took.
+  virtual void close() = 0;
+  // Somebody is reached: all PEs, in their order. `peers` stays.
+  virtual Status start(const std::vector<Peer>& peers) = 0;
+  // What was opened, for people.
+  virtual std::string describe() const = 0;
+  // Why that of another PE, which is usable, cannot be sent to; "" if it can.
+  virtual std::string why_not_to(const Peer& mine, const Peer& theirs) const = 0;
+  virtual Result<Registered> register_memory(std::byte* base, std::size_t bytes) = 0;
+
+  // What another PE asks for on my heap; not to be trusted. False: it does not exist.
+  bool execute(const Op& op) const;
+  // By the destructor of whom the registrations belong to, once nothing comes any more.
+  void drop_heaps() { heaps_.clear(); }
+  const TransportEnv& env() const { return env_; }
+  const Heaps& heaps() const { return heaps_; }
+  Caps& own_caps() { return caps_; }
+
+ private:
+  bool p2p_does(const Facts& mine, const Facts& theirs) const;
+  bool nobody_needs_it() const;
+  Result<Blob> open_if_needed();
+  std::string why_not_reached(int pe) const;
+
+  const char* const name_;
+  const TransportEnv env_;
+  Caps caps_;
+  Heaps heaps_;
+  std::vector<Peer> peers_;
+  std::vector<std::string> why_not_;
+  bool needed_ = false;  // it reaches somebody
+};
+
+}  // namespace weft::network

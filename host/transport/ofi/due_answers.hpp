@@ -1,0 +1,71 @@
+// DueAnswers: what is to be told to those who asked, until it is. By one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "host/transport/ofi/letter.hpp"
+
+namespace weft::ofi {
+
+class DueAnswers {
+ public:
+  void know(std::size_t npes) { due_.resize(npes); }
+  // Nobody waits for one.
+  bool none() const { return listed_.empty(); }
+
+  // Together with the one before, if they say the same.
+  void add(int to, const Answer& answer) {
+    auto& [answers, is_listed] = due_[static_cast<std::size_t>(to)];
+    if (!std::exchange(is_listed, true)) listed_.push_back(to);
+    if (!answers.empty() && continues(answers.back(), answer))
+      ++answers.back().count;
+    else
+      answers.push_back(answer);
+  }
+  // As many as there is room for; how many.
+  std::size_t copy(int to, Letter& letter, std::size_t room) const {
+    std::size_t copied = 0;
+    for (const Answer& answer : due_[static_cast<std::size_t>(to)].answers) {
+      if (letter.size() + sizeof answer > room) break;
+      letter.add(answer);
+      ++copied;
+    }
+    return copied;
+  }
+  void drop(int to, std::size_t count) {
+    auto& answers = due_[static_cast<std::size_t>(to)].answers;
+    answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  // `send_some(pe)` tells some of a PE's, or returns false: not now.
+  template <class Send>
+  void send_all(Send send_some) {
+    std::erase_if(listed_, [&](int pe) {
+      auto& [answers, is_listed] = due_[static_cast<std::size_t>(pe)];
+      while (!answers.empty())
+        if (!send_some(pe)) return false;
+      is_listed = false;
+      return true;
+    });
+  }
+
+ private:
+  struct Due {
+    std::deque<Answer> answers;
+    bool is_listed = false;
+  };
+
+  static bool continues(const Answer& last, const Answer& next) {
+    const bool plain = last.refused + last.has_old + next.refused + next.has_old == 0;
+    return plain && last.lane == next.lane && last.ticket + last.count == next.ticket &&
+           last.count < UINT16_MAX;
+  }
+
+  std::vector<Due> due_;     // per PE
+  std::vector<int> listed_;  // who is owed some, or was until a letter took them along
+};
+
+}  // namespace weft::ofi

@@ -1,0 +1,331 @@
+#include "host/transport/ofi/endpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/base/clock.hpp"
+#include "src/base/log.hpp"
+#include "src/base/status.hpp"
+
+namespace weft::ofi {
+
+// --- opening -------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(const Options& options) {
+  ASSIGN_OR_RETURN(auto fabric, Fabric::open(options));
+  std::unique_ptr<Endpoint> made(new Endpoint(std::move(fabric)));
+  RETURN_IF_ERROR(made->make_places());
+  return made;
+}
+
+// Operations under way name marks and memory of mine.
+Endpoint::~Endpoint() { fabric_->close_endpoint(); }
+
+Status Endpoint::make_places() {
+  ASSIGN_OR_RETURN(buffer_, network::Buffer::make(kPlaces * kMessageBytes,
+                                                  [this](std::byte* base, std::size_t bytes) {
+                                                    return fabric_->add_own_memory(base, bytes);
+                                                  }));
+  const std::lock_guard lock(fabric_->mutex());
+  places_.resize(std::min<std::size_t>(kPlaces, fabric_->most_receives()));
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    places_[i].bytes = buffer_.base() + i * kMessageBytes;
+    RETURN_IF_ERROR(post_place(places_[i]));
+  }
+  return Status::ok();
+}
+
+Status Endpoint::start(int pe, const std::vector<network::Peer>& peers, Execute execute) {
+  const std::lock_guard lock(fabric_->mutex());
+  pe_ = pe;
+  execute_ = std::move(execute);
+  due_.know(peers.size());
+  heard_ = std::vector<std::atomic<std::uint64_t>>(peers.size());
+  for (const network::Peer& peer : peers) {
+    keys_.push_back(peer.key);
+    addresses_.push_back(FI_ADDR_UNSPEC);
+    if (!peer.usable) continue;
+    Way way;
+    std::memcpy(&way, peer.way.data(), std::min(sizeof way, peer.way.size()));
+    const int added =
+        ::fi_av_insert(fabric_->names(), way.name.data(), 1, &addresses_.back(), 0, nullptr);
+    if (added != 1)
+      return failure(
+          fabric_->library(),
+          fmt::format("note the address of PE {} ({})", keys_.size() - 1, way.text.data()),
+          fabric_->describe(), added < 0 ? added : -FI_EINVAL);
+  }
+  return Status::ok();
+}
+
+// --- posting -------------------------------------------------------------------------------------
+
+Endpoint::Posted& Endpoint::take_mark() {
+  if (free_marks_.empty()) {
+    marks_.emplace_back().kind = Mark::Kind::kTransfer;
+    free_marks_.push_back(&marks_.back());
+  }
+  Posted& mark = *free_marks_.back();
+  free_marks_.pop_back();
+  return mark;
+}
+
+Status Endpoint::failed(std::string_view what, int pe, long result) const {
+  if (result == -FI_EAGAIN) return Status::busy();
+  return failure(fabric_->library(), fmt::format("{} PE {}", what, pe), fabric_->describe(),
+                 result);
+}
+
+Status Endpoint::post(const Transfer& transfer, std::uint32_t lane, std::uint64_t flight) {
+  iovec mine{transfer.local, transfer.bytes};
+  auto* key = reinterpret_cast<void*>(transfer.local_key);
+  fi_rma_iov theirs{transfer.remote, transfer.bytes, transfer.key};
+  fi_msg_rma message{};
+  message.msg_iov = &mine;
+  message.desc = &key;
+  message.iov_count = 1;
+  message.rma_iov = &theirs;
+  message.rma_iov_count = 1;
+  const std::lock_guard lock(fabric_->mutex());
+  message.addr = addresses_[static_cast<std::size_t>(transfer.pe)];
+  Posted& mark = take_mark();
+  mark.transfer = transfer;
+  mark.lane = lane;
+  mark.flight = flight;
+  message.context = static_cast<Mark*>(&mark);
+  const ssize_t result = transfer.reads ? ::fi_readmsg(fabric_->endpoint(), &message, FI_COMPLETION)
+                                        : ::fi_writemsg(fabric_->endpoint(), &message,
+                                                        FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  if (result == 0) return Status::ok();
+  free_marks_.push_back(&mark);
+  return failed(transfer.reads ? "read from" : "write to", transfer.pe, result);
+}
+
+Status Endpoint::make_letters() {
+  ASSIGN_OR_RETURN(
+      network::Buffer memory,
+      network::Buffer::make(kLetters * kMessageBytes, [this](std::byte* base, std::size_t bytes) {
+        return fabric_->add_own_memory(base, bytes);
+      }));
+  const std::lock_guard lock(fabric_->mutex());
+  for (std::size_t i = 0; i < kLetters; ++i) {
+    Sent& letter = letters_.emplace_back(memory.base() + i * kMessageBytes, memory.key());
+    free_letters_.push_back(&letter);
+  }
+  letter_memory_.push_back(std::move(memory));
+  return Status::ok();
+}
+
+Result<Letter*> Endpoint::take_letter() {
+  for (;;) {
+    {
+      const std::lock_guard lock(fabric_->mutex());
+      if (!free_letters_.empty()) {
+        Sent* const letter = free_letters_.back();
+        free_letters_.pop_back();
+        letter->clear();
+        return static_cast<Letter*>(letter);
+      }
+    }
+    RETURN_IF_ERROR(make_letters());
+  }
+}
+
+void Endpoint::give_letter(Letter& letter) {
+  const std::lock_guard lock(fabric_->mutex());
+  free_letters_.push_back(&static_cast<Sent&>(letter));
+}
+
+// A small one is copied by the provider; a larger one comes back when it is on its way.
+Status Endpoint::send(int pe, Letter& letter) {
+  auto& sent = static_cast<Sent&>(letter);
+  const std::lock_guard lock(fabric_->mutex());
+  sent.pe = pe;
+  const std::size_t answers = due_.copy(pe, letter, kMessageBytes);
+  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const fi_addr_t there = addresses_[static_cast<std::size_t>(pe)];
+  const bool is_small = letter.size() <= kInjectBytes;
+  const ssize_t result =
+      is_small ? ::fi_inject(fabric_->endpoint(), letter.memory(), letter.size(), there)
+               : ::fi_send(fabric_->endpoint(), letter.memory(), letter.size(),
+                           reinterpret_cast<void*>(sent.key), there, static_cast<Mark*>(&sent));
+  if (result != 0) {
+    letter.take_answers_back();
+    return failed("send to", pe, result);
+  }
+  due_.drop(pe, answers);
+  if (is_small) free_letters_.push_back(&sent);
+  return Status::ok();
+}
+
+Status Endpoint::post_place(Place& place) {
+  auto* const key = reinterpret_cast<void*>(buffer_.key());
+  const ssize_t result = ::fi_recv(fabric_->endpoint(), place.bytes, kMessageBytes, key,
+                                   FI_ADDR_UNSPEC, static_cast<Mark*>(&place));
+  return result == 0 ? Status::ok()
+                     : failure(fabric_->library(), "receive", fabric_->describe(), result);
+}
+
+// --- completing ----------------------------------------------------------------------------------
+
+bool Endpoint::poll(std::vector<Event>& events) {
+  const std::unique_lock lock(fabric_->mutex(), std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  bool found = false;
+  const std::size_t served = served_;
+  // What has come for me may be what the caller waits for: it is told before the next is looked
+  // for.
+  for (int batch = 0; batch < kBatches && served == served_; ++batch) {
+    std::array<fi_cq_msg_entry, kBatch> done;
+    const ssize_t count = ::fi_cq_read(fabric_->done(), done.data(), done.size());
+    if (count == -FI_EAVAIL)
+      take_error(events);
+    else if (count <= 0)
+      break;
+    for (ssize_t i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)], events);
+    found = true;
+  }
+  while (!unposted_.empty() && post_place(*unposted_.front()).is_ok()) unposted_.pop_front();
+  // An answer may go along with what the caller sends next; nobody polls twice without a pause.
+  if (!found || served_ - answered_ >= kMostUnanswered) {
+    answered_ = served_;
+    // Those to whom nothing can be sent now stay for the next time.
+    due_.send_all([this](int pe) { return answer_some(pe); });
+  }
+  return found;
+}
+
+void Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
+  if (done.op_context == nullptr) return;
+  auto* const mark = static_cast<Mark*>(done.op_context);
+  if (mark->kind == Mark::Kind::kLetter) return free_letters_.push_back(static_cast<Sent*>(mark));
+  if (mark->kind == Mark::Kind::kTransfer) {
+    auto& posted = static_cast<Posted&>(*mark);
+    hear(posted.transfer.pe);
+    return give_back(posted, "", events);
+  }
+  auto& place = static_cast<Place&>(*mark);
+  take_message(place.bytes, done.len, events);
+  if (!post_place(place).is_ok()) unposted_.push_back(&place);
+}
+
+void Endpoint::take_error(std::vector<Event>& events) {
+  fi_cq_err_entry error{};
+  if (::fi_cq_readerr(fabric_->done(), &error, 0) != 1) return;
+  std::array<char, 128> detail{};
+  ::fi_cq_strerror(fabric_->done(), error.prov_errno, error.err_data, detail.data(), detail.size());
+  std::string why = fabric_->library().strerror(error.err);
+  if (detail[0] != '\0' && why != detail.data()) why += fmt::format(" ({})", detail.data());
+  if (error.op_context == nullptr) {
+    LOG(kDebug, "transport", "ofi: {}: {}", fabric_->describe(), why);
+    return;
+  }
+  auto* const mark = static_cast<Mark*>(error.op_context);
+  if (mark->kind == Mark::Kind::kTransfer)
+    return give_back(static_cast<Posted&>(*mark), std::move(why), events);
+  if (mark->kind == Mark::Kind::kLetter) {
+    auto* const letter = static_cast<Sent*>(mark);
+    Event& event = events.emplace_back();
+    event.kind = Event::Kind::kLost;
+    event.pe = letter->pe;
+    event.failure = std::move(why);
+    return free_letters_.push_back(letter);
+  }
+  unposted_.push_back(static_cast<Place*>(mark));
+}
+
+void Endpoint::give_back(Posted& posted, std::string why, std::vector<Event>& events) {
+  Event& event = events.emplace_back();
+  event.lane = posted.lane;
+  event.flight = posted.flight;
+  event.transfer = posted.transfer;
+  event.failure = std::move(why);
+  free_marks_.push_back(&posted);
+}
+
+void Endpoint::hear(int pe) {
+  heard_[static_cast<std::size_t>(pe)].store(now_ns(), std::memory_order_relaxed);
+}
+
+// A stranger's, or what is damaged, is dropped.
+void Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events) {
+  Header header;
+  if (size < sizeof header || size > kMessageBytes) return;
+  std::memcpy(&header, bytes, sizeof header);
+  if (keys_.empty() || header.key != keys_[static_cast<std::size_t>(pe_)]) return;
+  if (header.from >= keys_.size() || addresses_[header.from] == FI_ADDR_UNSPEC) return;
+  const auto from = static_cast<int>(header.from);
+  hear(from);
+  std::size_t at = sizeof header;
+  for (int i = 0; i < header.requests; ++i) {
+    Request request;
+    if (size - at < sizeof request) return;
+    std::memcpy(&request, bytes + at, sizeof request);
+    if (size - at < request.size()) return;
+    serve(from, request, bytes + at + sizeof request);
+    at += request.size();
+  }
+  for (int i = 0; i < header.answers; ++i, at += sizeof(Answer)) {
+    Answer answer;
+    if (size - at < sizeof answer) return;
+    std::memcpy(&answer, bytes + at, sizeof answer);
+    take_answer(answer, events);
+  }
+}
+
+void Endpoint::serve(int from, const Request& request, const std::byte* payload) {
+  Answer reply{.ticket = request.ticket, .lane = request.lane};
+  Op op;
+  op.pe = static_cast<std::uint32_t>(pe_);
+  op.kind = request.kind;
+  op.notify = request.notify;
+  op.width = request.width;
+  op.bytes = request.bytes;
+  op.remote = request.remote;
+  op.signal = request.signal;
+  op.value = request.value;
+  op.compare = request.compare;
+  op.result = reinterpret_cast<std::uint64_t>(&reply.old);
+  op.local = op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(payload);
+  const bool fits = op.kind != OpKind::kGet || op.bytes <= sizeof reply.old;
+  reply.refused = fits && execute_(op) ? 0 : 1;
+  reply.has_old = op.kind == OpKind::kGet || is_fetching(op.kind) ? 1 : 0;
+  ++served_;
+  due_.add(from, reply);
+}
+
+void Endpoint::take_answer(const Answer& answer, std::vector<Event>& events) {
+  Event& event = events.emplace_back();
+  event.kind = Event::Kind::kAnswer;
+  event.lane = answer.lane;
+  event.flight = answer.ticket;
+  event.answer = answer;
+}
+
+bool Endpoint::answer_some(int pe) {
+  std::array<std::byte, kInjectBytes> memory;
+  Letter letter(memory.data());
+  const std::size_t count = due_.copy(pe, letter, kInjectBytes);
+  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const ssize_t result = ::fi_inject(fabric_->endpoint(), letter.memory(), letter.size(),
+                                     addresses_[static_cast<std::size_t>(pe)]);
+  if (result == -FI_EAGAIN) return false;
+  if (result != 0)  // it is gone, or hears of nothing and says so itself
+    LOG(kDebug, "transport", "ofi: {}", failed("answer", pe, result).text());
+  due_.drop(pe, count);
+  return true;
+}
+
+int Endpoint::file_to_sleep_on() {
+  if (fabric_->file() < 0) return -1;
+  const std::lock_guard lock(fabric_->mutex());
+  fid* const queue = &fabric_->done()->fid;
+  fid* all[] = {queue};
+  const bool idle = due_.none() && unposted_.empty();
+  return idle && ::fi_trywait(fabric_->fabric(), all, 1) == FI_SUCCESS ? fabric_->file() : -1;
+}
+
+}  // namespace weft::ofi

@@ -1,0 +1,399 @@
+#include "host/transport/ofi/lane.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/status.hpp"
+
+namespace weft::ofi {
+
+namespace {
+
+constexpr int kLinkTransfers = 64;    // under way to one PE
+constexpr int kLaneRequests = 1024;   // that wait for answers
+constexpr int kMostHeld = 32;         // requests of one message that others may join
+constexpr std::size_t kWaiting = 64;  // steps of one PE
+
+std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+bool is_word(std::uint64_t bytes, std::uint64_t offset) {
+  return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && offset % bytes == 0;
+}
+// Nobody is told that it has come, and so it may wait for others.
+bool may_be_held(const Op& op) {
+  return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
+         (op.flags & kOpSourceStays) != 0 && op.bytes <= Request::kPayload;
+}
+}  // namespace
+
+Status OfiLane::post(const Op& op) {
+  const std::lock_guard lock(mutex_);
+  if (op.kind == OpKind::kFence) return post_fence(op);
+  Link& link = link_to(static_cast<int>(op.pe));
+  if (link.stalled) advance(link);
+  RETURN_IF_ERROR(link.broken);
+  if (link.stalled || is_held(link, op)) return Status::busy();
+  const bool asks = is_request(op) || op.notify != NotifyOp::kNone;
+  if ((asks && requests_ >= kLaneRequests) || link.transfers >= kLinkTransfers ||
+      link.steps.size() >= kWaiting)
+    return Status::busy();
+  std::vector<Transfer> transfers;
+  if (!is_request(op)) RETURN_IF_ERROR(add_transfers(op, transfers));
+  if (asks) {
+    const Status held = hold(link, op);
+    if (!held.is_ok()) {
+      give(transfers);
+      return held;
+    }
+  }
+  fly(link, op, transfers, asks);
+  return Status::ok();
+}
+
+void OfiLane::push() {
+  if (!is_stalled()) return;
+  const std::lock_guard lock(mutex_);
+  stalled_.store(false, std::memory_order_relaxed);
+  for (const auto& link : links_)
+    if (link != nullptr && link->stalled) advance(*link);
+}
+
+void OfiLane::flush() {
+  const std::lock_guard lock(mutex_);
+  ring_all();
+}
+
+void OfiLane::ring_all() {
+  while (!holding_.empty()) {
+    Link& link = *holding_.back();
+    ring(link, flights_.next() - 1, false);
+    advance(link);
+  }
+}
+
+Status OfiLane::progress() {
+  const std::lock_guard lock(mutex_);
+  ring_all();
+  for (const Event& event : arrived_) finish(event);
+  arrived_.clear();
+  Status error = std::exchange(error_, Status::ok());
+  retire();
+  return error;
+}
+
+// What has failed counts as complete only with its failure: the one who waits, whoever found it
+// out, learns both at once.
+void OfiLane::retire() {
+  if (error_.is_ok()) flights_.retire();
+}
+
+OfiLane::Link& OfiLane::link_to(int pe) {
+  if (links_.empty()) links_.resize(env_.peers->size());
+  auto& link = links_[static_cast<std::size_t>(pe)];
+  if (link == nullptr) {
+    link = std::make_unique<Link>();
+    link->pe = pe;
+  }
+  return *link;
+}
+
+// Complete at once: it orders, and has nothing to wait for.
+Status OfiLane::post_fence(const Op& op) {
+  const Fabric& way = env_.endpoint->fabric();
+  for (const auto& link : links_) {
+    if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
+      continue;
+    const bool writes = link->transfers > 0, asked = link->requests > 0;
+    link->holds_requests |=
+        (writes && !way.orders(FI_ORDER_SAW)) || (asked && !way.orders(FI_ORDER_SAS));
+    link->holds_writes |= asked || (writes && !way.orders_data(FI_ORDER_WAW, Staging::kMostBytes));
+    link->holds_reads |= asked || (writes && !way.orders_data(FI_ORDER_RAW, Staging::kMostBytes));
+  }
+  flights_.add({.op = op});
+  retire();
+  return Status::ok();
+}
+
+bool OfiLane::is_held(const Link& link, const Op& op) const {
+  if (is_request(op)) return link.holds_requests;
+  if (op.kind == OpKind::kGet) return link.holds_reads;
+  return link.holds_writes || (op.notify != NotifyOp::kNone && link.holds_requests);
+}
+
+// Small enough to travel in a request; or a word, which must come and go as one.
+bool OfiLane::is_request(const Op& op) const {
+  if (op.kind == OpKind::kPut) return op.bytes <= env_.endpoint->fabric().most_payload();
+  return is_amo(op.kind) || is_word(op.bytes, op.remote);
+}
+
+// --- posting -------------------------------------------------------------------------------------
+
+Request OfiLane::request_of(const Op& op) const {
+  Request request;
+  request.lane = static_cast<std::uint16_t>(number_);
+  request.ticket = flights_.next();
+  request.remote = op.remote;
+  request.value = op.value;
+  request.compare = op.compare;
+  request.signal = op.signal;
+  request.kind = op.kind;
+  request.notify = op.notify;
+  request.width = op.width;
+  // Else only the notify, behind the bytes.
+  if (is_request(op)) request.bytes = static_cast<std::uint16_t>(op.bytes);
+  return request;
+}
+
+// In the letter to that PE, which is sent if it is full.
+Status OfiLane::hold(Link& link, const Op& op) {
+  const Request request = request_of(op);
+  if (link.held != nullptr && !link.held->has_room(request.size()))
+    ring(link, flights_.next() - 1, false);
+  if (link.held == nullptr) {
+    ASSIGN_OR_RETURN(link.held, env_.endpoint->take_letter());
+    holding_.push_back(&link);
+  }
+  link.held->add(request, pointer(op.local));
+  return Status::ok();
+}
+
+// The letter is to go; `flight` is the last in it.
+void OfiLane::ring(Link& link, std::uint64_t flight, bool after_transfers) {
+  if (link.held == nullptr) return;
+  std::erase(holding_, &link);
+  link.steps.push_back({.flight = flight,
+                        .what = std::exchange(link.held, nullptr),
+                        .after_transfers = after_transfers});
+}
+
+// My side is memory of the heap if it stays as it is meanwhile, else staged: part by part, as the
+// other side's chunks cut it.
+Status OfiLane::add_transfers(const Op& op, std::vector<Transfer>& transfers) const {
+  std::vector<Heaps::There> parts;
+  if (!env_.heaps->find(static_cast<int>(op.pe), op.remote, op.bytes, parts))
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("{}: offset {:#x} was adopted memory, and is no longer",
+                                     describe(op), op.remote));
+  const bool stays = op.kind == OpKind::kGet || (op.flags & kOpSourceStays) != 0;
+  const auto key = stays ? env_.heaps->key_of(pointer(op.local), op.bytes) : std::nullopt;
+  std::byte* mine = pointer(op.local);
+  for (const Heaps::There& part : parts) {
+    Transfer transfer{.reads = op.kind == OpKind::kGet,
+                      .pe = static_cast<int>(op.pe),
+                      .remote = part.address,
+                      .key = part.key,
+                      .local = mine,
+                      .local_key = key.value_or(0),
+                      .bytes = part.bytes};
+    if (!key) {
+      const Status staged = stage(op, transfer, mine);
+      if (!staged.is_ok()) {
+        give(transfers);
+        return staged;
+      }
+    }
+    transfers.push_back(transfer);
+    mine += part.bytes;
+  }
+  return Status::ok();
+}
+
+Status OfiLane::stage(const Op& op, Transfer& transfer, std::byte* mine) const {
+  ASSIGN_OR_RETURN(transfer.room, env_.staging->take(transfer.bytes));
+  if (transfer.room.base == nullptr) return Status::busy();
+  transfer.local = transfer.room.base;
+  transfer.local_key = transfer.room.key;
+  if (op.kind == OpKind::kGet)
+    transfer.bring_to = mine;
+  else
+    std::memcpy(transfer.local, mine, transfer.bytes);
+  return Status::ok();
+}
+
+void OfiLane::give(const std::vector<Transfer>& transfers) const {
+  for (const Transfer& transfer : transfers)
+    if (transfer.room.base != nullptr) env_.staging->give(transfer.room);
+}
+
+void OfiLane::fly(Link& link, const Op& op, const std::vector<Transfer>& transfers, bool asks) {
+  if (link.under_way() == 0) link.busy_since = now_ns();
+  const std::uint64_t number = flights_.next();
+  // What was held before goes before.
+  if (!transfers.empty() && !asks) ring(link, number, false);
+  for (const Transfer& transfer : transfers)
+    link.steps.push_back({.flight = number, .what = transfer});
+  flights_.add(
+      {.op = op, .link = &link, .transfers = static_cast<int>(transfers.size()), .asking = asks});
+  link.transfers += static_cast<int>(transfers.size());
+  link.requests += asks ? 1 : 0;
+  requests_ += asks ? 1 : 0;
+  if (asks && (!may_be_held(op) || link.held->requests() >= kMostHeld))
+    ring(link, number, !transfers.empty() && !env_.endpoint->fabric().orders(FI_ORDER_SAW));
+  advance(link);
+}
+
+// Does what can be done now. One that waits for its transfers lets others pass; one that the
+// provider does not take holds all up.
+void OfiLane::advance(Link& link) {
+  link.stalled = false;
+  for (auto step = link.steps.begin(); step != link.steps.end();) {
+    if (step->after_transfers && flights_[step->flight].transfers > 0) {
+      ++step;
+      continue;
+    }
+    if (!take_step(link, *step)) return;
+    step = link.steps.erase(step);
+  }
+}
+
+// False: nothing more is possible now.
+bool OfiLane::take_step(Link& link, Step& step) {
+  const auto* const transfer = std::get_if<Transfer>(&step.what);
+  Status taken = transfer != nullptr ? env_.endpoint->post(*transfer, number_, step.flight)
+                                     : env_.endpoint->send(link.pe, *std::get<Letter*>(step.what));
+  if (taken.is_ok()) return true;
+  if (taken.is(Code::kBusy)) {
+    link.stalled = true;
+    stalled_.store(true, std::memory_order_relaxed);
+  } else {
+    const bool flies = flights_.has(step.flight);
+    break_off(link, lost(link, flies ? &flights_[step.flight].op : nullptr, taken.text()));
+  }
+  return false;
+}
+
+// --- completing ----------------------------------------------------------------------------------
+
+// What brings bytes waits for the owner to come for them: one who has given up, and has left, must
+// not find its memory written.
+void OfiLane::take(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  const bool brings = event.kind == Event::Kind::kTransfer ? event.transfer.bring_to != nullptr
+                                                           : event.answer.has_old != 0;
+  if (brings) return arrived_.push_back(event);
+  finish(event);
+  retire();
+}
+
+void OfiLane::finish(const Event& event) {
+  if (event.kind == Event::Kind::kTransfer)
+    take_transfer(event);
+  else
+    take_answer(event);
+}
+
+void OfiLane::take_transfer(const Event& event) {
+  const Transfer& transfer = event.transfer;
+  const bool expected = flights_.has(event.flight) && flights_[event.flight].transfers > 0;
+  if (expected && event.failure.empty() && transfer.bring_to != nullptr)
+    std::memcpy(transfer.bring_to, transfer.local, transfer.bytes);
+  if (transfer.room.base != nullptr) env_.staging->give(transfer.room);
+  if (!expected) return;
+  Flight& flight = flights_[event.flight];
+  Link& link = *flight.link;
+  if (!event.failure.empty()) return break_off(link, lost(link, &flight.op, event.failure));
+  --link.transfers;
+  if (--flight.transfers == 0 && !link.steps.empty()) advance(link);
+  settle(link);
+}
+
+void OfiLane::take_answer(const Event& event) {
+  const Answer& answer = event.answer;
+  for (std::uint64_t i = 0; i < answer.count; ++i) take_answer_to(answer.ticket + i, answer);
+}
+
+void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer) {
+  if (!flights_.has(ticket) || !flights_[ticket].asking) return;
+  Flight& flight = flights_[ticket];
+  flight.asking = false;
+  Link& link = *flight.link;
+  --requests_;
+  --link.requests;
+  settle(link);
+  const Op& op = flight.op;
+  if (answer.refused != 0) {
+    if (error_.is_ok())
+      error_ = Status::error(Code::kOutOfRange,
+                             fmt::format("{}: PE {} has no such memory", describe(op), op.pe));
+  } else if (is_amo(op.kind)) {
+    bring_result(op, answer.old);
+  } else if (op.kind == OpKind::kGet) {
+    put_to(pointer(op.local), &answer.old, op.bytes);
+  }
+}
+
+void OfiLane::settle(Link& link) {
+  if (link.under_way() == 0) link.holds_requests = link.holds_writes = link.holds_reads = false;
+}
+
+void OfiLane::look_at_clock(std::uint64_t now_ns) {
+  if (!(env_.timeout > 0)) return;
+  const auto patience = static_cast<std::uint64_t>(env_.timeout * 1e9);
+  const std::lock_guard lock(mutex_);
+  for (const auto& link : links_) {
+    if (link == nullptr || link->under_way() == 0) continue;
+    const std::uint64_t since = std::max(link->busy_since, env_.endpoint->heard(link->pe));
+    if (now_ns < since || now_ns - since < patience) continue;
+    break_if_busy(*link, fmt::format("nothing has come from there for {:.0f} s", env_.timeout));
+  }
+  retire();
+}
+
+void OfiLane::lose(int pe, std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  if (links_.empty() || links_[static_cast<std::size_t>(pe)] == nullptr) return;
+  break_if_busy(*links_[static_cast<std::size_t>(pe)], why);
+}
+
+void OfiLane::break_if_busy(Link& link, std::string_view why) {
+  const auto oldest = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+    return flight.link == &link && !flight.is_done();
+  });
+  if (oldest != flights_.end()) break_off(link, lost(link, &oldest->op, why));
+}
+
+// What is under way there counts as complete; the failure comes from the next progress(). What the
+// provider holds of it stays where it is until it says that it is over.
+void OfiLane::break_off(Link& link, Status why) {
+  if (!link.broken.is_ok()) return;
+  link.broken = std::move(why);
+  link.stalled = false;
+  ring(link, 0, false);
+  for (const Step& step : link.steps) {
+    const auto* const transfer = std::get_if<Transfer>(&step.what);
+    if (transfer == nullptr)
+      env_.endpoint->give_letter(*std::get<Letter*>(step.what));
+    else if (transfer->room.base != nullptr)
+      env_.staging->give(transfer->room);
+  }
+  link.steps.clear();
+  requests_ -= std::exchange(link.requests, 0);
+  link.transfers = 0;
+  for (Flight& flight : flights_) {
+    if (flight.link != &link || flight.is_done()) continue;
+    flight.transfers = 0;
+    flight.asking = false;
+    if (error_.is_ok()) error_ = link.broken;
+  }
+  retire();
+}
+
+Status OfiLane::lost(const Link& link, const Op* op, std::string_view why) const {
+  const network::Peer& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
+  Way way;
+  std::memcpy(&way, peer.way.data(), std::min(sizeof way, peer.way.size()));
+  return Status::error(
+      Code::kPeerLost,
+      fmt::format("{}{}{} to PE {} on {} ({}): {}. Its process may have ended, or the network "
+                  "between the two be cut",
+                  op == nullptr ? "" : describe(*op), op == nullptr ? "" : ": ",
+                  env_.endpoint->fabric().describe(), link.pe, peer.facts.host_name(),
+                  way.text.data(), why));
+}
+
+}  // namespace weft::ofi

@@ -1,0 +1,56 @@
+// Letter: a message that is being written. Requests come one behind the other as long as there is
+// room, and answers behind them when it is sent.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "host/transport/ofi/messages.hpp"
+
+namespace weft::ofi {
+
+class Letter {
+ public:
+  // In memory of kMessageBytes bytes.
+  explicit Letter(std::byte* memory) : memory_(memory) {}
+
+  std::byte* memory() const { return memory_; }
+  std::size_t size() const { return size_; }
+  int requests() const { return header_.requests; }
+  int answers() const { return header_.answers; }
+  bool has_room(std::size_t bytes) const { return size_ + bytes <= kMessageBytes; }
+
+  void clear() {
+    header_ = {};
+    size_ = sizeof(Header);
+  }
+  void add(const Request& request, const void* payload) {
+    std::memcpy(memory_ + size_, &request, sizeof request);
+    if (request.payload() != 0)
+      std::memcpy(memory_ + size_ + sizeof request, payload, request.payload());
+    size_ += request.size();
+    ++header_.requests;
+  }
+  void add(const Answer& answer) {
+    std::memcpy(memory_ + size_, &answer, sizeof answer);
+    size_ += sizeof answer;
+    ++header_.answers;
+  }
+  // It was not sent: the answers wait for another.
+  void take_answers_back() {
+    size_ -= header_.answers * sizeof(Answer);
+    header_.answers = 0;
+  }
+  void address(std::uint64_t key, int from) {
+    header_.key = key;
+    header_.from = static_cast<std::uint32_t>(from);
+    std::memcpy(memory_, &header_, sizeof header_);
+  }
+
+ private:
+  std::byte* memory_;
+  std::size_t size_ = sizeof(Header);
+  Header header_;
+};
+
+}  // namespace weft::ofi

@@ -1,0 +1,54 @@
+// What the fault tests of networks have in common: a job that uses all of a transport, and settings
+// of the library that stands in for the network's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.hpp>
+
+#include "src/base/status.hpp"
+
+namespace weft {
+
+using Word = std::uint64_t;
+
+// A little of everything.
+inline Status talk(Runtime& rt) {
+  const auto npes = static_cast<std::size_t>(rt.npes());
+  Context& ctx = rt.context();
+  ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(npes + 2));
+  ASSIGN_OR_RETURN(Word* const bulk, rt.callocate<Word>(100'000));
+  const int right = (rt.pe() + 1) % rt.npes(), left = (rt.pe() + rt.npes() - 1) % rt.npes();
+  std::vector<Word> mine(100'000, static_cast<Word>(rt.pe()) + 7);
+  RETURN_IF_ERROR(ctx.put(bulk, mine.data(), mine.size(), right, set(words, 1)));
+  RETURN_IF_ERROR(wait_until(ctx, words, Cmp::kEq, Word{1}));
+  EXPECT_EQ(bulk[99'999], static_cast<Word>(left) + 7);
+  RETURN_IF_ERROR(ctx.atomic_add(words + 1, Word{5}, 0));
+  RETURN_IF_ERROR(rt.barrier());
+  ASSIGN_OR_RETURN(const Word sum, ctx.atomic_fetch(words + 1, 0));
+  EXPECT_EQ(sum, 5 * npes);
+  const Word number = static_cast<Word>(rt.pe());
+  RETURN_IF_ERROR(fcollect(ctx, rt.world(), words + 2, &(words[0] = number), 1));
+  for (std::size_t pe = 0; pe < npes; ++pe) EXPECT_EQ(words[2 + pe], pe);
+  std::vector<Word> back(100'000);
+  RETURN_IF_ERROR(ctx.get(back.data(), bulk, back.size(), right));
+  EXPECT_EQ(back, mine);
+  return rt.barrier();
+}
+
+// For as long as it lives, and read by the library when the next job opens it.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Setting() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+}  // namespace weft

@@ -12,7 +12,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 inline constexpr std::size_t kLeastBulkBytes = 4096;  // fewer are there sooner by all threads
-inline constexpr unsigned kLeastBulkStage = 2048;  // a line for each piece, and barriers
+inline constexpr unsigned kLeastBulkStage = 2048;     // a line for each piece, and barriers
 
 template <class Scope>
 WEFT_DEVICE bool Bulk<Scope>::takes(const std::byte* dst, const std::byte* src,

@@ -8,6 +8,8 @@
 #include <weft/device.hpp>
 #include <weft/weft.hpp>
 
+#include <weft/dev/platform.hpp>
+
 #include "src/base/status.hpp"
 #include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"

@@ -32,11 +32,9 @@ WEFT_DEVICE T* at(Address address) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-// A dev::Context is its handle and nothing else, so the handle is taken for one where it lies. A
-// copy would be read as a whole at each call, and stay in registers for the sake of rare failures.
-WEFT_DEVICE const dev::Context& open(Address context) {
-  static_assert(sizeof(dev::Context) == sizeof(DeviceContext));
-  return *at<const dev::Context>(context);
+// What a call does not use of the copy is not read.
+WEFT_DEVICE dev::Context open(Address context) {
+  return dev::Context(*at<const DeviceContext>(context));
 }
 
 WEFT_DEVICE Team team_at(const dev::Context& ctx, Address team) {

@@ -27,7 +27,6 @@ class Deadline {
   }
   // Once it has passed.
   WEFT_DEVICE std::uint64_t waited_ns() const { return platform::clock_ns() - start_ns_; }
-  WEFT_DEVICE void begin_anew() { start_ns_ = 0; }
 
  private:
   const DeviceState& state_;
@@ -72,18 +71,6 @@ WEFT_DEVICE bool poll_until(Deadline& deadline, Polls some_polls) {
 template <class Condition>
 WEFT_DEVICE bool poll(Deadline& deadline, Condition condition) {
   return poll_until(deadline, [&] { return comes(condition); });
-}
-// The same of what lies in the host's memory, where a look takes longer than a pause: one loop,
-// which is less to compile.
-struct FarAway {};
-template <class Condition>
-WEFT_DEVICE bool poll(Deadline& deadline, FarAway, Condition condition) {
-  WEFT_DEVICE_AS_A_LOOP
-  for (std::uint32_t looks = 1;; ++looks) {
-    if (condition()) return true;
-    platform::relax();
-    if (looks % kPollsPerLook == 0 && deadline.passed()) return false;
-  }
 }
 // The same of what seems() so, in a few instructions, and then is_so(). Threads that wait for
 // themselves alone look fast; those of a scope keep the registers that this takes.

@@ -129,8 +129,7 @@ WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint6
                       Cell cell = Cell::kNone, std::uint64_t word = 0) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, FarAway{}, [&] { return try_push(ring, op, cell, word, ticket); }))
-    return true;
+  if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
                  deadline.waited_ns());
   return false;
@@ -140,7 +139,7 @@ WEFT_DEVICE bool wait_complete(ColdContext h, const char* where, const Op& op,
                                std::uint64_t ticket) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, FarAway{}, [&] { return is_complete(ring, ticket); })) return true;
+  if (poll(deadline, [&] { return is_complete(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
@@ -154,30 +153,22 @@ WEFT_DEVICE bool wait_consumed(ColdContext h, const char* where, const Op& op,
                                std::uint64_t ticket) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, FarAway{}, [&] { return is_consumed(ring, ticket); })) return true;
+  if (poll(deadline, [&] { return is_consumed(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
 
-// Publishes `op` and, if it `waits`, stays until is_over(ring, ticket): as push() and a wait behind
-// it, in the code of one.
+// Publishes `op` and, if it `waits`, stays until is_over(ring, ticket).
 template <class IsOver>
 WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, bool waits,
                                IsOver is_over) {
+  std::uint64_t ticket;
+  if (!push(h, where, op, &ticket)) return false;
+  if (!waits) return true;
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  std::uint64_t ticket = 0;
-  bool pushed = false;
-  const bool done = poll(deadline, FarAway{}, [&] {
-    if (pushed) return is_over(ring, ticket);
-    if (!try_push(ring, op, Cell::kNone, 0, &ticket)) return false;
-    pushed = true;
-    deadline.begin_anew();
-    return !waits;
-  });
-  if (done) return true;
-  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
-                 (pushed ? ticket : consumed(ring)) + 1, deadline.waited_ns());
+  if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
 
@@ -188,7 +179,7 @@ WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint
   Deadline deadline(*h.state);
   std::uint64_t ticket = 0;
   bool pushed = false;
-  const bool done = poll(deadline, FarAway{}, [&] {
+  const bool done = poll(deadline, [&] {
     if (!pushed) {
       pushed = try_push(ring, op, Cell::kBrings, 0, &ticket);
       return false;

@@ -140,13 +140,12 @@ WEFT_DEVICE bool meet_one_way(Port& port, const Scope& scope, const Team& team, 
 // its way. `refuse` as above.
 template <class Port, class Scope, class Refuse>
 WEFT_DEVICE bool meet(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
+  scope.sync();  // what my other threads did comes before the release
   bool ok = true;
   if constexpr (is_block<Scope>) {
     const FirstWarp few(static_cast<unsigned>(scope.rank()));
-    scope.sync();  // what my other threads did comes before the release
     if (few.has_me()) ok = meet_one_way(port, few, team, refuse);
   } else {
-    scope.sync();
     ok = meet_one_way(port, scope, team, refuse);
   }
   return agree(scope, port.block(team.id), ok);

@@ -58,17 +58,26 @@ CollectiveCall call_of(const Context::Impl& c, Routine routine, const void* dst,
   return call;
 }
 
+// Members' calls are compared first, where they are checked; then it is a meeting and nothing else.
 Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   RETURN_IF_ERROR(check_member(c, to_string(routine), team));
   CollectiveCall call;
   call.routine = routine;
-  return run(c, team, call, [](HostMember& m) { return m.sync(); });
+  if (c.checks) RETURN_IF_ERROR(run(c, team, call, [](HostMember&) { return true; }));
+  if (c.job->has_ended() || !c.failed.is_ok()) [[unlikely]]
+    RETURN_IF_ERROR(c.usable());
+  ContextPort port(c, to_string(routine));
+  bool is_broken = false;
+  dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
+  return is_broken ? broken_team(to_string(routine), team) : port.take_status();
 }
 
 // Stores to mapped peers need no more than the sync: its signals release them. What went by Ops
 // must be complete. The sync takes place in any case, or the others would wait for nothing.
 Status barrier_call(Context::Impl& c, const Team& team) {
-  Status quiet = c.posted ? c.quiet(Context::Impl::kAnyPe) : Status::ok();
+  if (!c.posted) [[likely]]
+    return sync_call(c, team, Routine::kBarrier);
+  Status quiet = c.quiet(Context::Impl::kAnyPe);
   Status synced = sync_call(c, team, Routine::kBarrier);
   return synced.is_ok() ? quiet : synced;
 }

@@ -99,6 +99,9 @@ struct TransportEnv {
   Memory places;
 };
 
+// What is known of my PE: as the job has it, or looked for now.
+Result<Facts> facts_of(const TransportEnv& env);
+
 // Registry: one row per transport, in transport.cpp.
 struct TransportRow {
   const char* name;

@@ -60,7 +60,7 @@ Result<Blob> NetworkTransport::open_if_needed() {
 // A PE that cannot use the network says why, and goes on with other transports.
 Result<Blob> NetworkTransport::address() {
   Head head;
-  ASSIGN_OR_RETURN(head.facts, discover());
+  ASSIGN_OR_RETURN(head.facts, facts_of(env_));
   const Result<Blob> way = open_if_needed();
   if (!way.is_ok()) {
     LOG(kDebug, "transport", "{}: {}", name_, way.status().text());

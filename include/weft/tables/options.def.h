@@ -84,6 +84,8 @@ WEFT_OPTION(ofi_timeout, "WEFT_OFI_TIMEOUT", kSeconds, 20, 0, 86400, transport,
             "How long a PE that owes ofi an answer may be silent before it counts as lost; 0 means for ever.")
 WEFT_OPTION(ofi_library, "WEFT_OFI_LIBRARY", kText, "", "", "", transport,
             "File of libfabric, if libfabric.so.1 is not where the system looks.")
+WEFT_OPTION(pretend_hosts, "WEFT_PRETEND_HOSTS", kInt, 1, 1, 4096, test,
+            "Let one machine play that many hosts, with equal shares of the PEs in turn: processes map memory within one only, and reach the others by a network. Must be the same on every PE.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
             "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), max_bytes (an operation is cut to), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

@@ -206,8 +206,7 @@ Status Runtime::Impl::compare_maps() {
   // once: only what fits into no slot is read, since then pushing takes two as well.
   const auto slot = static_cast<std::uint64_t>(job->teams.slot_bytes) - kSlotHeader;
   if (map_hosts) look_at_hosts();
-  if (map_all && job->host_of.empty())
-    job->teams.pushed_bytes = crowded ? slot : kPushedBytes;
+  if (map_all && job->host_of.empty()) job->teams.pushed_bytes = crowded ? slot : kPushedBytes;
   return Status::ok();
 }
 

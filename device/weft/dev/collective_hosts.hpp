@@ -1,5 +1,5 @@
-// What collectives do otherwise where members lie on several hosts: bytes that all are to have cross
-// to each other host once, to a member there, which puts them to the others of its host.
+// What collectives do otherwise where members lie on several hosts: bytes that all are to have
+// cross to each other host once, to a member there, which puts them to the others of its host.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ WEFT_DEVICE void tell_mates(Member& m, const TeamHosts& hosts, int of, const Lan
                             const std::byte* src) {
   const int mates = hosts.mates();
   for (int i = 1; i < mates; ++i)
-    m.pass_on(m.scope(), of, hosts.rank(hosts.mine(), wrapped(hosts.place() + i, mates)), landing.at,
-              src, landing.bytes);
+    m.pass_on(m.scope(), of, hosts.rank(hosts.mine(), wrapped(hosts.place() + i, mates)),
+              landing.at, src, landing.bytes);
 }
 
 // One exchange in which all hear of all that have something: landing_of(rank), the same on all
@@ -96,9 +96,7 @@ class FromRoot {
   }
   WEFT_DEVICE const TeamHosts& hosts() const { return hosts_; }
   WEFT_DEVICE bool is_here() const { return host_ == hosts_.mine(); }
-  WEFT_DEVICE int gate(int host) const {
-    return host == host_ ? root_ : hosts_.gate(host, place_);
-  }
+  WEFT_DEVICE int gate(int host) const { return host == host_ ? root_ : hosts_.gate(host, place_); }
   // Hosts by their distance from the root's.
   WEFT_DEVICE int distance() const { return wrapped(hosts_.mine() - host_ + count(), count()); }
   WEFT_DEVICE int gate_at(int distance) const { return gate(wrapped(host_ + distance, count())); }

@@ -233,8 +233,7 @@ WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, s
   const std::size_t bytes = count * fold.element;
   const Share mine = share_of(bytes, n, m.rank());
   if (!m.sync() || !m.begin()) return false;
-  if (mine.bytes > 0)
-    pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
+  if (mine.bytes > 0) pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
   if (m.spans_hosts())
     return tell_all_by_hosts(m, dst + mine.offset, [&](int rank) {
       const Share its = share_of(bytes, n, rank);

@@ -59,8 +59,8 @@ WEFT_HOST_DEVICE constexpr int sync_messages(int n) {
   while ((std::int64_t{1} << rounds) < n) ++rounds;
   return rounds;
 }
-// The most that a team of a job of `npes` needs: of h hosts with up to k members, which are at least
-// h + k - 1, sync_messages(h) and sync_messages(k).
+// The most that a team of a job of `npes` needs: of h hosts with up to k members, which are at
+// least h + k - 1, sync_messages(h) and sync_messages(k).
 WEFT_HOST_DEVICE constexpr int sync_words(int npes) {
   constexpr int kFew = kFlatSync - 1;
   if (npes <= kFlatSync) return npes - 1;
@@ -174,8 +174,7 @@ WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::
 WEFT_HOST_DEVICE constexpr TeamLayout team_layout(const TeamBlocks& blocks, int npes) {
   TeamLayout layout;
   layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(blocks.sync_words));
-  layout.hosts =
-      layout.list + round_to_line(static_cast<std::size_t>(npes) * sizeof(std::int32_t));
+  layout.hosts = layout.list + round_to_line(static_cast<std::size_t>(npes) * sizeof(std::int32_t));
   layout.work = static_cast<std::size_t>(blocks.work);
   layout.slots = static_cast<std::size_t>(blocks.slots);
   layout.bytes = blocks.stride;

@@ -61,7 +61,8 @@ struct TeamMeeting {
   }
   // Every other member has told, as far as my thread is to hear it; false: gave up.
   WEFT_DEVICE bool hear(std::uint64_t epoch) const {
-    if (goes_round()) return scope.rank() != 0 || (spans_hosts() ? by_hosts(epoch) : by_rank(epoch));
+    if (goes_round())
+      return scope.rank() != 0 || (spans_hosts() ? by_hosts(epoch) : by_rank(epoch));
     bool ok = true;
     for (int distance = 1 + scope.rank(); ok && distance < team.size; distance += scope.size())
       ok = hear_one(epoch, distance - 1, distance);
@@ -111,18 +112,17 @@ struct TeamMeeting {
         [&](int from, int message) {
           return hear_rank(epoch, words_across + message, mate(from));
         });
-    return together &&
-           go_round(
-               all.count(), all.mine(),
-               [&](int host, int message) {
-                 all.for_senders(host, [&](int to) {
-                   tell_rank(epoch, message, to);
-                   return true;
-                 });
-               },
-               [&](int host, int message) {
-                 return hear_rank(epoch, message, all.gate(host, all.place()));
-               });
+    return together && go_round(
+                           all.count(), all.mine(),
+                           [&](int host, int message) {
+                             all.for_senders(host, [&](int to) {
+                               tell_rank(epoch, message, to);
+                               return true;
+                             });
+                           },
+                           [&](int host, int message) {
+                             return hear_rank(epoch, message, all.gate(host, all.place()));
+                           });
   }
   WEFT_DEVICE std::uint64_t* word(std::uint64_t epoch, int message) const {
     const std::uint64_t parity = kCountsUp ? 0 : epoch;

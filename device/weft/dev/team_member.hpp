@@ -31,11 +31,12 @@
 //
 // Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
 // an exchange a member sends another at most one message: some bytes, then arrival word
-// slot(seq, my rank) := seq; one that others have passed on counts as theirs. Or it announces something to all who can look into its block, by that
-// word there. Who is sent or announced one waits for it before the exchange ends. A word or slot
-// is used again kGenerations exchanges later, and begin() makes sure that by then every member has
-// finished the earlier exchange. So there is never more than one message under way to a word, and
-// nothing depends on the order in which messages, or the operations of different contexts, arrive.
+// slot(seq, my rank) := seq; one that others have passed on counts as theirs. Or it announces
+// something to all who can look into its block, by that word there. Who is sent or announced one
+// waits for it before the exchange ends. A word or slot is used again kGenerations exchanges later,
+// and begin() makes sure that by then every member has finished the earlier exchange. So there is
+// never more than one message under way to a word, and nothing depends on the order in which
+// messages, or the operations of different contexts, arrive.
 //
 // What proves that all have finished exchange k-1: that all have entered exchange k. So an exchange
 // in which everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and

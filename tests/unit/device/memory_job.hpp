@@ -168,7 +168,8 @@ class Job {
   void tell_hosts(const Team& team, int pe) {
     if (host_of.empty()) return;
     std::vector<int> of_rank;
-    for (int rank = 0; rank < team.size; ++rank) of_rank.push_back(host_of[index(team.pe_of(rank))]);
+    for (int rank = 0; rank < team.size; ++rank)
+      of_rank.push_back(host_of[index(team.pe_of(rank))]);
     const auto words = team_hosts(of_rank, team.rank);
     std::memcpy(heap(pe) + team_block_offset(blocks, team.id) + team_layout(blocks, npes).hosts,
                 words.data(), words.size() * sizeof(words[0]));
@@ -284,7 +285,7 @@ class MemoryPort {
 
   mutable int signals = 0;
   mutable int crossings = 0;  // messages to whom it does not load and store
-  mutable int missed = -1;  // who a packed message did not come from
+  mutable int missed = -1;    // who a packed message did not come from
 
  private:
   template <class Came>

@@ -496,7 +496,12 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
       {"staged_processes" + tail, kProcesses, 3, "staged", spec, "", true},
   };
 #ifdef FAKE_VERBS_LIBRARY
+  const bool plain_or_all = tail.empty() || tail == "_all";
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
+  // Memory of GPUs; a PE reaches itself by staged.
+  if (plain_or_all && !has_rdma())
+    for (const std::string way : {"staged", "peer", "dmabuf"})
+      all.push_back({"ib_" + way + tail, kThreads, 3, "ib,staged", spec, "", true, way});
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
 #endif
 #ifdef FAULTY_FABRIC_LIBRARY
@@ -506,6 +511,11 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
   all.push_back(
       {"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,offload,busy"});
   all.push_back({"ofi_strict" + tail, kThreads, 3, "ofi,loopback", spec, "strict,nofile"});
+  all.push_back({"ofi_gpus" + tail, kThreads, 3, "ofi,staged", spec, "", true});
+  if (!tail.empty()) return all;
+  all.push_back({"ofi_gpus_processes", kProcesses, 3, "ofi,staged", spec, "", true});
+  all.push_back(
+      {"ofi_gpus_unordered", kThreads, 3, "ofi,staged", spec, "unordered,offload,busy", true});
 #endif
   return all;
 }

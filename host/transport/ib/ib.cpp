@@ -28,6 +28,9 @@ constexpr Caps kCaps = {.maps = false,
                         .gbps = 20,
                         .usec = 2};
 
+constexpr int kReachedByOthers =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
@@ -50,9 +53,17 @@ class Ib final : public network::NetworkTransport {
   Status start(const std::vector<network::Peer>& peers) override;
   std::string describe() const override { return port_->describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
-  Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override;
+  Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
+    return port_->add_memory(base, bytes, kReachedByOthers);
+  }
+  Result<network::Registered> register_gpu(std::byte* base, std::size_t bytes) override {
+    return port_->add_memory(base, bytes, kReachedByOthers);
+  }
+  Result<network::Registered> register_file(const Dmabuf& file, Range memory) override {
+    return port_->add_file(file, memory, kReachedByOthers);
+  }
   ib::Seat seat() const;
-  bool serve(const ib::Request& request, std::uint64_t* old) const;
+  Status serve(const ib::Request& request, int from, std::uint64_t* old) const;
   void replied(const Dial& reply);
 
   std::optional<Port> port_;
@@ -78,8 +89,8 @@ Result<Blob> Ib::open() {
   ASSIGN_OR_RETURN(
       service_,
       Service::create(*port_, env().pe,
-                      {.execute = [this](const ib::Request& request,
-                                         std::uint64_t* old) { return serve(request, old); },
+                      {.execute = [this](const ib::Request& request, int from,
+                                         std::uint64_t* old) { return serve(request, from, old); },
                        .replied = [this](const Dial& reply) { replied(reply); }}));
   return bytes_of_value(ib::Way{port_->address(), service_->dial_qp()});
 }
@@ -107,17 +118,14 @@ std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) co
   return there.is_ok() ? port_->why_not(there->port) : std::string(there.status().text());
 }
 
-Result<network::Registered> Ib::register_memory(std::byte* base, std::size_t bytes) {
-  return port_->add_memory(
-      base, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-}
-
 Status Ib::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
     return std::make_unique<IbLane>(LaneEnv{.port = port_ ? &*port_ : nullptr,
                                             .peers = &peers_,
                                             .heaps = &heaps(),
+                                            .own = own_memory(),
+                                            .windows = &windows(),
                                             .service = service_.get(),
                                             .staging = &staging_,
                                             .dial_timeout = env().options->start_timeout},
@@ -141,15 +149,18 @@ std::uint64_t Ib::completed(Lane lane) const {
   return where == nullptr ? 0 : where->completed();
 }
 
-bool Ib::serve(const ib::Request& request, std::uint64_t* old) const {
+Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const {
   Op op;
   op.kind = request.kind;
+  op.notify = request.notify;
   op.width = request.width;
+  op.bytes = request.bytes;
   op.remote = request.remote;
+  op.signal = request.signal;
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(old);
-  return is_amo(op.kind) && execute(op);
+  return execute(op, from, request.pane);
 }
 
 void Ib::replied(const Dial& reply) {

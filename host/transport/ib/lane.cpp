@@ -17,8 +17,9 @@ namespace {
 constexpr int kLinkSends = 256;  // work requests under way to one PE
 constexpr int kLaneSends = 1024;
 constexpr std::size_t kMostHeld = 16;
-constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;  // wr_ids: places of answers, or flights
-constexpr std::size_t kAnswerBytes = 32;
+// wr_ids: places of answers, reads of panes by flight, or flights.
+constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63, kPaneReads = std::uint64_t{1} << 62;
+constexpr std::size_t kAnswerBytes = 128;
 static_assert(sizeof(Answer) <= kAnswerBytes);
 
 constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'000;
@@ -36,7 +37,8 @@ bool may_be_held(const Op& op) {
 
 Status IbLane::open() {
   if (!links_.empty()) return Status::ok();
-  ASSIGN_OR_RETURN(done_, env_.port->make_cq(kLaneSends + Service::kLaneRequests, nullptr));
+  // Answers, and as many reads of panes.
+  ASSIGN_OR_RETURN(done_, env_.port->make_cq(kLaneSends + 2 * Service::kLaneRequests, nullptr));
   ASSIGN_OR_RETURN(answers_,
                    Receives::make(*env_.port, Service::kLaneRequests, kAnswerBytes, kAnswers));
   links_.resize(env_.peers->size());
@@ -54,6 +56,8 @@ Status IbLane::post(const Op& op) {
     poll();
     if (link.fenced) return Status::error(Code::kBusy, "requests before a fence are under way");
   }
+  if (env_.windows->serves(link.pe) && (op.bytes != 0 || op.notify != NotifyOp::kNone))
+    return post_by_pane(link, op);
   return op.kind == OpKind::kPut ? post_write(link, op) : post_read(link, op);
 }
 
@@ -114,7 +118,7 @@ Status IbLane::ask(Link& link) {
     ASSIGN_OR_RETURN(link.qp, make_reliable(*env_.port, {.sent = done_.get(),
                                                          .received = done_.get(),
                                                          .receives = answers_.queue(),
-                                                         .sends = kLinkSends,
+                                                         .sends = kLinkSends + Windows::kPanes,
                                                          .access = IBV_ACCESS_LOCAL_WRITE}));
     link.psn = random_psn();
     by_qp_[link.qp->qp_num] = &link;
@@ -160,9 +164,10 @@ void IbLane::break_off(Link& link, Status why) {
   std::erase(holding_, &link);
   bool lost = false;
   for (Flight& flight : flights_) {
-    if (flight.link != &link || !(flight.sending || flight.asking)) continue;
+    if (flight.link != &link || flight.is_done()) continue;
     lost = true;
-    flight.sending = flight.asking = false;
+    flight.sending = flight.asking = flight.reading = false;
+    env_.windows->lose(link.pe, std::exchange(flight.pane, Windows::kNoPane));
     if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
   }
   if (lost && error_.is_ok()) error_ = link.broken;
@@ -214,18 +219,18 @@ Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes) {
 // Small bytes go along; those that stay where the device reads are read there, others copied.
 Result<IbLane::Local> IbLane::source_of(const Op& op) const {
   const auto* const from = reinterpret_cast<const std::byte*>(op.local);
-  if (is_small(op)) return Local{op.local, 0, true};
-  if ((op.flags & kOpSourceStays) != 0)
-    if (const auto key = env_.heaps->key_of(from, op.bytes)) return Local{op.local, *key, false};
+  if (op.bytes == 0 || (is_small(op) && env_.own.is_host(from))) return Local{op.local, 0, true};
+  if (const auto key = env_.own.key_of(op)) return Local{op.local, *key, false};
   ASSIGN_OR_RETURN(const Local local, stage(op));
-  std::memcpy(local.room.base, from, op.bytes);
-  return local;
+  Status copied = env_.own.copy(local.room.base, from, op.bytes);
+  if (copied.is_ok()) return local;
+  env_.staging->give(local.room);
+  return copied;
 }
 
 Result<IbLane::Local> IbLane::target_of(const Op& op) const {
   if (op.bytes == 0) return Local{};
-  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes);
-  if (key) return Local{op.local, *key, false};
+  if (const auto key = env_.own.key_of(op)) return Local{op.local, *key, false};
   return stage(op);
 }
 
@@ -235,16 +240,22 @@ Result<IbLane::Local> IbLane::stage(const Op& op) const {
   return Local{address_of(room.base), room.key, false, room};
 }
 
-void IbLane::add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t key,
-                           unsigned flags) {
+IbLane::Work IbLane::transfer_of(ibv_wr_opcode opcode, const Local& local,
+                                 const Heaps::There& part) {
+  Work work{};
+  work.bytes = {local.address, static_cast<std::uint32_t>(part.bytes),
+                static_cast<std::uint32_t>(local.key)};
+  work.request.opcode = opcode;
+  work.request.send_flags = local.is_inline ? unsigned{IBV_SEND_INLINE} : 0u;
+  work.request.wr.rdma.remote_addr = part.address;
+  work.request.wr.rdma.rkey = static_cast<std::uint32_t>(part.key);
+  return work;
+}
+
+void IbLane::add_transfers(ibv_wr_opcode opcode, Local local) {
   for (const Heaps::There& part : parts_) {
-    Work& work = work_.emplace_back();
-    work.bytes = {local, static_cast<std::uint32_t>(part.bytes), static_cast<std::uint32_t>(key)};
-    work.request.opcode = opcode;
-    work.request.send_flags = flags;
-    work.request.wr.rdma.remote_addr = part.address;
-    work.request.wr.rdma.rkey = static_cast<std::uint32_t>(part.key);
-    local += part.bytes;
+    work_.push_back(transfer_of(opcode, local, part));
+    local.address += part.bytes;
   }
 }
 
@@ -262,15 +273,14 @@ Status IbLane::post_write(Link& link, const Op& op) {
   RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size()) + 1));
   ASSIGN_OR_RETURN(const Local source, source_of(op));
   work_.clear();
-  add_transfers(IBV_WR_RDMA_WRITE, source.address, source.key,
-                source.is_inline ? unsigned{IBV_SEND_INLINE} : 0u);
+  add_transfers(IBV_WR_RDMA_WRITE, source);
   if (sets) {
     Status found = find(op, op.signal, sizeof op.value);
     if (!found.is_ok()) {
       if (source.room.base != nullptr) env_.staging->give(source.room);
       return found;
     }
-    add_transfers(IBV_WR_RDMA_WRITE, address_of(&op.value), 0, IBV_SEND_INLINE);
+    add_transfers(IBV_WR_RDMA_WRITE, {address_of(&op.value), 0, true});
   }
   const Request add{.ticket = flights_.next(),
                     .remote = op.signal,
@@ -288,24 +298,62 @@ Status IbLane::post_read(Link& link, const Op& op) {
   RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size())));
   ASSIGN_OR_RETURN(const Local target, target_of(op));
   work_.clear();
-  add_transfers(IBV_WR_RDMA_READ, target.address, target.key, 0);
+  add_transfers(IBV_WR_RDMA_READ, target);
   send(link, {.op = op, .link = &link, .room = target.room});
   return Status::ok();
+}
+
+Request IbLane::request_of(const Op& op) const {
+  return {.ticket = flights_.next(),
+          .remote = op.remote,
+          .value = op.value,
+          .compare = op.compare,
+          .signal = op.signal,
+          .bytes = static_cast<std::uint32_t>(is_amo(op.kind) ? 0 : op.bytes),
+          .kind = op.kind,
+          .width = op.width,
+          .notify = op.notify};
 }
 
 Status IbLane::post_request(Link& link, const Op& op) {
   RETURN_IF_ERROR(make_room_for_request(link));
   RETURN_IF_ERROR(make_room(link, 1));
-  const Request ask{.ticket = flights_.next(),
-                    .remote = op.remote,
-                    .value = op.value,
-                    .compare = op.compare,
-                    .kind = op.kind,
-                    .width = op.width};
+  const Request ask = request_of(op);
   work_.clear();
   add_message(ask);
   send(link, {.op = op, .link = &link, .asking = true});
   return Status::ok();
+}
+
+// A put: its bytes into the pane, and behind them the request. A get: the request, and when that is
+// answered, the bytes out of the pane.
+Status IbLane::post_by_pane(Link& link, const Op& op) {
+  RETURN_IF_ERROR(make_room_for_request(link));
+  RETURN_IF_ERROR(make_room(link, 2));
+  Request ask = request_of(op);
+  Local mine;
+  work_.clear();
+  if (op.bytes != 0) {
+    ASSIGN_OR_RETURN(const int pane, env_.windows->take(link.pe));
+    ask.pane = static_cast<std::int8_t>(pane);
+    const auto local = fill_pane(op, pane);
+    if (!local) {
+      env_.windows->give(link.pe, pane);
+      return local.status();
+    }
+    mine = *local;
+  }
+  add_message(ask);
+  send(link, {.op = op, .link = &link, .asking = true, .room = mine.room, .pane = int{ask.pane}});
+  return Status::ok();
+}
+
+Result<IbLane::Local> IbLane::fill_pane(const Op& op, int pane) {
+  if (op.kind == OpKind::kGet) return stage(op);
+  ASSIGN_OR_RETURN(const Local source, source_of(op));
+  const auto there = env_.windows->there(static_cast<int>(op.pe), pane, op.bytes);
+  work_.push_back(transfer_of(IBV_WR_RDMA_WRITE, source, there));
+  return source;
 }
 
 // What work_ holds, as one flight.
@@ -324,7 +372,7 @@ void IbLane::send(Link& link, const Flight& taken) {
     work.request.wr_id = number;
     link.held.push_back(work);
   }
-  if (!may_be_held(taken.op) || link.held.size() >= kMostHeld) ring(link);
+  if (taken.asking || !may_be_held(taken.op) || link.held.size() >= kMostHeld) ring(link);
   flights_.retire();
 }
 
@@ -368,6 +416,7 @@ void IbLane::take(const ibv_wc& done) {
   if (done.status == IBV_WC_SUCCESS && done.wr_id >= kAnswers) return take_answer(done);
   if (link.state == State::kBroken) return;
   if (done.status != IBV_WC_SUCCESS) return break_off(link, cause(link, done));
+  if (done.wr_id >= kPaneReads) return take_pane(done.wr_id - kPaneReads);
   for (; !link.sending.empty() && link.sending.front() <= done.wr_id; link.sending.pop_front())
     sent(link, flights_[link.sending.front()]);
 }
@@ -376,20 +425,25 @@ void IbLane::sent(Link& link, Flight& flight) {
   flight.sending = false;
   link.sends -= flight.sends;
   sends_ -= flight.sends;
-  if (flight.room.base == nullptr) return;
-  if (flight.op.kind == OpKind::kGet) bring(flight);
+  const bool gets = flight.op.kind == OpKind::kGet;
+  if (flight.room.base == nullptr || (gets && flight.pane != Windows::kNoPane)) return;
+  if (gets) bring(flight);
   env_.staging->give(std::exchange(flight.room, {}));
 }
 
 void IbLane::bring(const Flight& flight) {
-  get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
+  auto* const to = reinterpret_cast<void*>(flight.op.local);
+  fail(env_.own.copy(to, flight.room.base, flight.op.bytes));
+}
+
+void IbLane::fail(Status why) {
+  if (error_.is_ok()) error_ = std::move(why);
 }
 
 void IbLane::take_answer(const ibv_wc& done) {
   Answer answer;
   std::memcpy(&answer, answers_.place(done.wr_id), sizeof answer);
-  const Status posted = answers_.post(done.wr_id);
-  if (!posted.is_ok() && error_.is_ok()) error_ = posted;
+  fail(answers_.post(done.wr_id));
   if (!flights_.has(answer.ticket)) return;
   Flight& asked = flights_[answer.ticket];
   if (!asked.asking) return;
@@ -397,11 +451,40 @@ void IbLane::take_answer(const ibv_wc& done) {
   Link& link = *asked.link;
   --requests_;
   if (--link.requests == 0) link.fenced = false;
-  if (answer.refused != 0 && error_.is_ok())
-    error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
-                                                          describe(asked.op), asked.op.pe));
+  const auto code = static_cast<Code>(answer.code);
+  if (code != Code::kOk)
+    fail(Status::error(code, fmt::format("{}: PE {} could not: {}", describe(asked.op), asked.op.pe,
+                                         answer.text.data())));
   else if (is_amo(asked.op.kind))
     bring_result(asked.op, answer.old);
+  if (asked.pane != Windows::kNoPane) leave_pane(answer.ticket, code == Code::kOk);
+}
+
+void IbLane::leave_pane(std::uint64_t number, bool is_well) {
+  Flight& flight = flights_[number];
+  if (is_well && flight.op.kind == OpKind::kGet) return read_pane(number);
+  env_.windows->give(flight.link->pe, std::exchange(flight.pane, Windows::kNoPane));
+  if (flight.op.kind == OpKind::kGet) env_.staging->give(std::exchange(flight.room, {}));
+}
+
+void IbLane::read_pane(std::uint64_t number) {
+  Flight& flight = flights_[number];
+  Link& link = *flight.link;
+  ring(link);
+  if (link.state == State::kBroken) return;
+  flight.reading = true;
+  Work& work = link.held.emplace_back(
+      transfer_of(IBV_WR_RDMA_READ, {address_of(flight.room.base), flight.room.key},
+                  env_.windows->there(link.pe, flight.pane, flight.op.bytes)));
+  work.request.wr_id = kPaneReads + number;
+  ring(link);
+}
+
+void IbLane::take_pane(std::uint64_t number) {
+  Flight& flight = flights_[number];
+  flight.reading = false;
+  bring(flight);
+  leave_pane(number, false);
 }
 
 Status IbLane::cause(const Link& link, const ibv_wc& done) const {

@@ -24,7 +24,9 @@
 #include "host/transport/ib/receives.hpp"
 #include "host/transport/network/flights.hpp"
 #include "host/transport/network/heaps.hpp"
+#include "host/transport/network/own_memory.hpp"
 #include "host/transport/network/staging.hpp"
+#include "host/transport/network/windows.hpp"
 #include "src/base/clock.hpp"
 
 namespace weft::ib {
@@ -32,12 +34,15 @@ namespace weft::ib {
 class Service;
 using network::Heaps;
 using network::Staging;
+using network::Windows;
 
 // What all lanes of a PE share.
 struct LaneEnv {
   const Port* port = nullptr;
   const std::vector<PeAddress>* peers = nullptr;
   const Heaps* heaps = nullptr;
+  network::OwnMemory own;
+  Windows* windows = nullptr;
   Service* service = nullptr;
   Staging* staging = nullptr;
   double dial_timeout = 0;  // seconds
@@ -84,8 +89,10 @@ class IbLane {
     int sends = 0;            // work requests
     bool sending = false;     // which are not known to be done
     bool asking = false;      // nor has the answer
+    bool reading = false;     // nor has what lies in the pane
     Staging::Room room = {};  // of a get: its bytes are brought there first
-    bool is_done() const { return !sending && !asking; }
+    int pane = Windows::kNoPane;
+    bool is_done() const { return !sending && !asking && !reading; }
   };
 
   // My bytes of an op, as the device takes them.
@@ -104,12 +111,16 @@ class IbLane {
   Status post_write(Link& link, const Op& op);
   Status post_read(Link& link, const Op& op);
   Status post_request(Link& link, const Op& op);
+  Status post_by_pane(Link& link, const Op& op);
+  Result<Local> fill_pane(const Op& op, int pane);
+  Request request_of(const Op& op) const;
   Result<Local> source_of(const Op& op) const;
   Result<Local> target_of(const Op& op) const;
   Result<Local> stage(const Op& op) const;
   Status find(const Op& op, std::uint64_t offset, std::uint64_t bytes);
   // Makes work of what find() found, one part after the other.
-  void add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t key, unsigned flags);
+  void add_transfers(ibv_wr_opcode opcode, Local local);
+  static Work transfer_of(ibv_wr_opcode opcode, const Local& local, const Heaps::There& part);
   void add_message(const Request& request);
   Status make_room(Link& link, int sends);
   Status make_room_for_request(Link& link);
@@ -121,6 +132,10 @@ class IbLane {
   void take(const ibv_wc& done);
   void sent(Link& link, Flight& flight);
   void take_answer(const ibv_wc& done);
+  void leave_pane(std::uint64_t number, bool is_well);
+  void read_pane(std::uint64_t number);
+  void take_pane(std::uint64_t number);
+  void fail(Status why);
   void bring(const Flight& flight);
   void break_off(Link& link, Status why);
   Status cause(const Link& link, const ibv_wc& done) const;

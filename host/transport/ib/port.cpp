@@ -186,14 +186,30 @@ ibv_ah_attr Port::way_to(const PortAddress& there) const {
   return way;
 }
 
-Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {
-  ASSIGN_OR_RETURN(
-      Handle<ibv_mr> made,
-      owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
-            fmt::format("register {} bytes of memory", bytes), name_));
+template <class Make>
+Result<network::Registered> Port::add(Range memory, std::string_view what, Make make) const {
+  ASSIGN_OR_RETURN(Handle<ibv_mr> made,
+                   owned(make, verbs_->dereg_mr,
+                         fmt::format("register {} bytes of {}", memory.bytes, what), name_));
   const ibv_mr& mr = *made;
   return network::Registered{std::shared_ptr<void>(std::move(made)),
-                             reinterpret_cast<std::uint64_t>(base), mr.rkey, mr.lkey};
+                             reinterpret_cast<std::uint64_t>(memory.base), mr.rkey, mr.lkey};
+}
+
+Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {
+  return add({static_cast<std::byte*>(base), bytes}, "memory",
+             [&] { return verbs_->reg_mr(domain(), base, bytes, access); });
+}
+
+Result<network::Registered> Port::add_file(const Dmabuf& file, Range memory, int access) const {
+  if (verbs_->reg_dmabuf_mr == nullptr)
+    return Status::error(Code::kUnsupported,
+                         "libibverbs has no ibv_reg_dmabuf_mr; that of rdma-core 34 and later has");
+  return add(memory, "GPU memory by its dmabuf", [&] {
+    return verbs_->reg_dmabuf_mr(domain(), file.offset, memory.bytes,
+                                 reinterpret_cast<std::uint64_t>(memory.base), file.file.get(),
+                                 access);
+  });
 }
 
 Result<Handle<ibv_cq>> Port::make_cq(int entries, ibv_comp_channel* channel) const {

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <weft/options.hpp>
 #include <weft/result.hpp>
 
 #include "host/transport/ib/verbs.hpp"
 #include "host/transport/network/memory.hpp"
+#include "src/platform/platform.hpp"
 
 namespace weft::ib {
 
@@ -56,6 +58,8 @@ class Port {
   ibv_ah_attr way_to(const PortAddress& there) const;
 
   Result<network::Registered> add_memory(void* base, std::size_t bytes, int access) const;
+  // Memory of a GPU, by the file that its driver exports.
+  Result<network::Registered> add_file(const Dmabuf& file, Range memory, int access) const;
   // On no channel if `channel` is null.
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;
@@ -64,6 +68,8 @@ class Port {
 
  private:
   explicit Port(const Verbs& verbs) : verbs_(&verbs) {}
+  template <class Make>
+  Result<network::Registered> add(Range memory, std::string_view what, Make make) const;
   // The first port that is as wished and can be used.
   static Result<Port> open_one(const Verbs& verbs, const PortWish& wish, int gid_index);
   Status open_device(ibv_device* device);

@@ -191,6 +191,7 @@ Status Service::tie_to(const Dial& ask, Served& served) const {
                                                     .sends = 2 * kLaneRequests,
                                                     .access = IBV_ACCESS_REMOTE_WRITE |
                                                               IBV_ACCESS_REMOTE_READ}));
+  served.pe = ask.from;
   served.theirs = ask.qp;
   served.psn = random_psn();
   return tie(port_, served.qp.get(),
@@ -205,7 +206,9 @@ bool Service::take_request(const ibv_wc& done) {
     if (answers_ == kAnswers || served->second->answers == 2 * kLaneRequests) return false;
     std::memcpy(&request, requests_.place(done.wr_id), sizeof request);
     Answer reply{.ticket = request.ticket};
-    reply.refused = work_.execute(request, &reply.old) ? 0 : 1;
+    const Status done = work_.execute(request, served->second->pe, &reply.old);
+    reply.code = static_cast<std::uint32_t>(done.code());
+    std::strncpy(reply.text.data(), done.text(), reply.text.size() - 1);
     answer(*served->second, reply);
   } else if (done.status != IBV_WC_SUCCESS) {
     drop(done.qp_num);

@@ -27,8 +27,8 @@ class Service {
   static constexpr int kLaneRequests = 64;
 
   struct Work {
-    // The old value; false: there is no such word.
-    std::function<bool(const Request& request, std::uint64_t* old)> execute;
+    // Gives the old value of an atomic.
+    std::function<Status(const Request& request, int from, std::uint64_t* old)> execute;
     // What a PE replied to my ask().
     std::function<void(const Dial& reply)> replied;
   };
@@ -48,6 +48,7 @@ class Service {
   // The end here of another PE's lane.
   struct Served {
     Handle<ibv_qp> qp = no_handle<ibv_qp>();
+    int pe = 0;
     std::uint32_t theirs = 0;
     std::uint32_t psn = 0;
     int answers = 0;  // under way

@@ -58,6 +58,13 @@ class Ofi final : public network::NetworkTransport {
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return endpoint_->fabric().add_memory(base, bytes);
   }
+  Result<network::Registered> register_gpu(std::byte*, std::size_t) override { return no_gpus(); }
+  Result<network::Registered> register_file(const Dmabuf&, Range) override { return no_gpus(); }
+  Status no_gpus() const {
+    return Status::error(Code::kUnsupported,
+                         fmt::format("ofi moves bytes between memory of hosts only, as {} does",
+                                     endpoint_->fabric().describe()));
+  }
   bool poll();
   void look(std::uint64_t now);
 
@@ -76,8 +83,10 @@ Result<Blob> Ofi::open() {
 Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
   own_caps().max_bytes =
-      std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->fabric().max_bytes());
-  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
+      std::min<std::uint64_t>(own_caps().max_bytes, endpoint_->fabric().max_bytes());
+  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op, int from, int pane) {
+    return execute(op, from, pane);
+  }));
   service_ =
       std::make_unique<Service>(env().pe, *endpoint_,
                                 Service::Work{.poll = [this] { return poll(); },
@@ -109,6 +118,8 @@ Status Ofi::post(Lane lane, const Op& op) {
     return std::make_unique<OfiLane>(ofi::LaneEnv{.endpoint = endpoint_.get(),
                                                   .peers = peers_,
                                                   .heaps = &heaps(),
+                                                  .own = own_memory(),
+                                                  .windows = &windows(),
                                                   .staging = &staging_,
                                                   .timeout = env().options->ofi_timeout},
                                      number);

@@ -68,8 +68,10 @@ WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
             "Most records that the proxy takes from one ring before it looks at the next.")
 WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib,ofi", "", "", transport,
             "Transports of the host's memory in order of preference, comma-separated.")
-WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
-            "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
+WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged,ib,ofi", "", "", transport,
+            "The same for the memory of GPUs. Without staged, GPUs of a host must reach each other, or go by a network.")
+WEFT_OPTION(gpu_rdma, "WEFT_GPU_RDMA", kEnum, "auto", "auto|dmabuf|peer|staged", "", transport,
+            "How a network reaches the memory of GPUs: dmabuf (the driver exports it to the network device), peer (the network device's driver knows the GPU's: nvidia_peermem), staged (through memory of the host); auto takes the first that works.")
 WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
             "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the active port that is nearest to the PE's NUMA node.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,

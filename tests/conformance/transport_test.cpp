@@ -487,7 +487,8 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
     return {{"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
             {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec},
             {"ofi_launched" + tail, kLaunched, 0, "ofi,loopback", spec},
-            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec}};
+            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec},
+            {"ofi_gpus_launched" + tail, kLaunched, 0, "ofi,staged", spec, "", true}};
   std::vector<TransportJob> all = {
       {"loopback" + tail, kThreads, 1, "loopback", spec},
       {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},

@@ -31,6 +31,17 @@ constexpr Caps kCaps = {.maps = false,
 constexpr int kReachedByOthers =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
+// Of memory of GPUs.
+network::Registrar registrar_of(const Port& port) {
+  return {
+      .by_address =
+          [&port](std::byte* base, std::size_t bytes) {
+            return port.add_memory(base, bytes, kReachedByOthers);
+          },
+      .by_file = [&port](const Dmabuf& file,
+                         Range memory) { return port.add_file(file, memory, kReachedByOthers); }};
+}
+
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
@@ -56,12 +67,7 @@ class Ib final : public network::NetworkTransport {
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return port_->add_memory(base, bytes, kReachedByOthers);
   }
-  Result<network::Registered> register_gpu(std::byte* base, std::size_t bytes) override {
-    return port_->add_memory(base, bytes, kReachedByOthers);
-  }
-  Result<network::Registered> register_file(const Dmabuf& file, Range memory) override {
-    return port_->add_file(file, memory, kReachedByOthers);
-  }
+  network::Registrar gpu_registrar() override { return registrar_of(*port_); }
   ib::Seat seat() const;
   Status serve(const ib::Request& request, int from, std::uint64_t* old) const;
   void replied(const Dial& reply);
@@ -172,10 +178,23 @@ void Ib::replied(const Dial& reply) {
 
 std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_unique<Ib>(env); }
 
-Result<std::string> ib_port(const Options& options) {
+static Result<Port> open_port(const Options& options) {
   ASSIGN_OR_RETURN(const Facts facts, discover());
-  ASSIGN_OR_RETURN(const Port port, Port::open(options, {facts.numa_node, 0}));
+  return Port::open(options, {facts.numa_node, 0});
+}
+
+Result<std::string> ib_port(const Options& options) {
+  ASSIGN_OR_RETURN(const Port port, open_port(options));
   return port.describe();
+}
+
+Result<std::string> ib_gpu_memory(const Options& options, Platform& gpu) {
+  ASSIGN_OR_RETURN(const Port port, open_port(options));
+  TransportEnv env;
+  env.platform = &gpu;
+  env.options = &options;
+  ASSIGN_OR_RETURN(const auto memory, network::GpuMemory::open(env, registrar_of(port)));
+  return memory->describe();
 }
 
 }  // namespace weft

@@ -67,14 +67,12 @@ Result<Blob> NetworkTransport::open_if_needed() {
 }
 
 Status NetworkTransport::open_gpu_memory() {
-  const auto registering = [this](auto method) {
-    return [this, method](auto&&... arguments) { return (this->*method)(arguments...); };
-  };
-  ASSIGN_OR_RETURN(gpu_, GpuMemory::open(env_, {registering(&NetworkTransport::register_gpu),
-                                                registering(&NetworkTransport::register_file)}));
+  ASSIGN_OR_RETURN(gpu_, GpuMemory::open(env_, gpu_registrar()));
   if (gpu_->way() != GpuWay::kStaged) return Status::ok();
-  ASSIGN_OR_RETURN(window_,
-                   windows_.open(*env_.platform, registering(&NetworkTransport::register_memory)));
+  const auto by_address = [this](std::byte* base, std::size_t bytes) {
+    return register_memory(base, bytes);
+  };
+  ASSIGN_OR_RETURN(window_, windows_.open(*env_.platform, by_address));
   return Status::ok();
 }
 
@@ -142,6 +140,11 @@ std::string NetworkTransport::why_not_reached(int pe) const {
   if (!mine.usable) return mine.why;
   if (!theirs.usable) return fmt::format("there, {}", theirs.why);
   return why_not_to(mine, theirs);
+}
+
+std::string NetworkTransport::way_to(int pe) const {
+  if (gpu_ == nullptr) return "";
+  return windows_.serves(pe) ? "by memory of its host" : "straight to its GPU";
 }
 
 Result<Blob> NetworkTransport::expose(const Region& region) {

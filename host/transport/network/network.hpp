@@ -34,6 +34,7 @@ class NetworkTransport : public Transport {
   Status connect(std::span<const Blob> all) override;
   bool reaches(int pe) const override { return why_not(pe).empty(); }
   std::string why_not(int pe) const override { return why_not_[static_cast<std::size_t>(pe)]; }
+  std::string way_to(int pe) const override;
   Result<Blob> expose(const Region& region) override;
   Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes,
                          const Blob& exposed) override;
@@ -60,9 +61,8 @@ class NetworkTransport : public Transport {
   // Why that of another PE, which is usable, cannot be sent to; "" if it can.
   virtual std::string why_not_to(const Peer& mine, const Peer& theirs) const = 0;
   virtual Result<Registered> register_memory(std::byte* base, std::size_t bytes) = 0;
-  // The same of GPU memory; or why that is not possible.
-  virtual Result<Registered> register_gpu(std::byte* base, std::size_t bytes) = 0;
-  virtual Result<Registered> register_file(const Dmabuf& file, Range memory) = 0;
+  // The same of memory of GPUs, as long as what was opened is.
+  virtual Registrar gpu_registrar() = 0;
 
   // What a PE asks for on my heap; not to be trusted. My side lies where the op says, or is that
   // pane of the asker's.

@@ -58,13 +58,7 @@ class Ofi final : public network::NetworkTransport {
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return endpoint_->fabric().add_memory(base, bytes);
   }
-  Result<network::Registered> register_gpu(std::byte*, std::size_t) override { return no_gpus(); }
-  Result<network::Registered> register_file(const Dmabuf&, Range) override { return no_gpus(); }
-  Status no_gpus() const {
-    return Status::error(Code::kUnsupported,
-                         fmt::format("ofi moves bytes between memory of hosts only, as {} does",
-                                     endpoint_->fabric().describe()));
-  }
+  network::Registrar gpu_registrar() override;
   bool poll();
   void look(std::uint64_t now);
 
@@ -110,6 +104,14 @@ std::string Ofi::why_not_to(const network::Peer& mine, const network::Peer& thei
       "{} has no address that other hosts reach; give its network device one (ip address add), or "
       "name the device by WEFT_OFI_DOMAIN",
       here.is_loopback != 0 ? "this PE" : "it");
+}
+
+network::Registrar Ofi::gpu_registrar() {
+  const auto refuse = [this](const auto&...) -> Result<network::Registered> {
+    return Status::error(Code::kUnsupported, fmt::format("ofi asks {} for memory of hosts only",
+                                                         endpoint_->fabric().describe()));
+  };
+  return {.by_address = refuse, .by_file = refuse};
 }
 
 Status Ofi::post(Lane lane, const Op& op) {

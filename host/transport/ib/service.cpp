@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -219,7 +220,8 @@ bool Service::take_request(const ibv_wc& done) {
 }
 
 void Service::answer(Served& served, const Answer& answer) {
-  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&answer), sizeof answer, 0};
+  const std::size_t size = answer.code == 0 ? offsetof(Answer, text) : sizeof answer;
+  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&answer), static_cast<std::uint32_t>(size), 0};
   ibv_send_wr request{};
   request.wr_id = kSent;
   request.sg_list = &bytes;

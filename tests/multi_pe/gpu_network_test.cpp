@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
@@ -236,6 +237,22 @@ TEST_F(GpuWays, EachOwnerHasItsOwn) {
   }));
 }
 #endif
+// One that is gone while its memory is asked for.
+TEST(GpuNetwork, APeThatEndsIsAFailureNotAWait) {
+  const auto ends = watch_pes(two("ofi", "staged", Pes::kProcesses), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(kMany));
+    RETURN_IF_ERROR(rt.barrier());
+    if (rt.pe() == 1) ::raise(SIGKILL);
+    std::vector<std::uint64_t> mine = numbers(kMany, 7);
+    Status status;
+    while (status.is_ok()) status = rt.context().put(words, mine.data(), kMany, 1);
+    return status;
+  });
+  if (is_pe_process()) return;
+  EXPECT_NE(ends[0].code, Code::kOk) << ends[0].log;
+  EXPECT_EQ(ends[1].signal, SIGKILL);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ofi, GpuNetworkTest, ::testing::Values(std::pair("ofi", "staged")));
 
 }  // namespace

@@ -16,6 +16,7 @@ run() {
 run conformance_transport --gtest_brief=1 '--gtest_filter=*/ofi_launched:*/ofi_mixed_launched:*/ofi_mixed_launched_all:*/ofi_gpus_launched'
 run weft-info | tee /dev/stderr | grep -q "PEs 2-3 *ofi"
 run weft-info --doctor
-for each in semantics tutorial-openshmem-halo_2d tutorial-openshmem-transpose; do run $each; done
+for each in census semantics threads; do run $each; done
+for each in halo_2d histogram ring transpose work_stealing; do run tutorial-openshmem-$each; done
 cuda=$programs/../lib/libfakecuda.so
 for each in nvshmem_host_calls nvshmem_host_on_stream; do run $each; done

@@ -104,6 +104,7 @@ void run_pe(Bootstrap& bootstrap, const TransportJob& job,
 
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   if (!job.fabric.empty()) setenv("FAULTY_FABRIC", job.fabric.c_str(), 1);
+  if (!job.verbs.empty()) setenv("FAKE_VERBS_ATOMICS", job.verbs.c_str(), 1);
   auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
   for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });

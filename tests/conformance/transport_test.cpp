@@ -497,6 +497,8 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
   };
 #ifdef FAKE_VERBS_LIBRARY
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
+  if (!has_rdma() && (tail.empty() || tail == "_all"))
+    all.push_back({"ib_glob" + tail, kThreads, 3, "ib,loopback", spec, "", false, "glob"});
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
 #endif
 #ifdef FAULTY_FABRIC_LIBRARY

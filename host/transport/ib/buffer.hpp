@@ -18,6 +18,7 @@ class Buffer {
     return made;
   }
   std::byte* base() const { return memory_.base(); }
+  std::uint64_t key() const { return memory_.key(); }
 
   // One receive into `bytes` bytes at `place`, which lies here; `post(request, bad)` posts it.
   template <class Post>

@@ -108,8 +108,7 @@ std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) co
 }
 
 Result<network::Registered> Ib::register_memory(std::byte* base, std::size_t bytes) {
-  return port_->add_memory(
-      base, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+  return port_->add_memory(base, bytes, port_->heap_access());
 }
 
 Status Ib::post(Lane lane, const Op& op) {

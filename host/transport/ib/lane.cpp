@@ -1,44 +1,30 @@
 #include "host/transport/ib/lane.hpp"
 
-#include <array>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "host/transport/ib/reliable.hpp"
-#include "host/transport/ib/service.hpp"
-#include "src/base/log.hpp"
+#include "host/transport/apply.hpp"
 
 namespace weft::ib {
 
 namespace {
 
-constexpr int kLinkSends = 256;  // work requests under way to one PE
-constexpr int kLaneSends = 1024;
 constexpr std::size_t kMostHeld = 16;
-constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;  // wr_ids: places of answers, or flights
-constexpr std::size_t kAnswerBytes = 32;
-static_assert(sizeof(Answer) <= kAnswerBytes);
 
-constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'000;
-
-std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
-
-bool is_small(const Op& op) { return op.bytes <= kInlineBytes; }
 // Nobody is told that it has come, and its bytes are there to be read later.
 bool may_be_held(const Op& op) {
   return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
-         (op.flags & kOpSourceStays) != 0 && is_small(op);
+         (op.flags & kOpSourceStays) != 0 && op.bytes <= kInlineBytes;
 }
+bool adds(const Op& op) { return op.kind == OpKind::kPut && op.notify == NotifyOp::kAdd; }
 
 }  // namespace
 
 Status IbLane::open() {
   if (!links_.empty()) return Status::ok();
-  ASSIGN_OR_RETURN(done_, env_.port->make_cq(kLaneSends + Service::kLaneRequests, nullptr));
-  ASSIGN_OR_RETURN(answers_,
-                   Receives::make(*env_.port, Service::kLaneRequests, kAnswerBytes, kAnswers));
+  ASSIGN_OR_RETURN(port_, LanePort::open(*env_.port));
   links_.resize(env_.peers->size());
   return Status::ok();
 }
@@ -49,12 +35,7 @@ Status IbLane::post(const Op& op) {
   RETURN_IF_ERROR(open());
   Link& link = link_to(static_cast<int>(op.pe));
   RETURN_IF_ERROR(make_ready(link));
-  if (is_amo(op.kind)) return post_request(link, op);
-  if (link.fenced) {
-    poll();
-    if (link.fenced) return Status::error(Code::kBusy, "requests before a fence are under way");
-  }
-  return op.kind == OpKind::kPut ? post_write(link, op) : post_read(link, op);
+  return post_on(link, op);
 }
 
 Status IbLane::progress() {
@@ -74,99 +55,25 @@ void IbLane::flush() {
 IbLane::Link& IbLane::link_to(int pe) {
   auto& link = links_[static_cast<std::size_t>(pe)];
   if (link == nullptr) {
-    link = std::make_unique<Link>();
-    link->pe = pe;
-    link->deadline = Deadline(env_.dial_timeout);
+    const PathEnds ends{number_, pe, &(*env_.peers)[static_cast<std::size_t>(pe)]};
+    link = std::make_unique<Link>(ends, *port_, env_);
   }
   return *link;
 }
 
 // kBusy until the other end has answered.
 Status IbLane::make_ready(Link& link) {
-  if (link.state == State::kReady) return Status::ok();
-  if (link.state == State::kAsks) {
-    const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
-    Status asked = ask(link);
-    if (!asked.is_ok()) {
-      break_off(link, std::move(asked));
-    } else if (link.refused) {
-      break_off(link, Status::error(
-                          Code::kPeerLost,
-                          fmt::format("PE {} on {} could not make a queue pair; its log says why",
-                                      link.pe, peer.facts.host_name())));
-    } else if (link.deadline.expired()) {
-      break_off(link,
-                Status::error(
-                    Code::kPeerLost,
-                    fmt::format("PE {} on {} ({}) did not answer within {:.0f} s; see that {} "
-                                "reaches it: UDP port 4791 open both ways, one subnet or routed",
-                                link.pe, peer.facts.host_name(), peer.port.text(),
-                                env_.dial_timeout, env_.port->describe())));
-    } else {
-      return Status::error(Code::kBusy, "a queue pair is being tied");
-    }
-  }
-  return link.broken;
-}
-
-Status IbLane::ask(Link& link) {
-  if (link.qp == nullptr) {
-    ASSIGN_OR_RETURN(link.qp, make_reliable(*env_.port, {.sent = done_.get(),
-                                                         .received = done_.get(),
-                                                         .receives = answers_.queue(),
-                                                         .sends = kLinkSends,
-                                                         .access = IBV_ACCESS_LOCAL_WRITE}));
-    link.psn = random_psn();
-    by_qp_[link.qp->qp_num] = &link;
-  }
-  const std::uint64_t now = now_ns();
-  if (now < link.ask_at_ns) return Status::ok();
-  link.pause_ns = link.pause_ns == 0 ? kFirstPauseNs : std::min(2 * link.pause_ns, kLongestPauseNs);
-  link.ask_at_ns = now + link.pause_ns;
-  return env_.service->ask(link.pe, number_, link.qp->qp_num, link.psn);
+  if (!link.broken.is_ok()) return link.broken;
+  Status ready = link.path.make_ready();
+  if (!ready.is_ok() && !ready.is(Code::kBusy)) break_off(link, ready);
+  return ready;
 }
 
 void IbLane::replied(const Dial& reply) {
   const std::lock_guard lock(mutex_);
   if (links_.empty() || links_[static_cast<std::size_t>(reply.from)] == nullptr) return;
   Link& link = *links_[static_cast<std::size_t>(reply.from)];
-  if (link.state != State::kAsks || link.qp == nullptr || link.qp->qp_num != reply.asked) return;
-  if (reply.kind == Dial::Kind::kRefusal) {
-    link.refused = true;
-    return;
-  }
-  const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
-  Status tied = tie(*env_.port, link.qp.get(), {peer.port, reply.qp, reply.psn}, link.psn);
-  if (tied.is_ok())
-    link.state = State::kReady;
-  else
-    break_off(link, std::move(tied));
-}
-
-// What is under way there counts as complete; the failure comes from the next progress().
-void IbLane::break_off(Link& link, Status why) {
-  if (link.state == State::kBroken) return;
-  link.state = State::kBroken;
-  link.broken = std::move(why);
-  // Nothing more is read from memory that its owner takes back now.
-  ibv_qp_attr ended{};
-  ended.qp_state = IBV_QPS_ERR;
-  if (link.qp != nullptr)
-    env_.port->modify(link.qp.get(), ended, IBV_QP_STATE, "end a queue pair").ignore();
-  sends_ -= std::exchange(link.sends, 0);
-  requests_ -= std::exchange(link.requests, 0);
-  link.held.clear();
-  link.sending.clear();
-  std::erase(holding_, &link);
-  bool lost = false;
-  for (Flight& flight : flights_) {
-    if (flight.link != &link || !(flight.sending || flight.asking)) continue;
-    lost = true;
-    flight.sending = flight.asking = false;
-    if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
-  }
-  if (lost && error_.is_ok()) error_ = link.broken;
-  flights_.retire();
+  if (Status used = link.path.replied(reply); !used.is_ok()) break_off(link, std::move(used));
 }
 
 // --- posting -------------------------------------------------------------------------------------
@@ -174,246 +81,156 @@ void IbLane::break_off(Link& link, Status why) {
 // Complete at once: it orders, and has nothing to wait for.
 Status IbLane::post_fence(const Op& op) {
   if (!links_.empty()) poll();
-  for (const auto& link : links_)
-    if (link != nullptr && (op.pe == kAllPes || op.pe == static_cast<std::uint32_t>(link->pe)))
-      link->fenced = link->requests > 0;
+  for (const auto& link : links_) {
+    if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
+      continue;
+    link->fenced = link->requests > 0;
+    if (link->natives > 0) link->path.fence();
+  }
   flights_.add({.op = op});
   flights_.retire();
   return Status::ok();
 }
 
+Status IbLane::post_on(Link& link, const Op& op) {
+  const bool is_atomic = is_amo(op.kind) || adds(op);
+  Flight flight{.op = op, .link = &link};
+  flight.native = is_atomic && link.path.is_native() && (adds(op) || is_native(op));
+  flight.asking = is_atomic && !flight.native;
+  if (link.fenced && !(flight.asking && is_amo(op.kind))) {
+    poll();
+    if (link.fenced) return Status::error(Code::kBusy, "requests before a fence are under way");
+  }
+  if (flight.asking) RETURN_IF_ERROR(make_room_for_request());
+  RETURN_IF_ERROR(find_target(flight));
+  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size()) + 1));
+  RETURN_IF_ERROR(take_local(flight));
+  send(flight);
+  return Status::ok();
+}
+
 // kBusy unless so many more work requests may be under way.
 Status IbLane::make_room(Link& link, int sends) {
-  const auto fits = [&] {
-    return link.sends + sends <= kLinkSends && sends_ + sends <= kLaneSends;
-  };
-  if (!fits()) {
+  if (!link.path.has_room(sends)) {
     ring_all();
     poll();
   }
-  if (link.state == State::kBroken) return link.broken;
-  return fits() ? Status::ok() : Status::error(Code::kBusy, "the send queue is full");
+  if (!link.broken.is_ok()) return link.broken;
+  return link.path.has_room(sends) ? Status::ok()
+                                   : Status::error(Code::kBusy, "the send queue is full");
 }
 
 // kBusy unless one more request may wait for its answer.
-Status IbLane::make_room_for_request(Link& link) {
+Status IbLane::make_room_for_request() {
   if (requests_ == Service::kLaneRequests) poll();
-  if (link.state == State::kBroken) return link.broken;
   if (requests_ < Service::kLaneRequests) return Status::ok();
   return Status::error(Code::kBusy, "too many requests are under way");
 }
 
-Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes) {
+// Into parts_ what the bytes go to or come from, into word_ what else the device changes there.
+Status IbLane::find_target(const Flight& flight) {
+  const Op& op = flight.op;
   parts_.clear();
-  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts_)) return Status::ok();
+  word_.clear();
+  if (is_amo(op.kind)) return flight.native ? find(op, op.remote, op.width, word_) : Status::ok();
+  RETURN_IF_ERROR(find(op, op.remote, op.bytes, parts_));
+  if (op.notify == NotifyOp::kNone || flight.asking) return Status::ok();
+  return find(op, op.signal, sizeof op.value, word_);
+}
+
+Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes,
+                    std::vector<Heaps::There>& parts) const {
+  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts)) return Status::ok();
   return Status::error(
       Code::kOutOfRange,
       fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
 }
 
-// Small bytes go along; those that stay where the device reads are read there, others copied.
-Result<IbLane::Local> IbLane::source_of(const Op& op) const {
-  const auto* const from = reinterpret_cast<const std::byte*>(op.local);
-  if (is_small(op)) return Local{op.local, 0, true};
-  if ((op.flags & kOpSourceStays) != 0)
-    if (const auto key = env_.heaps->key_of(from, op.bytes)) return Local{op.local, *key, false};
-  ASSIGN_OR_RETURN(const Local local, stage(op));
-  std::memcpy(local.room.base, from, op.bytes);
-  return local;
+// Small bytes go along; those that stay where the device reaches are used there, others copied.
+Status IbLane::take_local(Flight& flight) const {
+  const Op& op = flight.op;
+  if (is_amo(op.kind))
+    return flight.native && is_fetching(op.kind) ? stage(flight, sizeof op.value) : Status::ok();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(op.local);
+  const bool is_put = op.kind == OpKind::kPut;
+  if (is_put && op.bytes <= kInlineBytes) {
+    flight.is_small = true;
+    if (op.bytes != 0) std::memcpy(flight.small.data(), bytes, op.bytes);
+    return Status::ok();
+  }
+  const bool stays = !is_put || (op.flags & kOpSourceStays) != 0;
+  if (op.bytes == 0 || (stays && env_.heaps->key_of(bytes, op.bytes))) return Status::ok();
+  RETURN_IF_ERROR(stage(flight, op.bytes));
+  if (is_put) std::memcpy(flight.room.base, bytes, op.bytes);
+  return Status::ok();
 }
 
-Result<IbLane::Local> IbLane::target_of(const Op& op) const {
-  if (op.bytes == 0) return Local{};
+Status IbLane::stage(Flight& flight, std::uint64_t bytes) const {
+  ASSIGN_OR_RETURN(flight.room, env_.staging->take(bytes));
+  if (flight.room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
+  return Status::ok();
+}
+
+Piece IbLane::mine(const Flight& flight) const {
+  const Op& op = flight.op;
+  if (flight.is_small) return {address_of(flight.small.data()), 0, true};
+  if (flight.room.base != nullptr) return {address_of(flight.room.base), flight.room.key};
   const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes);
-  if (key) return Local{op.local, *key, false};
-  return stage(op);
+  return {op.local, key.value_or(0)};
 }
 
-Result<IbLane::Local> IbLane::stage(const Op& op) const {
-  ASSIGN_OR_RETURN(const Staging::Room room, env_.staging->take(op.bytes));
-  if (room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
-  return Local{address_of(room.base), room.key, false, room};
+Piece IbLane::old_value(const Flight& flight) const {
+  if (is_fetching(flight.op.kind)) return {address_of(flight.room.base), flight.room.key};
+  return {address_of(port_->nowhere.base()), port_->nowhere.key()};
 }
 
-void IbLane::add_transfers(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t key,
-                           unsigned flags) {
-  for (const Heaps::There& part : parts_) {
-    Work& work = work_.emplace_back();
-    work.bytes = {local, static_cast<std::uint32_t>(part.bytes), static_cast<std::uint32_t>(key)};
-    work.request.opcode = opcode;
-    work.request.send_flags = flags;
-    work.request.wr.rdma.remote_addr = part.address;
-    work.request.wr.rdma.rkey = static_cast<std::uint32_t>(part.key);
-    local += part.bytes;
+// Into work_, of what find_target() found. Refers to the flight, which must be in its place.
+void IbLane::build(const Flight& flight, std::uint64_t number) {
+  const Op& op = flight.op;
+  work_.clear();
+  if (!is_amo(op.kind) && op.bytes != 0)
+    work_.transfer(op.kind == OpKind::kPut ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, parts_,
+                   mine(flight));
+  if (op.kind == OpKind::kPut && op.notify == NotifyOp::kSet)
+    work_.transfer(IBV_WR_RDMA_WRITE, word_, {address_of(&op.value), 0, true});
+  if (flight.native) {
+    if (adds(op))
+      work_.add(op.value, word_[0], old_value(flight));
+    else
+      work_.atomic(op, word_[0], old_value(flight));
   }
+  if (!flight.asking) return;
+  request_ = {.ticket = number,
+              .remote = adds(op) ? op.signal : op.remote,
+              .value = op.value,
+              .compare = op.compare,
+              .kind = adds(op) ? OpKind::kAmoAdd : op.kind,
+              .width = adds(op) ? std::uint8_t{sizeof op.value} : op.width};
+  work_.message(request_);
 }
 
-void IbLane::add_message(const Request& request) {
-  Work& work = work_.emplace_back();
-  work.bytes = {address_of(&request), sizeof request, 0};
-  work.request.opcode = IBV_WR_SEND;
-  work.request.send_flags = IBV_SEND_INLINE;
-}
-
-Status IbLane::post_write(Link& link, const Op& op) {
-  const bool sets = op.notify == NotifyOp::kSet, adds = op.notify == NotifyOp::kAdd;
-  if (adds) RETURN_IF_ERROR(make_room_for_request(link));
-  RETURN_IF_ERROR(find(op, op.remote, op.bytes));
-  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size()) + 1));
-  ASSIGN_OR_RETURN(const Local source, source_of(op));
-  work_.clear();
-  add_transfers(IBV_WR_RDMA_WRITE, source.address, source.key,
-                source.is_inline ? unsigned{IBV_SEND_INLINE} : 0u);
-  if (sets) {
-    Status found = find(op, op.signal, sizeof op.value);
-    if (!found.is_ok()) {
-      if (source.room.base != nullptr) env_.staging->give(source.room);
-      return found;
-    }
-    add_transfers(IBV_WR_RDMA_WRITE, address_of(&op.value), 0, IBV_SEND_INLINE);
-  }
-  const Request add{.ticket = flights_.next(),
-                    .remote = op.signal,
-                    .value = op.value,
-                    .compare = 0,
-                    .kind = OpKind::kAmoAdd,
-                    .width = sizeof op.value};
-  if (adds) add_message(add);
-  send(link, {.op = op, .link = &link, .asking = adds, .room = source.room});
-  return Status::ok();
-}
-
-Status IbLane::post_read(Link& link, const Op& op) {
-  RETURN_IF_ERROR(find(op, op.remote, op.bytes));
-  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size())));
-  ASSIGN_OR_RETURN(const Local target, target_of(op));
-  work_.clear();
-  add_transfers(IBV_WR_RDMA_READ, target.address, target.key, 0);
-  send(link, {.op = op, .link = &link, .room = target.room});
-  return Status::ok();
-}
-
-Status IbLane::post_request(Link& link, const Op& op) {
-  RETURN_IF_ERROR(make_room_for_request(link));
-  RETURN_IF_ERROR(make_room(link, 1));
-  const Request ask{.ticket = flights_.next(),
-                    .remote = op.remote,
-                    .value = op.value,
-                    .compare = op.compare,
-                    .kind = op.kind,
-                    .width = op.width};
-  work_.clear();
-  add_message(ask);
-  send(link, {.op = op, .link = &link, .asking = true});
-  return Status::ok();
-}
-
-// What work_ holds, as one flight.
-void IbLane::send(Link& link, const Flight& taken) {
+void IbLane::send(const Flight& taken) {
+  Link& link = *taken.link;
   const std::uint64_t number = flights_.next();
   Flight& flight = flights_.add(taken);
-  flight.sends = static_cast<int>(work_.size());
-  flight.sending = !work_.empty();
-  link.sends += flight.sends;
-  sends_ += flight.sends;
+  build(flight, number);
+  flight.sending = !work_.all().empty();
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
-  if (flight.sending) link.sending.push_back(number);
-  if (link.held.empty()) holding_.push_back(&link);
-  for (Work& work : work_) {
-    work.request.wr_id = number;
-    link.held.push_back(work);
-  }
-  if (!may_be_held(taken.op) || link.held.size() >= kMostHeld) ring(link);
+  link.natives += flight.native ? 1 : 0;
+  if (link.path.held() == 0) holding_.push_back(&link);
+  link.path.give(work_.all(), number);
+  if (!may_be_held(taken.op) || link.path.held() >= kMostHeld) ring(link);
   flights_.retire();
 }
 
-// Hands the device what is held. What fails there breaks the link: some of it may be on its way.
 void IbLane::ring(Link& link) {
   std::erase(holding_, &link);
-  if (link.held.empty()) return;
-  for (std::size_t i = 0; i < link.held.size(); ++i) {
-    ibv_send_wr& request = link.held[i].request;
-    request.sg_list = &link.held[i].bytes;
-    request.num_sge = 1;
-    request.next = i + 1 < link.held.size() ? &link.held[i + 1].request : nullptr;
-  }
-  link.held.back().request.send_flags |= IBV_SEND_SIGNALED;
-  ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(link.qp.get(), &link.held[0].request, &bad);
-  link.held.clear();
-  if (error != 0) break_off(link, failure("send", env_.port->name(), error));
+  if (Status rung = link.path.ring(); !rung.is_ok()) break_off(link, std::move(rung));
 }
 
 void IbLane::ring_all() {
   while (!holding_.empty()) ring(*holding_.back());
-}
-
-// --- completing ----------------------------------------------------------------------------------
-
-void IbLane::poll() {
-  std::array<ibv_wc, 32> done;
-  int count = 0;
-  do {
-    count = ibv_poll_cq(done_.get(), static_cast<int>(done.size()), done.data());
-    for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
-  } while (count == static_cast<int>(done.size()));
-  flights_.retire();
-}
-
-void IbLane::take(const ibv_wc& done) {
-  const auto found = by_qp_.find(done.qp_num);
-  if (found == by_qp_.end()) return;
-  Link& link = *found->second;
-  if (done.status == IBV_WC_SUCCESS && done.wr_id >= kAnswers) return take_answer(done);
-  if (link.state == State::kBroken) return;
-  if (done.status != IBV_WC_SUCCESS) return break_off(link, cause(link, done));
-  for (; !link.sending.empty() && link.sending.front() <= done.wr_id; link.sending.pop_front())
-    sent(link, flights_[link.sending.front()]);
-}
-
-void IbLane::sent(Link& link, Flight& flight) {
-  flight.sending = false;
-  link.sends -= flight.sends;
-  sends_ -= flight.sends;
-  if (flight.room.base == nullptr) return;
-  if (flight.op.kind == OpKind::kGet) bring(flight);
-  env_.staging->give(std::exchange(flight.room, {}));
-}
-
-void IbLane::bring(const Flight& flight) {
-  get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
-}
-
-void IbLane::take_answer(const ibv_wc& done) {
-  Answer answer;
-  std::memcpy(&answer, answers_.place(done.wr_id), sizeof answer);
-  const Status posted = answers_.post(done.wr_id);
-  if (!posted.is_ok() && error_.is_ok()) error_ = posted;
-  if (!flights_.has(answer.ticket)) return;
-  Flight& asked = flights_[answer.ticket];
-  if (!asked.asking) return;
-  asked.asking = false;
-  Link& link = *asked.link;
-  --requests_;
-  if (--link.requests == 0) link.fenced = false;
-  if (answer.refused != 0 && error_.is_ok())
-    error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
-                                                          describe(asked.op), asked.op.pe));
-  else if (is_amo(asked.op.kind))
-    bring_result(asked.op, answer.old);
-}
-
-Status IbLane::cause(const Link& link, const ibv_wc& done) const {
-  const auto& peer = (*env_.peers)[static_cast<std::size_t>(link.pe)];
-  std::string text =
-      fmt::format("{} to PE {} on {} ({}): {}", env_.port->name(), link.pe, peer.facts.host_name(),
-                  peer.port.text(), env_.port->verbs().wc_status_str(done.status));
-  if (done.wr_id < kAnswers && flights_.has(done.wr_id))
-    text = fmt::format("{}: {}", describe(flights_[done.wr_id].op), text);
-  if (done.status == IBV_WC_RETRY_EXC_ERR)
-    text += ". Its process may have ended, or the link between the two be cut";
-  return Status::error(Code::kPeerLost, std::move(text));
 }
 
 }  // namespace weft::ib

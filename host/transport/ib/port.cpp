@@ -139,6 +139,7 @@ Status Port::open_port(int number) {
   address_.link_layer = attributes.link_layer;
   address_.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
   address_.reads = static_cast<std::uint8_t>(std::clamp(limits_.max_qp_rd_atom, 1, kMostReads));
+  address_.atomic_cap = static_cast<std::uint8_t>(limits_.atomic_cap);
   const std::size_t length = std::min(name_.size(), address_.name.size() - 1);
   std::copy_n(name_.begin(), length, address_.name.begin());
   return Status::ok();
@@ -162,7 +163,10 @@ std::string Port::describe() const {
   const std::string way = address_.link_layer == IBV_LINK_LAYER_ETHERNET
                               ? fmt::format("{} by GID {}", gid_text_, gid_index_)
                               : fmt::format("InfiniBand by LID {}", address_.lid);
-  return fmt::format("{}, {}{}{}", name_, way, reason_.empty() ? "" : ": ", reason_);
+  const bool is_global = address_.atomic_cap == IBV_ATOMIC_GLOB;
+  return fmt::format("{}, {}, atomics by {}{}{}", name_, way,
+                     is_global ? "the device" : "the owner of the word",
+                     reason_.empty() ? "" : ": ", reason_);
 }
 
 std::string Port::why_not(const PortAddress& there) const {
@@ -184,6 +188,16 @@ ibv_ah_attr Port::way_to(const PortAddress& there) const {
   way.grh.sgid_index = gid_index_;
   way.grh.hop_limit = 64;
   return way;
+}
+
+std::uint8_t Port::reads_to(const PortAddress& there) const {
+  const int most = std::min<int>(limits_.max_qp_init_rd_atom, there.reads);
+  return static_cast<std::uint8_t>(std::max(most, 1));
+}
+
+int Port::heap_access() const {
+  constexpr int kMoves = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return address_.atomic_cap == IBV_ATOMIC_GLOB ? kMoves | IBV_ACCESS_REMOTE_ATOMIC : kMoves;
 }
 
 Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {

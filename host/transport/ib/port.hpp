@@ -19,7 +19,8 @@ struct PortAddress {
   std::uint16_t lid = 0;
   std::uint8_t link_layer = 0;  // IBV_LINK_LAYER_...
   std::uint8_t mtu = 0;         // enum ibv_mtu
-  std::uint8_t reads = 0;       // RDMA reads that others may have under way to one queue pair
+  std::uint8_t reads = 0;       // reads and atomics that others may have under way to a queue pair
+  std::uint8_t atomic_cap = 0;  // enum ibv_atomic_cap: with whom its atomics are atomic
   std::array<char, 72> name{};  // "mlx5_0 port 1", for people
   std::string_view text() const { return name.data(); }
 };
@@ -54,6 +55,16 @@ class Port {
   // Why nothing can be sent from here to there; "" if it can.
   std::string why_not(const PortAddress& there) const;
   ibv_ah_attr way_to(const PortAddress& there) const;
+  // Reads and atomics that a queue pair from here to there may have under way.
+  std::uint8_t reads_to(const PortAddress& there) const;
+  // Whether devices do the atomics of 64 bits between the two, or the owner of the word all of
+  // them: each end decides alike. Only those that are atomic with the processor's, too, may share
+  // a word with it.
+  bool has_native_atomics_with(const PortAddress& there) const {
+    return address_.atomic_cap == IBV_ATOMIC_GLOB && there.atomic_cap == IBV_ATOMIC_GLOB;
+  }
+  // What peers do with my heap.
+  int heap_access() const;
 
   Result<network::Registered> add_memory(void* base, std::size_t bytes, int access) const;
   // On no channel if `channel` is null.

@@ -60,7 +60,7 @@ Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t ps
   send.retry_cnt = kRetries;
   send.rnr_retry = kAlways;
   send.sq_psn = psn;
-  send.max_rd_atomic = std::min(port.address().reads, other.port.reads);
+  send.max_rd_atomic = port.reads_to(other.port);
   return port.modify(qp, send,
                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,

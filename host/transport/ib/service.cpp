@@ -189,8 +189,7 @@ Status Service::tie_to(const Dial& ask, Served& served) const {
                                                     .received = done_.get(),
                                                     .receives = requests_.queue(),
                                                     .sends = 2 * kLaneRequests,
-                                                    .access = IBV_ACCESS_REMOTE_WRITE |
-                                                              IBV_ACCESS_REMOTE_READ}));
+                                                    .access = port_.heap_access()}));
   served.theirs = ask.qp;
   served.psn = random_psn();
   return tie(port_, served.qp.get(),

@@ -35,6 +35,11 @@ FAKE_VERB void fake_verbs_fail(const char* function, int nth, int error) {
   all.failures_left = all.failures.size();
 }
 
+FAKE_VERB std::size_t fake_verbs_atomics() {
+  const std::lock_guard lock(state().mutex);
+  return state().atomics;
+}
+
 FAKE_VERB void fake_verbs_cut(int device) { set_cut(device, true); }
 FAKE_VERB void fake_verbs_mend(int device) { set_cut(device, false); }
 

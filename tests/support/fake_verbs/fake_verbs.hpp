@@ -8,6 +8,7 @@
 // The environment says what there is; it is read by ibv_get_device_list() while no device is open:
 //   FAKE_VERBS_DEVICES   how many devices; 1
 //   FAKE_VERBS_LINK      "ib": InfiniBand, with LIDs; Ethernet
+//   FAKE_VERBS_ATOMICS   "glob": atomic with the processor, too, as ibv_query_device says; HCA
 //   FAKE_VERBS_DROP_UD   N: every Nth datagram is lost; none
 //   WEFT_TEST_SEED       of what is picked at random
 #pragma once
@@ -29,6 +30,8 @@ void fake_verbs_live(weft::FakeVerbsLive* out);
 // The nth call from now of that function, by the name that verbs.h has for it, fails so; nth 0:
 // none does.
 void fake_verbs_fail(const char* function, int nth, int error);
+// How many atomics devices have carried out, ever.
+std::size_t fake_verbs_atomics();
 // Pulls the cable of that device, and puts it back.
 void fake_verbs_cut(int device);
 void fake_verbs_mend(int device);

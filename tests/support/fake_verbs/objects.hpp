@@ -30,6 +30,7 @@ struct Device : ibv_device {
   bool knows(const union ibv_gid& gid, std::uint32_t type) const;
   int index;
   bool is_ib;
+  bool is_global = false;  // its atomics are atomic with the processor's
   bool is_cut = false;
   std::uint16_t lid;
   std::vector<ibv_gid_entry> gids;

@@ -73,6 +73,7 @@ Result change_word(Qp& qp, Qp& peer, const Spans& local, Send& work) {
   const auto remote =
       target(peer, atomic.rkey, atomic.remote_addr, sizeof old, IBV_ACCESS_REMOTE_ATOMIC);
   if (!remote) return {IBV_WC_REM_ACCESS_ERR, 0};
+  ++state().atomics;
   old = change(reinterpret_cast<std::uint64_t*>(remote->base), work.wr);
   move(local, {{reinterpret_cast<std::byte*>(&old), sizeof old}});
   return {IBV_WC_SUCCESS, sizeof old};

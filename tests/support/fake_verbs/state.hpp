@@ -28,7 +28,7 @@ struct State {
   std::map<std::uint32_t, Qp*> qps;
   std::map<std::uint32_t, Mr*> keys;  // of both kinds
   std::vector<Qp*> busy;              // those that may have something to do
-  std::uint64_t lost_each = 0, datagrams = 0;
+  std::uint64_t lost_each = 0, datagrams = 0, atomics = 0;
   FakeVerbsLive live{};
 
   struct Failure {

@@ -1,0 +1,101 @@
+// What a lane does with what is done, and with what fails.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "host/transport/ib/lane.hpp"
+
+namespace weft::ib {
+
+void IbLane::poll() {
+  std::array<ibv_wc, 32> done;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(port_->done.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
+  } while (count == static_cast<int>(done.size()));
+  flights_.retire();
+}
+
+void IbLane::take(const ibv_wc& done) {
+  const auto found = port_->by_qp.find(done.qp_num);
+  if (found == port_->by_qp.end()) return;
+  if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers) return take_answer(done);
+  Path& path = *found->second;
+  if (path.state() == Path::State::kBroken) return;
+  if (done.status == IBV_WC_SUCCESS)
+    path.complete(done.wr_id, [this](std::uint64_t flight) { sent(flights_[flight]); });
+  else if (Link& link = link_to(path.pe()); link.broken.is_ok())
+    break_off(link, cause(path, done));
+}
+
+void IbLane::sent(Flight& flight) {
+  flight.sending = false;
+  if (flight.native) --flight.link->natives;
+  if (flight.room.base == nullptr) return;
+  if (flight.op.kind == OpKind::kGet) {
+    get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
+  } else if (is_amo(flight.op.kind)) {
+    std::uint64_t old = 0;
+    get_from(&old, flight.room.base, sizeof old);
+    bring_result(flight.op, old);
+  }
+  env_.staging->give(std::exchange(flight.room, {}));
+}
+
+void IbLane::take_answer(const ibv_wc& done) {
+  Answer answer;
+  std::memcpy(&answer, port_->answers.place(done.wr_id), sizeof answer);
+  const Status posted = port_->answers.post(done.wr_id);
+  if (!posted.is_ok() && error_.is_ok()) error_ = posted;
+  if (!flights_.has(answer.ticket)) return;
+  Flight& asked = flights_[answer.ticket];
+  if (!asked.asking) return;
+  asked.asking = false;
+  Link& link = *asked.link;
+  --requests_;
+  if (--link.requests == 0) link.fenced = false;
+  if (answer.refused != 0 && error_.is_ok())
+    error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
+                                                          describe(asked.op), asked.op.pe));
+  else if (is_amo(asked.op.kind))
+    bring_result(asked.op, answer.old);
+}
+
+// Without having been done.
+void IbLane::end(Flight& flight) {
+  if (flight.asking) --requests_;
+  flight.sending = flight.asking = false;
+  if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
+}
+
+// What is under way there counts as complete; the failure comes from the next progress().
+void IbLane::break_off(Link& link, Status why) {
+  if (!link.broken.is_ok()) return;
+  link.broken = std::move(why);
+  link.path.break_off();
+  std::erase(holding_, &link);
+  bool lost = false;
+  for (Flight& flight : flights_) {
+    if (flight.link != &link || flight.is_done()) continue;
+    lost = true;
+    end(flight);
+  }
+  if (lost && error_.is_ok()) error_ = link.broken;
+  flights_.retire();
+}
+
+Status IbLane::cause(const Path& path, const ibv_wc& done) const {
+  std::string text =
+      fmt::format("{}: {}", path.describe(), env_.port->verbs().wc_status_str(done.status));
+  if (done.wr_id < LanePort::kAnswers && flights_.has(done.wr_id))
+    text = fmt::format("{}: {}", describe(flights_[done.wr_id].op), text);
+  if (done.status == IBV_WC_RETRY_EXC_ERR)
+    text += ". Its process may have ended, or the link between the two be cut";
+  return Status::error(Code::kPeerLost, std::move(text));
+}
+
+}  // namespace weft::ib

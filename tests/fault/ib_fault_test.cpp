@@ -67,6 +67,16 @@ TEST_F(IbTest, APortOfOnesOwnChoice) {
   EXPECT_OK(run_local(2, talk, options));
 }
 
+TEST_F(IbTest, SeveralPortsOfOnesOwnChoice) {
+  const Setting three("FAKE_VERBS_DEVICES", "3");
+  Options options = by_ib();
+  options.ib_device = "fake2,fake0:1,fake7";  // of which one is not there
+  EXPECT_OK(run_local(3, talk, options));
+  EXPECT_EQ(*ib_port(options),
+            "fake2 port 1, RoCE v2 (10.0.2.1) by GID 3, atomics by the owner of the word, and "
+            "fake0 port 1, RoCE v2 (10.0.0.1) by GID 3, atomics by the owner of the word");
+}
+
 TEST_F(IbTest, WhatDoesNotExistIsNamed) {
   const struct {
     const char* device;
@@ -75,7 +85,10 @@ TEST_F(IbTest, WhatDoesNotExistIsNamed) {
   } wrong[] = {
       {"fake7", -1, "WEFT_IB_DEVICE=fake7: fake0 is not asked for"},
       {"fake0:2", -1, "WEFT_IB_DEVICE=fake0:2"},
-      {"fake0:x", -1, "a device, or a device and a port (mlx5_0:1) is accepted"},
+      {"fake0:x", -1, "a device, or a device and a port (mlx5_0:1,mlx5_1), is accepted"},
+      {"fake0,", -1, "; \"\" is neither a device nor a device and a port"},
+      {"fake0,fake0:1", -1, "WEFT_IB_DEVICE names fake0 port 1 twice"},
+      {"a,b,c,d,e", -1, "up to 4 of a device"},
       {"auto", 9, "WEFT_IB_GID_INDEX=9: fake0 port 1 has no such GID; it has\n  0 RoCE v1 (fe80"},
   };
   for (const auto& each : wrong) {

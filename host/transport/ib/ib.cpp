@@ -17,7 +17,7 @@ using ib::Dial;
 using ib::IbLane;
 using ib::LaneEnv;
 using ib::PeAddress;
-using ib::Port;
+using ib::Rails;
 using ib::Service;
 using ib::Staging;
 
@@ -28,11 +28,29 @@ constexpr Caps kCaps = {.maps = false,
                         .gbps = 20,
                         .usec = 2};
 
+// The addresses of a PE's doors as bytes, and back.
+Blob bytes_of(const std::vector<ib::DoorAddress>& doors) {
+  const auto raw = std::as_bytes(std::span(doors));
+  return Blob(raw.begin(), raw.end());
+}
+Result<std::vector<ib::DoorAddress>> doors_of(const Blob& way, std::size_t pe) {
+  constexpr std::size_t kBytes = sizeof(ib::DoorAddress);
+  std::vector<ib::DoorAddress> doors;
+  for (std::size_t at = 0; at < way.size(); at += kBytes) {
+    const auto from = way.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = from + static_cast<std::ptrdiff_t>(std::min(kBytes, way.size() - at));
+    ASSIGN_OR_RETURN(const auto door,
+                     value_of<ib::DoorAddress>(Blob(from, end), pe, "an address for ib"));
+    doors.push_back(door);
+  }
+  return doors;
+}
+
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
       : NetworkTransport("ib", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
-          return port_->add_memory(base, bytes, IBV_ACCESS_LOCAL_WRITE);
+          return rails_->add_own(base, bytes);
         }) {}
   ~Ib() override {
     service_.reset();
@@ -48,14 +66,14 @@ class Ib final : public network::NetworkTransport {
   Result<Blob> open() override;
   void close() override;
   Status start(const std::vector<network::Peer>& peers) override;
-  std::string describe() const override { return port_->describe(); }
+  std::string describe() const override { return rails_->describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override;
   ib::Seat seat() const;
   bool serve(const ib::Request& request, std::uint64_t* old) const;
-  void replied(const Dial& reply);
+  void replied(const Dial& reply, std::size_t rail);
 
-  std::optional<Port> port_;
+  std::optional<Rails> rails_;
   Staging staging_;
   std::vector<PeAddress> peers_;
   network::Lanes<IbLane> lanes_;
@@ -73,29 +91,29 @@ ib::Seat Ib::seat() const {
 }
 
 Result<Blob> Ib::open() {
-  ASSIGN_OR_RETURN(Port port, Port::open(*env().options, seat()));
-  port_.emplace(std::move(port));
+  ASSIGN_OR_RETURN(Rails rails, Rails::open(*env().options, seat()));
+  rails_.emplace(std::move(rails));
   ASSIGN_OR_RETURN(
       service_,
-      Service::create(*port_, env().pe,
-                      {.execute = [this](const ib::Request& request,
-                                         std::uint64_t* old) { return serve(request, old); },
-                       .replied = [this](const Dial& reply) { replied(reply); }}));
-  return bytes_of_value(ib::Way{port_->address(), service_->dial_qp()});
+      Service::create(
+          rails_->ports(), env().pe,
+          {.execute = [this](const ib::Request& request,
+                             std::uint64_t* old) { return serve(request, old); },
+           .replied = [this](const Dial& reply, std::size_t rail) { replied(reply, rail); }}));
+  return bytes_of(service_->addresses());
 }
 
 void Ib::close() {
   service_.reset();
-  port_.reset();
+  rails_.reset();
 }
 
 Status Ib::start(const std::vector<network::Peer>& peers) {
   for (const network::Peer& peer : peers) {
-    ib::Way way;
+    PeAddress& known = peers_.emplace_back(PeAddress{peer.facts, peer.key, {}});
     if (peer.usable) {
-      ASSIGN_OR_RETURN(way, value_of<ib::Way>(peer.way, peers_.size(), "an address for ib"));
+      ASSIGN_OR_RETURN(known.doors, doors_of(peer.way, peers_.size() - 1));
     }
-    peers_.push_back({peer.facts, peer.key, way.port, way.dial_qp});
   }
   own_caps().needs_progress = true;
   service_->start(peers_);
@@ -103,18 +121,19 @@ Status Ib::start(const std::vector<network::Peer>& peers) {
 }
 
 std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) const {
-  const auto there = value_of<ib::Way>(theirs.way, 0, "an address for ib");
-  return there.is_ok() ? port_->why_not(there->port) : std::string(there.status().text());
+  auto doors = doors_of(theirs.way, 0);
+  if (!doors.is_ok()) return std::string(doors.status().text());
+  return rails_->why_not({theirs.facts, theirs.key, std::move(*doors)});
 }
 
 Result<network::Registered> Ib::register_memory(std::byte* base, std::size_t bytes) {
-  return port_->add_memory(base, bytes, port_->heap_access());
+  return rails_->add_heap(base, bytes);
 }
 
 Status Ib::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
-    return std::make_unique<IbLane>(LaneEnv{.port = port_ ? &*port_ : nullptr,
+    return std::make_unique<IbLane>(LaneEnv{.rails = rails_ ? &*rails_ : nullptr,
                                             .peers = &peers_,
                                             .heaps = &heaps(),
                                             .service = service_.get(),
@@ -151,9 +170,10 @@ bool Ib::serve(const ib::Request& request, std::uint64_t* old) const {
   return is_amo(op.kind) && execute(op);
 }
 
-void Ib::replied(const Dial& reply) {
+void Ib::replied(const Dial& reply, std::size_t rail) {
   if (reply.lane >= kTransportLanes) return;
-  if (IbLane* const lane = lanes_.find(Lane(reply.lane)); lane != nullptr) lane->replied(reply);
+  if (IbLane* const lane = lanes_.find(Lane(reply.lane)); lane != nullptr)
+    lane->replied(reply, rail);
 }
 
 }  // namespace
@@ -162,8 +182,8 @@ std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_u
 
 Result<std::string> ib_port(const Options& options) {
   ASSIGN_OR_RETURN(const Facts facts, discover());
-  ASSIGN_OR_RETURN(const Port port, Port::open(options, {facts.numa_node, 0}));
-  return port.describe();
+  ASSIGN_OR_RETURN(const Rails rails, Rails::open(options, {facts.numa_node, 0}));
+  return rails.describe();
 }
 
 }  // namespace weft

@@ -18,13 +18,21 @@ bool may_be_held(const Op& op) {
   return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
          (op.flags & kOpSourceStays) != 0 && op.bytes <= kInlineBytes;
 }
+// A piece of something larger, or as large.
+bool is_piece(const Op& op) {
+  return !is_amo(op.kind) && op.bytes == Staging::kMostBytes && op.notify == NotifyOp::kNone;
+}
 bool adds(const Op& op) { return op.kind == OpKind::kPut && op.notify == NotifyOp::kAdd; }
 
 }  // namespace
 
 Status IbLane::open() {
   if (!links_.empty()) return Status::ok();
-  ASSIGN_OR_RETURN(port_, LanePort::open(*env_.port));
+  ports_.clear();
+  for (const Port& port : env_.rails->ports()) {
+    ASSIGN_OR_RETURN(std::unique_ptr<LanePort> made, LanePort::open(port, ports_.size()));
+    ports_.push_back(std::move(made));
+  }
   links_.resize(env_.peers->size());
   return Status::ok();
 }
@@ -56,7 +64,11 @@ IbLane::Link& IbLane::link_to(int pe) {
   auto& link = links_[static_cast<std::size_t>(pe)];
   if (link == nullptr) {
     const PathEnds ends{number_, pe, &(*env_.peers)[static_cast<std::size_t>(pe)]};
-    link = std::make_unique<Link>(ends, *port_, env_);
+    link = std::make_unique<Link>();
+    link->pe = pe;
+    for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
+      link->paths.push_back(
+          std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.dial_timeout));
   }
   return *link;
 }
@@ -64,16 +76,18 @@ IbLane::Link& IbLane::link_to(int pe) {
 // kBusy until the other end has answered.
 Status IbLane::make_ready(Link& link) {
   if (!link.broken.is_ok()) return link.broken;
-  Status ready = link.path.make_ready();
+  Status ready = link.main_path().make_ready();
   if (!ready.is_ok() && !ready.is(Code::kBusy)) break_off(link, ready);
   return ready;
 }
 
-void IbLane::replied(const Dial& reply) {
+void IbLane::replied(const Dial& reply, std::size_t rail) {
   const std::lock_guard lock(mutex_);
   if (links_.empty() || links_[static_cast<std::size_t>(reply.from)] == nullptr) return;
   Link& link = *links_[static_cast<std::size_t>(reply.from)];
-  if (Status used = link.path.replied(reply); !used.is_ok()) break_off(link, std::move(used));
+  if (rail >= link.paths.size()) return;
+  if (Status used = link.paths[rail]->replied(reply); !used.is_ok())
+    break_off(link, std::move(used));
 }
 
 // --- posting -------------------------------------------------------------------------------------
@@ -84,8 +98,9 @@ Status IbLane::post_fence(const Op& op) {
   for (const auto& link : links_) {
     if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
       continue;
-    link->fenced = link->requests > 0;
-    if (link->natives > 0) link->path.fence();
+    link->fenced = link->requests > 0 || link->apart > 0;
+    link->fenced_at = flights_.next();
+    if (link->natives > 0) link->main_path().fence();
   }
   flights_.add({.op = op});
   flights_.retire();
@@ -94,36 +109,50 @@ Status IbLane::post_fence(const Op& op) {
 
 Status IbLane::post_on(Link& link, const Op& op) {
   const bool is_atomic = is_amo(op.kind) || adds(op);
-  Flight flight{.op = op, .link = &link};
-  flight.native = is_atomic && link.path.is_native() && (adds(op) || is_native(op));
+  Path& path = is_piece(op) ? path_of_piece(link) : link.main_path();
+  Flight flight{.op = op, .link = &link, .path = &path, .apart = path.rail() != link.main};
+  flight.native = is_atomic && path.is_native() && (adds(op) || is_native(op));
   flight.asking = is_atomic && !flight.native;
-  if (link.fenced && !(flight.asking && is_amo(op.kind))) {
-    poll();
-    if (link.fenced) return Status::error(Code::kBusy, "requests before a fence are under way");
-  }
+  // The owner executes requests in order, so those pass a fence behind requests.
+  const auto waits = [&] {
+    return link.fenced && (link.apart > 0 || !flight.asking || !is_amo(op.kind));
+  };
+  if (waits()) poll();
+  if (waits()) return Status::error(Code::kBusy, "what comes before a fence is under way");
   if (flight.asking) RETURN_IF_ERROR(make_room_for_request());
   RETURN_IF_ERROR(find_target(flight));
-  RETURN_IF_ERROR(make_room(link, static_cast<int>(parts_.size()) + 1));
+  RETURN_IF_ERROR(make_room(flight, static_cast<int>(parts_.size()) + 1));
   RETURN_IF_ERROR(take_local(flight));
   send(flight);
   return Status::ok();
 }
 
+// The rail whose turn it is, if it is tied: until then pieces go by the first. And as long as what
+// a fence has parted from them is under way.
+Path& IbLane::path_of_piece(Link& link) {
+  if (link.paths.size() == 1 || flights_.first() < link.fenced_at) return link.main_path();
+  link.next = (link.next + 1) % link.paths.size();
+  Path& path = *link.paths[link.next];
+  if (path.state() != Path::State::kAsks) return path;
+  const Status ready = path.make_ready();
+  return ready.is_ok() ? path : link.main_path();
+}
+
 // kBusy unless so many more work requests may be under way.
-Status IbLane::make_room(Link& link, int sends) {
-  if (!link.path.has_room(sends)) {
+Status IbLane::make_room(const Flight& flight, int sends) {
+  if (!flight.path->has_room(sends)) {
     ring_all();
     poll();
   }
-  if (!link.broken.is_ok()) return link.broken;
-  return link.path.has_room(sends) ? Status::ok()
-                                   : Status::error(Code::kBusy, "the send queue is full");
+  if (!flight.link->broken.is_ok()) return flight.link->broken;
+  return flight.path->has_room(sends) ? Status::ok()
+                                      : Status::error(Code::kBusy, "the send queue is full");
 }
 
 // kBusy unless one more request may wait for its answer.
 Status IbLane::make_room_for_request() {
-  if (requests_ == Service::kLaneRequests) poll();
-  if (requests_ < Service::kLaneRequests) return Status::ok();
+  if (requests_ == kLaneRequests) poll();
+  if (requests_ < kLaneRequests) return Status::ok();
   return Status::error(Code::kBusy, "too many requests are under way");
 }
 
@@ -132,15 +161,18 @@ Status IbLane::find_target(const Flight& flight) {
   const Op& op = flight.op;
   parts_.clear();
   word_.clear();
-  if (is_amo(op.kind)) return flight.native ? find(op, op.remote, op.width, word_) : Status::ok();
-  RETURN_IF_ERROR(find(op, op.remote, op.bytes, parts_));
+  if (is_amo(op.kind))
+    return flight.native ? find(flight, op.remote, op.width, word_) : Status::ok();
+  RETURN_IF_ERROR(find(flight, op.remote, op.bytes, parts_));
   if (op.notify == NotifyOp::kNone || flight.asking) return Status::ok();
-  return find(op, op.signal, sizeof op.value, word_);
+  return find(flight, op.signal, sizeof op.value, word_);
 }
 
-Status IbLane::find(const Op& op, std::uint64_t offset, std::uint64_t bytes,
+Status IbLane::find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
                     std::vector<Heaps::There>& parts) const {
-  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts)) return Status::ok();
+  const Op& op = flight.op;
+  const std::size_t rail = flight.path->rail();
+  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts, rail)) return Status::ok();
   return Status::error(
       Code::kOutOfRange,
       fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
@@ -174,14 +206,16 @@ Status IbLane::stage(Flight& flight, std::uint64_t bytes) const {
 Piece IbLane::mine(const Flight& flight) const {
   const Op& op = flight.op;
   if (flight.is_small) return {address_of(flight.small.data()), 0, true};
-  if (flight.room.base != nullptr) return {address_of(flight.room.base), flight.room.key};
-  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes);
+  const std::size_t rail = flight.path->rail();
+  if (flight.room.base != nullptr) return {address_of(flight.room.base), env_.staging->key(rail)};
+  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes, rail);
   return {op.local, key.value_or(0)};
 }
 
 Piece IbLane::old_value(const Flight& flight) const {
-  if (is_fetching(flight.op.kind)) return {address_of(flight.room.base), flight.room.key};
-  return {address_of(port_->nowhere.base()), port_->nowhere.key()};
+  const LanePort& at = flight.path->at();
+  if (!is_fetching(flight.op.kind)) return {address_of(at.nowhere.base()), at.nowhere.key()};
+  return {address_of(flight.room.base), env_.staging->key(at.rail)};
 }
 
 // Into work_, of what find_target() found. Refers to the flight, which must be in its place.
@@ -218,15 +252,17 @@ void IbLane::send(const Flight& taken) {
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
   link.natives += flight.native ? 1 : 0;
-  if (link.path.held() == 0) holding_.push_back(&link);
-  link.path.give(work_.all(), number);
-  if (!may_be_held(taken.op) || link.path.held() >= kMostHeld) ring(link);
+  link.apart += flight.apart ? 1 : 0;
+  Path& path = *taken.path;
+  if (path.held() == 0) holding_.push_back(&path);
+  path.give(work_.all(), number);
+  if (!may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
   flights_.retire();
 }
 
-void IbLane::ring(Link& link) {
-  std::erase(holding_, &link);
-  if (Status rung = link.path.ring(); !rung.is_ok()) break_off(link, std::move(rung));
+void IbLane::ring(Path& path) {
+  std::erase(holding_, &path);
+  if (Status rung = path.ring(); !rung.is_ok()) break_off(link_to(path.pe()), std::move(rung));
 }
 
 void IbLane::ring_all() {

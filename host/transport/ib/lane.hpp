@@ -7,6 +7,12 @@
 // own atomics with what comes next, so that is marked to wait for them. An op is complete when its
 // bytes are in the target's memory, or its answer is here; so quiet waits for no more than that.
 //
+// Rails. What has the size of a piece, into which larger transfers are cut, goes by the rails in
+// turn: transfers are in no order among themselves. All else goes by the first. A fence holds back
+// what comes after it until pieces on other rails are complete; and what comes after it goes by the
+// first as long as anything before it is under way. So the notify of a large put, which has a fence
+// before it, follows its pieces.
+//
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
 // before.
@@ -20,6 +26,7 @@
 #include <vector>
 
 #include "host/transport/ib/path.hpp"
+#include "host/transport/ib/rails.hpp"
 #include "host/transport/network/flights.hpp"
 #include "host/transport/network/heaps.hpp"
 #include "host/transport/network/staging.hpp"
@@ -31,7 +38,7 @@ using network::Staging;
 
 // What all lanes of a PE share.
 struct LaneEnv {
-  const Port* port = nullptr;
+  const Rails* rails = nullptr;
   const std::vector<PeAddress>* peers = nullptr;
   const Heaps* heaps = nullptr;
   Service* service = nullptr;
@@ -49,23 +56,28 @@ class IbLane {
   void flush();
   std::uint64_t completed() const { return flights_.completed(); }
   // A peer's reply to a request for a queue pair.
-  void replied(const Dial& reply);
+  void replied(const Dial& reply, std::size_t rail);
 
  private:
   struct Link {
-    Link(const PathEnds& ends, LanePort& at, const LaneEnv& env)
-        : pe(ends.pe), path(ends, at, *env.service, env.dial_timeout) {}
-    const int pe;
-    Path path;
-    Status broken;        // why nothing goes there any more
-    int requests = 0;     // not answered yet
-    int natives = 0;      // atomics of the device that are under way
-    bool fenced = false;  // what is written waits for the requests
+    int pe = 0;
+    std::vector<std::unique_ptr<Path>> paths;  // by rail
+    std::size_t main = 0;                      // which of them all goes by but pieces,
+    std::size_t next = 0;                      // and that of the next piece
+    Status broken;                             // why nothing goes there any more
+    int requests = 0;                          // not answered yet
+    int natives = 0;                           // atomics of the device that are under way
+    int apart = 0;                             // pieces on other rails that are
+    std::uint64_t fenced_at = 0;               // flights before the last fence
+    bool fenced = false;                       // what comes next waits for requests and pieces
+    Path& main_path() const { return *paths[main]; }
   };
   // An op that was taken.
   struct Flight {
     Op op;
     Link* link = nullptr;
+    Path* path = nullptr;
+    bool apart = false;     // on another rail than the first
     bool native = false;    // the device does its atomic
     bool sending = false;   // it has work requests that are not known to be done
     bool asking = false;    // nor has the answer
@@ -80,38 +92,41 @@ class IbLane {
   Status make_ready(Link& link);
   Status post_fence(const Op& op);
   Status post_on(Link& link, const Op& op);
+  Path& path_of_piece(Link& link);
   Status find_target(const Flight& flight);
-  Status find(const Op& op, std::uint64_t offset, std::uint64_t bytes,
+  Status find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
               std::vector<Heaps::There>& parts) const;
   Status take_local(Flight& flight) const;
   Status stage(Flight& flight, std::uint64_t bytes) const;
-  Status make_room(Link& link, int sends);
+  Status make_room(const Flight& flight, int sends);
   Status make_room_for_request();
   Piece mine(const Flight& flight) const;
   Piece old_value(const Flight& flight) const;
   void build(const Flight& flight, std::uint64_t number);
   void send(const Flight& taken);
-  void ring(Link& link);
+  void ring(Path& path);
   void ring_all();
 
   void poll();
-  void take(const ibv_wc& done);
+  void poll(LanePort& port);
+  void take(LanePort& port, const ibv_wc& done);
   void sent(Flight& flight);
-  void take_answer(const ibv_wc& done);
+  void take_answer(LanePort& port, const ibv_wc& done);
+  static void lift_fence(Link& link);
   void end(Flight& flight);
   void break_off(Link& link, Status why);
   Status cause(const Path& path, const ibv_wc& done) const;
 
   const LaneEnv env_;
   const std::uint32_t number_;
-  std::mutex mutex_;  // of all but completed()
-  std::unique_ptr<LanePort> port_;
-  std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
+  std::mutex mutex_;                              // of all but completed()
+  std::vector<std::unique_ptr<LanePort>> ports_;  // by rail
+  std::vector<std::unique_ptr<Link>> links_;      // by PE; null: not spoken to yet
   network::Flights<Flight> flights_;
   std::vector<Heaps::There> parts_, word_;  // of the op that is being posted
   WorkList work_;                           // likewise
   Request request_;                         // likewise
-  std::vector<Link*> holding_;              // who hold something
+  std::vector<Path*> holding_;              // who hold something
   int requests_ = 0;                        // without answers on all links
   Status error_;
 };

@@ -11,19 +11,24 @@
 namespace weft::ib {
 
 void IbLane::poll() {
-  std::array<ibv_wc, 32> done;
-  int count = 0;
-  do {
-    count = ibv_poll_cq(port_->done.get(), static_cast<int>(done.size()), done.data());
-    for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
-  } while (count == static_cast<int>(done.size()));
+  for (const auto& port : ports_) poll(*port);
   flights_.retire();
 }
 
-void IbLane::take(const ibv_wc& done) {
-  const auto found = port_->by_qp.find(done.qp_num);
-  if (found == port_->by_qp.end()) return;
-  if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers) return take_answer(done);
+void IbLane::poll(LanePort& port) {
+  std::array<ibv_wc, 32> done;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(port.done.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(port, done[static_cast<std::size_t>(i)]);
+  } while (count == static_cast<int>(done.size()));
+}
+
+void IbLane::take(LanePort& port, const ibv_wc& done) {
+  const auto found = port.by_qp.find(done.qp_num);
+  if (found == port.by_qp.end()) return;
+  if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers)
+    return take_answer(port, done);
   Path& path = *found->second;
   if (path.state() == Path::State::kBroken) return;
   if (done.status == IBV_WC_SUCCESS)
@@ -34,7 +39,9 @@ void IbLane::take(const ibv_wc& done) {
 
 void IbLane::sent(Flight& flight) {
   flight.sending = false;
-  if (flight.native) --flight.link->natives;
+  Link& link = *flight.link;
+  if (flight.native) --link.natives;
+  if (flight.apart && --link.apart == 0) lift_fence(link);
   if (flight.room.base == nullptr) return;
   if (flight.op.kind == OpKind::kGet) {
     get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
@@ -46,10 +53,14 @@ void IbLane::sent(Flight& flight) {
   env_.staging->give(std::exchange(flight.room, {}));
 }
 
-void IbLane::take_answer(const ibv_wc& done) {
+void IbLane::lift_fence(Link& link) {
+  if (link.requests == 0 && link.apart == 0) link.fenced = false;
+}
+
+void IbLane::take_answer(LanePort& port, const ibv_wc& done) {
   Answer answer;
-  std::memcpy(&answer, port_->answers.place(done.wr_id), sizeof answer);
-  const Status posted = port_->answers.post(done.wr_id);
+  std::memcpy(&answer, port.answers.place(done.wr_id), sizeof answer);
+  const Status posted = port.answers.post(done.wr_id);
   if (!posted.is_ok() && error_.is_ok()) error_ = posted;
   if (!flights_.has(answer.ticket)) return;
   Flight& asked = flights_[answer.ticket];
@@ -57,7 +68,7 @@ void IbLane::take_answer(const ibv_wc& done) {
   asked.asking = false;
   Link& link = *asked.link;
   --requests_;
-  if (--link.requests == 0) link.fenced = false;
+  if (--link.requests == 0) lift_fence(link);
   if (answer.refused != 0 && error_.is_ok())
     error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
                                                           describe(asked.op), asked.op.pe));
@@ -76,8 +87,10 @@ void IbLane::end(Flight& flight) {
 void IbLane::break_off(Link& link, Status why) {
   if (!link.broken.is_ok()) return;
   link.broken = std::move(why);
-  link.path.break_off();
-  std::erase(holding_, &link);
+  for (const auto& path : link.paths) {
+    path->break_off();
+    std::erase(holding_, path.get());
+  }
   bool lost = false;
   for (Flight& flight : flights_) {
     if (flight.link != &link || flight.is_done()) continue;
@@ -90,7 +103,7 @@ void IbLane::break_off(Link& link, Status why) {
 
 Status IbLane::cause(const Path& path, const ibv_wc& done) const {
   std::string text =
-      fmt::format("{}: {}", path.describe(), env_.port->verbs().wc_status_str(done.status));
+      fmt::format("{}: {}", path.describe(), path.at().port.verbs().wc_status_str(done.status));
   if (done.wr_id < LanePort::kAnswers && flights_.has(done.wr_id))
     text = fmt::format("{}: {}", describe(flights_[done.wr_id].op), text);
   if (done.status == IBV_WC_RETRY_EXC_ERR)

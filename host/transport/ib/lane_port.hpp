@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
 #include "host/transport/ib/receives.hpp"
@@ -17,18 +18,18 @@ struct LanePort {
   // wr_ids: places of answers, or flights.
   static constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;
 
-  static Result<std::unique_ptr<LanePort>> open(const Port& port) {
+  static Result<std::unique_ptr<LanePort>> open(const Port& port, std::size_t rail) {
     constexpr std::size_t kAnswerBytes = 32;
     static_assert(sizeof(Answer) <= kAnswerBytes);
-    auto made = std::make_unique<LanePort>(LanePort{.port = port});
-    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + Service::kLaneRequests, nullptr));
-    ASSIGN_OR_RETURN(made->answers,
-                     Receives::make(port, Service::kLaneRequests, kAnswerBytes, kAnswers));
+    auto made = std::make_unique<LanePort>(LanePort{.port = port, .rail = rail});
+    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + kLaneRequests, nullptr));
+    ASSIGN_OR_RETURN(made->answers, Receives::make(port, kLaneRequests, kAnswerBytes, kAnswers));
     ASSIGN_OR_RETURN(made->nowhere, Buffer::make(port, sizeof(std::uint64_t)));
     return made;
   }
 
   const Port& port;
+  const std::size_t rail;
   Handle<ibv_cq> done = no_handle<ibv_cq>();
   Receives answers = {};
   Buffer nowhere = {};  // where old values go that nobody wants

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <weft/dev/op.hpp>
 
@@ -10,21 +11,21 @@
 
 namespace weft::ib {
 
-// By the bootstrap, once: how a PE is to be reached.
-struct Way {
+// By the bootstrap, once, for each rail: how a PE is to be reached.
+struct DoorAddress {
   PortAddress port;
   std::uint32_t dial_qp = 0;  // of datagrams
 };
-// Where a PE is to be found; one that cannot be reached has no way.
+// Where a PE is to be found; one that cannot be reached has no doors.
 struct PeAddress {
   Facts facts;
-  std::uint64_t key = 0;  // random; whoever dials this PE must know it
-  PortAddress port;
-  std::uint32_t dial_qp = 0;
+  std::uint64_t key = 0;           // random; whoever dials this PE must know it
+  std::vector<DoorAddress> doors;  // by rail
 };
 
-// By datagram, which may be lost or come twice: how two queue pairs find each other. The asker's
-// lane gets one of its own at the other end, which carries nothing but what that lane asks for.
+// By datagram, which may be lost or come twice: how two queue pairs of the rail that it comes by
+// find each other. The asker's lane gets one of its own at the other end, which carries nothing but
+// what that lane asks for.
 struct Dial {
   enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal };
   std::uint64_t key = 0;  // of the PE that this goes to

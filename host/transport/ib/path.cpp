@@ -16,7 +16,7 @@ constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'
 
 std::string Path::describe() const {
   return fmt::format("{} to PE {} on {} ({})", at_.port.name(), ends_.pe,
-                     ends_.peer->facts.host_name(), ends_.peer->port.text());
+                     ends_.peer->facts.host_name(), there().text());
 }
 
 // --- tying ---------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ Status Path::make_ready() {
         Code::kPeerLost,
         fmt::format("PE {} on {} ({}) did not answer within {:.0f} s; see that {} reaches it: UDP "
                     "port 4791 open both ways, one subnet or routed",
-                    ends_.pe, ends_.peer->facts.host_name(), ends_.peer->port.text(), dial_timeout_,
+                    ends_.pe, ends_.peer->facts.host_name(), there().text(), dial_timeout_,
                     at_.port.describe()));
   return Status::error(Code::kBusy, "a queue pair is being tied");
 }
@@ -52,7 +52,7 @@ Status Path::ask() {
   if (now < ask_at_ns_) return Status::ok();
   pause_ns_ = pause_ns_ == 0 ? kFirstPauseNs : std::min(2 * pause_ns_, kLongestPauseNs);
   ask_at_ns_ = now + pause_ns_;
-  return service_.ask(ends_.pe, ends_.lane, qp_->qp_num, psn_);
+  return service_.ask(at_.rail, ends_.pe, ends_.lane, qp_->qp_num, psn_);
 }
 
 Status Path::replied(const Dial& reply) {
@@ -61,7 +61,7 @@ Status Path::replied(const Dial& reply) {
     refused_ = true;
     return Status::ok();
   }
-  RETURN_IF_ERROR(tie(at_.port, qp_.get(), {ends_.peer->port, reply.qp, reply.psn}, psn_));
+  RETURN_IF_ERROR(tie(at_.port, qp_.get(), {there(), reply.qp, reply.psn}, psn_));
   state_ = State::kReady;
   return Status::ok();
 }

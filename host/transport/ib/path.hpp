@@ -1,4 +1,4 @@
-// Path: the queue pair of a lane to a PE: how it is tied, and what is handed to it.
+// Path: the queue pair of a lane to a PE by one rail: how it is tied, and what is handed to it.
 //
 // Few doorbells. What is given may be held until there are several; the device then gets them at
 // once and tells of the last one only, which is that of all.
@@ -40,7 +40,8 @@ class Path {
   State state() const { return state_; }
   int pe() const { return ends_.pe; }
   LanePort& at() const { return at_; }
-  bool is_native() const { return at_.port.has_native_atomics_with(ends_.peer->port); }
+  std::size_t rail() const { return at_.rail; }
+  bool is_native() const { return at_.port.has_native_atomics_with(there()); }
   // "mlx5_0 port 1 to PE 3 on node1 (mlx5_0 port 1)"
   std::string describe() const;
 
@@ -70,6 +71,7 @@ class Path {
   static constexpr int kSends = 256;  // work requests under way
 
   Status ask();
+  const PortAddress& there() const { return ends_.peer->doors[at_.rail].port; }
   bool is_known(const Dial& reply) const { return qp_ != nullptr && qp_->qp_num == reply.asked; }
 
   const PathEnds ends_;

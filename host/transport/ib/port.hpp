@@ -1,11 +1,10 @@
-// Port: the port of an RDMA device that this PE uses, opened, and the way from it to others.
+// Port: a port of an RDMA device that this PE uses, opened, and the way from it to others.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 
-#include <weft/options.hpp>
 #include <weft/result.hpp>
 
 #include "host/transport/ib/verbs.hpp"
@@ -25,13 +24,6 @@ struct PortAddress {
   std::string_view text() const { return name.data(); }
 };
 
-// Where a PE sits: the NUMA node, and its place among the PEs of this host that sit there.
-struct Seat {
-  int numa_node = -1;  // -1: not known
-  int rank = 0;
-};
-
-// WEFT_IB_DEVICE: auto, a device, or a device and a port.
 struct PortWish {
   std::string device;  // empty: any
   int port = 0;        // 0: any
@@ -40,8 +32,8 @@ struct PortWish {
 
 class Port {
  public:
-  // The one that WEFT_IB_DEVICE names, else the nearest that can be used.
-  static Result<Port> open(const Options& options, const Seat& seat);
+  // The first port that is as wished and can be used.
+  static Result<Port> open(const Verbs& verbs, const PortWish& wish, int gid_index);
 
   const Verbs& verbs() const { return *verbs_; }
   ibv_context* context() const { return context_.get(); }
@@ -66,7 +58,7 @@ class Port {
   // What peers do with my heap.
   int heap_access() const;
 
-  Result<network::Registered> add_memory(void* base, std::size_t bytes, int access) const;
+  Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;
   // On no channel if `channel` is null.
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;
@@ -75,8 +67,6 @@ class Port {
 
  private:
   explicit Port(const Verbs& verbs) : verbs_(&verbs) {}
-  // The first port that is as wished and can be used.
-  static Result<Port> open_one(const Verbs& verbs, const PortWish& wish, int gid_index);
   Status open_device(ibv_device* device);
   Status open_port(int number);
   Status choose_gid(int wanted);

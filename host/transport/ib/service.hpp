@@ -5,84 +5,82 @@
 // acquire and release, and the answer, a message, comes after it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "host/transport/ib/datagrams.hpp"
-#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/door.hpp"
 #include "src/base/unique_fd.hpp"
 
 namespace weft::ib {
 
+// Requests of one lane that may wait for an answer.
+inline constexpr int kLaneRequests = 64;
+
+// A lane of another PE, and my ends of its queue pairs.
+struct Caller {
+  std::array<std::unique_ptr<Served>, network::kMostRails> ends;  // by rail; null: not asked for
+};
+
 class Service {
  public:
-  // Requests of one lane that may wait for an answer.
-  static constexpr int kLaneRequests = 64;
-
   struct Work {
     // The old value; false: there is no such word.
     std::function<bool(const Request& request, std::uint64_t* old)> execute;
-    // What a PE replied to my ask().
-    std::function<void(const Dial& reply)> replied;
+    // What a PE replied to my ask() by that rail.
+    std::function<void(const Dial& reply, std::size_t rail)> replied;
   };
-  static Result<std::unique_ptr<Service>> create(const Port& port, int pe, Work work);
+  static Result<std::unique_ptr<Service>> create(std::span<const Port> ports, int pe, Work work);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  std::uint32_t dial_qp() const { return datagrams_->number(); }
+  // How others find it, rail by rail.
+  std::vector<DoorAddress> addresses() const;
   // All addresses are known.
   void start(std::vector<PeAddress> peers);
-  // Asks a PE for a queue pair that is tied to `qp` of mine; may be lost, so ask again. By any
-  // thread.
-  Status ask(int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
+  // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
+  // again. By any thread.
+  Status ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
 
  private:
-  // The end here of another PE's lane.
-  struct Served {
-    Handle<ibv_qp> qp = no_handle<ibv_qp>();
-    std::uint32_t theirs = 0;
-    std::uint32_t psn = 0;
-    int answers = 0;  // under way
-  };
   using Name = std::pair<int, std::uint32_t>;  // PE and lane
+  struct Heard {
+    Door* door;
+    ibv_wc wc;
+  };
 
-  Service(const Port& port, int pe, Work work) : port_(port), pe_(pe), work_(std::move(work)) {}
-  Status open();
+  Service(int pe, Work work) : pe_(pe), work_(std::move(work)) {}
+  Status open(std::span<const Port> ports);
   void run();
   void sleep();
   bool drain();
-  void take(const ibv_wc& done);
-  void take_dial(const ibv_wc& done);
-  bool take_request(const ibv_wc& done);
-  void take_sent(const ibv_wc& done);
-  void serve(const Dial& ask);
-  Status tie_to(const Dial& ask, Served& served) const;
-  void answer(Served& served, const Answer& answer);
-  void drop(std::uint32_t qp);
-  void look_at_events();
+  static void look_at_events(const Port& port);
+  void take(Door& door, const ibv_wc& done);
+  void take_dial(Door& door, const ibv_wc& done);
+  void serve(Door& door, const Dial& ask);
+  Status tie_to(const Door& door, const Dial& ask, Served& served) const;
+  // Requests.
+  bool take_request(const Heard& heard);
+  static void answer(Door& door, Served& served, const Answer& answer);
+  static void take_sent(Door& door, const ibv_wc& done);
+  static void drop(Door& door, std::uint32_t qp);
 
-  const Port& port_;
   const int pe_;
   const Work work_;
   std::vector<PeAddress> peers_;
-  Handle<ibv_comp_channel> channel_ = no_handle<ibv_comp_channel>();
-  Handle<ibv_cq> done_ = no_handle<ibv_cq>();
-  Receives requests_;
-  std::unique_ptr<Datagrams> datagrams_;
+  std::vector<std::unique_ptr<Door>> doors_;  // by rail
 
   // Of the thread.
-  std::map<Name, std::unique_ptr<Served>> served_;
-  std::unordered_map<std::uint32_t, Served*> by_qp_;
-  std::deque<ibv_wc> waiting_;  // until answers are on their way
-  int answers_ = 0;             // under way
+  std::map<Name, Caller> callers_;
+  std::deque<Heard> waiting_;  // requests, until answers are on their way
 
   UniqueFd wake_;
   std::atomic<bool> stops_{false};

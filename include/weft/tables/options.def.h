@@ -71,7 +71,9 @@ WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib,ofi", "", "",
 WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
             "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
 WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
-            "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the active port that is nearest to the PE's NUMA node.")
+            "RDMA devices of ib, comma-separated, each with its port or without: mlx5_0 or mlx5_0:1,mlx5_1; auto takes the active port that is nearest to the PE's NUMA node, and its equals.")
+WEFT_OPTION(ib_rails, "WEFT_IB_RAILS", kInt, 2, 1, 4, transport,
+            "Most ports that auto takes for a PE: large transfers go by all of them, and when one fails the others go on.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
             "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,

@@ -1,0 +1,156 @@
+#include "host/transport/ib/rails.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "host/topology/near_port.hpp"
+#include "src/base/log.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+constexpr const char* kDevices = "/sys/class/infiniband";
+
+Result<PortWish> parse(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PortWish wish{text.substr(0, colon), 0, ""};
+  if (colon == std::string::npos && !text.empty()) return wish;
+  if (colon != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data() + colon + 1, end, wish.port);
+    if (error == std::errc() && at == end && wish.port > 0 && wish.port < 256) return wish;
+  }
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("\"{}\" is neither a device nor a device and a port", text));
+}
+
+// What WEFT_IB_DEVICE names, in that order; nothing: auto.
+Result<std::vector<PortWish>> parse_all(const std::string& text) {
+  std::vector<PortWish> all;
+  for (std::size_t at = 0; text != "auto" && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const Result<PortWish> wish = parse(text.substr(at, comma - at));
+    if (!wish.is_ok() || all.size() == kMostRails)
+      return Status::error(
+          Code::kInvalidArgument,
+          fmt::format("WEFT_IB_DEVICE={}: auto, or up to {} of a device, or a device and a port "
+                      "(mlx5_0:1,mlx5_1), is accepted{}",
+                      text, kMostRails,
+                      wish.is_ok() ? "" : fmt::format("; {}", wish.status().text())));
+    all.push_back(*wish);
+    at = comma + 1;
+  }
+  return all;
+}
+
+// Those that can be used, if any can.
+Result<std::vector<Port>> open_named(const Verbs& verbs, const std::vector<PortWish>& wishes,
+                                     int gid_index) {
+  std::vector<Port> ports;
+  std::vector<Status> failed;
+  for (const PortWish& wish : wishes) {
+    Result<Port> port = Port::open(verbs, wish, gid_index);
+    if (!port.is_ok()) {
+      failed.push_back(port.status());
+      continue;
+    }
+    for (const Port& other : ports)
+      if (other.name() == port->name())
+        return Status::error(Code::kInvalidArgument,
+                             fmt::format("WEFT_IB_DEVICE names {} twice", port->name()));
+    ports.push_back(std::move(*port));
+  }
+  if (ports.empty()) return failed.back();
+  for (const Status& each : failed) LOG(kWarn, "transport", "ib: one port less: {}", each.text());
+  return ports;
+}
+
+// The best that can be used and its equals. What the system does not list, the library may have.
+Result<std::vector<Port>> open_near(const Verbs& verbs, const Seat& seat, std::size_t most,
+                                    int gid_index) {
+  std::vector<Port> ports;
+  const std::vector<NicPort> there = look_at_ports();
+  int level = 0;
+  for (const PortChoice& choice : near_ports(there, Place{"", seat.numa_node}, seat.rank)) {
+    if (ports.size() == most || (!ports.empty() && choice.level != level)) break;
+    const NicPort& wanted = there[static_cast<std::size_t>(choice.port)];
+    Result<Port> port = Port::open(
+        verbs, {wanted.device, wanted.port, there.size() > 1 ? choice.reason : ""}, gid_index);
+    if (!port.is_ok()) continue;
+    level = choice.level;
+    ports.push_back(std::move(*port));
+  }
+  if (!ports.empty()) return ports;
+  ASSIGN_OR_RETURN(Port any, Port::open(verbs, {}, gid_index));  // or it says why none can
+  ports.push_back(std::move(any));
+  return ports;
+}
+
+}  // namespace
+
+Result<Rails> Rails::open(const Options& options, const Seat& seat) {
+  ASSIGN_OR_RETURN(const std::vector<PortWish> named, parse_all(options.ib_device));
+  if (options.ib_library.empty() && ::access(kDevices, F_OK) != 0)  // asked first, since it is fast
+    return Status::error(Code::kUnsupported,
+                         fmt::format("this host has no RDMA device: there is no {}", kDevices));
+  ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
+  const auto gid_index = static_cast<int>(options.ib_gid_index);
+  Rails rails;
+  if (named.empty()) {
+    ASSIGN_OR_RETURN(
+        rails.ports_,
+        open_near(*verbs, seat, static_cast<std::size_t>(options.ib_rails), gid_index));
+  } else {
+    ASSIGN_OR_RETURN(rails.ports_, open_named(*verbs, named, gid_index));
+  }
+  return rails;
+}
+
+std::size_t Rails::to(const PeAddress& peer) const {
+  const std::size_t both = std::min(ports_.size(), peer.doors.size());
+  std::size_t count = 0;
+  while (count < both && ports_[count].why_not(peer.doors[count].port).empty()) ++count;
+  return count;
+}
+
+std::string Rails::why_not(const PeAddress& peer) const {
+  return peer.doors.empty() ? "it has no port" : ports_[0].why_not(peer.doors[0].port);
+}
+
+std::string Rails::describe() const {
+  std::string all;
+  for (const Port& port : ports_) all += (all.empty() ? "" : ", and ") + port.describe();
+  return all;
+}
+
+template <class Access>
+Result<network::Registered> Rails::add(std::byte* base, std::size_t bytes, Access access) const {
+  auto regions = std::make_shared<std::vector<Handle<ibv_mr>>>();
+  network::Registered made;
+  made.address = reinterpret_cast<std::uint64_t>(base);
+  for (std::size_t rail = 0; rail < ports_.size(); ++rail) {
+    const Port& port = ports_[rail];
+    ASSIGN_OR_RETURN(Handle<ibv_mr> region, port.add_memory(base, bytes, access(port)));
+    made.keys[rail] = region->rkey;
+    made.local_keys[rail] = region->lkey;
+    regions->push_back(std::move(region));
+  }
+  made.hold = std::move(regions);
+  return made;
+}
+
+Result<network::Registered> Rails::add_own(std::byte* base, std::size_t bytes) const {
+  return add(base, bytes, [](const Port&) { return IBV_ACCESS_LOCAL_WRITE; });
+}
+
+Result<network::Registered> Rails::add_heap(std::byte* base, std::size_t bytes) const {
+  return add(base, bytes, [](const Port& port) { return port.heap_access(); });
+}
+
+}  // namespace weft::ib

@@ -2,6 +2,7 @@
 // sent.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -10,6 +11,9 @@
 #include "host/transport/ib/receives.hpp"
 
 namespace weft::ib {
+
+// Requests of one lane that may wait for an answer.
+inline constexpr int kLaneRequests = 64;
 
 struct Caller;
 
@@ -20,6 +24,16 @@ struct Served {
   std::uint32_t psn = 0;
   Caller* caller = nullptr;
   int answers = 0;  // under way
+  bool has_ended = false;
+};
+
+// A lane of another PE: my ends of its queue pairs, and what its latest requests were answered. One
+// that comes again, by another rail, since the answer was lost, hears the same.
+struct Caller {
+  std::array<std::unique_ptr<Served>, network::kMostRails> ends;  // by rail; null: not asked for
+  std::uint64_t executed = 0;                                     // up to that sequence
+  std::array<Answer, kLaneRequests> answers;
+  Answer& answer_to(std::uint64_t sequence) { return answers[sequence % kLaneRequests]; }
 };
 
 struct Door {

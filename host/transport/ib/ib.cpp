@@ -75,6 +75,7 @@ class Ib final : public network::NetworkTransport {
 
   std::optional<Rails> rails_;
   Staging staging_;
+  ib::Told told_;
   std::vector<PeAddress> peers_;
   network::Lanes<IbLane> lanes_;
   std::unique_ptr<Service> service_;  // last: its thread looks at the rest
@@ -138,6 +139,8 @@ Status Ib::post(Lane lane, const Op& op) {
                                             .heaps = &heaps(),
                                             .service = service_.get(),
                                             .staging = &staging_,
+                                            .told = &told_,
+                                            .native_atomics = !env().is_gpu,
                                             .dial_timeout = env().options->start_timeout},
                                     number);
   };

@@ -1,9 +1,7 @@
 #include "host/transport/ib/lane.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "host/transport/apply.hpp"
 
@@ -11,18 +9,10 @@ namespace weft::ib {
 
 namespace {
 
-constexpr std::size_t kMostHeld = 16;
-
-// Nobody is told that it has come, and its bytes are there to be read later.
-bool may_be_held(const Op& op) {
-  return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
-         (op.flags & kOpSourceStays) != 0 && op.bytes <= kInlineBytes;
-}
 // A piece of something larger, or as large.
 bool is_piece(const Op& op) {
   return !is_amo(op.kind) && op.bytes == Staging::kMostBytes && op.notify == NotifyOp::kNone;
 }
-bool adds(const Op& op) { return op.kind == OpKind::kPut && op.notify == NotifyOp::kAdd; }
 
 }  // namespace
 
@@ -50,7 +40,11 @@ Status IbLane::progress() {
   const std::lock_guard lock(mutex_);
   ring_all();
   if (!links_.empty()) poll();
-  return std::exchange(error_, Status::ok());
+  for (std::size_t i = moving_.size(); i > 0; --i) make_ready(*moving_[i - 1]).ignore();
+  if (requests_ > 0) look_for_silence();
+  Status failed = std::exchange(error_, Status::ok());
+  retire();
+  return failed;
 }
 
 void IbLane::flush() {
@@ -69,6 +63,9 @@ IbLane::Link& IbLane::link_to(int pe) {
     for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
       link->paths.push_back(
           std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.dial_timeout));
+    link->native =
+        env_.native_atomics && std::all_of(link->paths.begin(), link->paths.end(),
+                                           [](const auto& path) { return path->is_native(); });
   }
   return *link;
 }
@@ -76,9 +73,12 @@ IbLane::Link& IbLane::link_to(int pe) {
 // kBusy until the other end has answered.
 Status IbLane::make_ready(Link& link) {
   if (!link.broken.is_ok()) return link.broken;
-  Status ready = link.main_path().make_ready();
-  if (!ready.is_ok() && !ready.is(Code::kBusy)) break_off(link, ready);
-  return ready;
+  Path& main = link.main_path();
+  Status ready = main.make_ready();
+  if (ready.is_ok() && link.moving) ready = move(link);
+  if (ready.is_ok() || ready.is(Code::kBusy)) return ready;
+  fail(main, std::move(ready));
+  return link.broken.is_ok() ? Status::error(Code::kBusy, "another port is tried") : link.broken;
 }
 
 void IbLane::replied(const Dial& reply, std::size_t rail) {
@@ -86,8 +86,11 @@ void IbLane::replied(const Dial& reply, std::size_t rail) {
   if (links_.empty() || links_[static_cast<std::size_t>(reply.from)] == nullptr) return;
   Link& link = *links_[static_cast<std::size_t>(reply.from)];
   if (rail >= link.paths.size()) return;
-  if (Status used = link.paths[rail]->replied(reply); !used.is_ok())
-    break_off(link, std::move(used));
+  if (reply.kind == Dial::Kind::kEnded) {
+    if (reply.rail < link.paths.size()) ended(*link.paths[reply.rail], reply);
+  } else if (Status used = link.paths[rail]->replied(reply); !used.is_ok()) {
+    fail(*link.paths[rail], std::move(used));
+  }
 }
 
 // --- posting -------------------------------------------------------------------------------------
@@ -103,7 +106,7 @@ Status IbLane::post_fence(const Op& op) {
     if (link->natives > 0) link->main_path().fence();
   }
   flights_.add({.op = op});
-  flights_.retire();
+  retire();
   return Status::ok();
 }
 
@@ -111,7 +114,7 @@ Status IbLane::post_on(Link& link, const Op& op) {
   const bool is_atomic = is_amo(op.kind) || adds(op);
   Path& path = is_piece(op) ? path_of_piece(link) : link.main_path();
   Flight flight{.op = op, .link = &link, .path = &path, .apart = path.rail() != link.main};
-  flight.native = is_atomic && path.is_native() && (adds(op) || is_native(op));
+  flight.native = is_atomic && link.native && (adds(op) || is_native(op));
   flight.asking = is_atomic && !flight.native;
   // The owner executes requests in order, so those pass a fence behind requests.
   const auto waits = [&] {
@@ -133,9 +136,12 @@ Path& IbLane::path_of_piece(Link& link) {
   if (link.paths.size() == 1 || flights_.first() < link.fenced_at) return link.main_path();
   link.next = (link.next + 1) % link.paths.size();
   Path& path = *link.paths[link.next];
-  if (path.state() != Path::State::kAsks) return path;
-  const Status ready = path.make_ready();
-  return ready.is_ok() ? path : link.main_path();
+  if (path.state() == Path::State::kReady) return path;
+  if (path.state() != Path::State::kAsks) return link.main_path();
+  Status ready = path.make_ready();
+  if (ready.is_ok()) return path;
+  if (!ready.is(Code::kBusy)) fail(path, std::move(ready));
+  return link.main_path();
 }
 
 // kBusy unless so many more work requests may be under way.
@@ -145,6 +151,7 @@ Status IbLane::make_room(const Flight& flight, int sends) {
     poll();
   }
   if (!flight.link->broken.is_ok()) return flight.link->broken;
+  if (flight.link->moving) return Status::error(Code::kBusy, "another port is tried");
   return flight.path->has_room(sends) ? Status::ok()
                                       : Status::error(Code::kBusy, "the send queue is full");
 }
@@ -154,119 +161,6 @@ Status IbLane::make_room_for_request() {
   if (requests_ == kLaneRequests) poll();
   if (requests_ < kLaneRequests) return Status::ok();
   return Status::error(Code::kBusy, "too many requests are under way");
-}
-
-// Into parts_ what the bytes go to or come from, into word_ what else the device changes there.
-Status IbLane::find_target(const Flight& flight) {
-  const Op& op = flight.op;
-  parts_.clear();
-  word_.clear();
-  if (is_amo(op.kind))
-    return flight.native ? find(flight, op.remote, op.width, word_) : Status::ok();
-  RETURN_IF_ERROR(find(flight, op.remote, op.bytes, parts_));
-  if (op.notify == NotifyOp::kNone || flight.asking) return Status::ok();
-  return find(flight, op.signal, sizeof op.value, word_);
-}
-
-Status IbLane::find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
-                    std::vector<Heaps::There>& parts) const {
-  const Op& op = flight.op;
-  const std::size_t rail = flight.path->rail();
-  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts, rail)) return Status::ok();
-  return Status::error(
-      Code::kOutOfRange,
-      fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
-}
-
-// Small bytes go along; those that stay where the device reaches are used there, others copied.
-Status IbLane::take_local(Flight& flight) const {
-  const Op& op = flight.op;
-  if (is_amo(op.kind))
-    return flight.native && is_fetching(op.kind) ? stage(flight, sizeof op.value) : Status::ok();
-  const auto* const bytes = reinterpret_cast<const std::byte*>(op.local);
-  const bool is_put = op.kind == OpKind::kPut;
-  if (is_put && op.bytes <= kInlineBytes) {
-    flight.is_small = true;
-    if (op.bytes != 0) std::memcpy(flight.small.data(), bytes, op.bytes);
-    return Status::ok();
-  }
-  const bool stays = !is_put || (op.flags & kOpSourceStays) != 0;
-  if (op.bytes == 0 || (stays && env_.heaps->key_of(bytes, op.bytes))) return Status::ok();
-  RETURN_IF_ERROR(stage(flight, op.bytes));
-  if (is_put) std::memcpy(flight.room.base, bytes, op.bytes);
-  return Status::ok();
-}
-
-Status IbLane::stage(Flight& flight, std::uint64_t bytes) const {
-  ASSIGN_OR_RETURN(flight.room, env_.staging->take(bytes));
-  if (flight.room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
-  return Status::ok();
-}
-
-Piece IbLane::mine(const Flight& flight) const {
-  const Op& op = flight.op;
-  if (flight.is_small) return {address_of(flight.small.data()), 0, true};
-  const std::size_t rail = flight.path->rail();
-  if (flight.room.base != nullptr) return {address_of(flight.room.base), env_.staging->key(rail)};
-  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes, rail);
-  return {op.local, key.value_or(0)};
-}
-
-Piece IbLane::old_value(const Flight& flight) const {
-  const LanePort& at = flight.path->at();
-  if (!is_fetching(flight.op.kind)) return {address_of(at.nowhere.base()), at.nowhere.key()};
-  return {address_of(flight.room.base), env_.staging->key(at.rail)};
-}
-
-// Into work_, of what find_target() found. Refers to the flight, which must be in its place.
-void IbLane::build(const Flight& flight, std::uint64_t number) {
-  const Op& op = flight.op;
-  work_.clear();
-  if (!is_amo(op.kind) && op.bytes != 0)
-    work_.transfer(op.kind == OpKind::kPut ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, parts_,
-                   mine(flight));
-  if (op.kind == OpKind::kPut && op.notify == NotifyOp::kSet)
-    work_.transfer(IBV_WR_RDMA_WRITE, word_, {address_of(&op.value), 0, true});
-  if (flight.native) {
-    if (adds(op))
-      work_.add(op.value, word_[0], old_value(flight));
-    else
-      work_.atomic(op, word_[0], old_value(flight));
-  }
-  if (!flight.asking) return;
-  request_ = {.ticket = number,
-              .remote = adds(op) ? op.signal : op.remote,
-              .value = op.value,
-              .compare = op.compare,
-              .kind = adds(op) ? OpKind::kAmoAdd : op.kind,
-              .width = adds(op) ? std::uint8_t{sizeof op.value} : op.width};
-  work_.message(request_);
-}
-
-void IbLane::send(const Flight& taken) {
-  Link& link = *taken.link;
-  const std::uint64_t number = flights_.next();
-  Flight& flight = flights_.add(taken);
-  build(flight, number);
-  flight.sending = !work_.all().empty();
-  link.requests += flight.asking ? 1 : 0;
-  requests_ += flight.asking ? 1 : 0;
-  link.natives += flight.native ? 1 : 0;
-  link.apart += flight.apart ? 1 : 0;
-  Path& path = *taken.path;
-  if (path.held() == 0) holding_.push_back(&path);
-  path.give(work_.all(), number);
-  if (!may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
-  flights_.retire();
-}
-
-void IbLane::ring(Path& path) {
-  std::erase(holding_, &path);
-  if (Status rung = path.ring(); !rung.is_ok()) break_off(link_to(path.pe()), std::move(rung));
-}
-
-void IbLane::ring_all() {
-  while (!holding_.empty()) ring(*holding_.back());
 }
 
 }  // namespace weft::ib

@@ -13,6 +13,13 @@
 // first as long as anything before it is under way. So the notify of a large put, which has a fence
 // before it, follows its pieces.
 //
+// Failure. When a path fails and there is another, the other end is told to take nothing from it
+// any more and says what it has taken. Then what was not taken goes by the other path, in its
+// order, before anything new does: so nothing is lost, nothing overtakes, and nothing takes effect
+// twice. Requests carry a sequence, by which their owner knows those that it has executed. An
+// atomic of the device whose old value was lost on the way fails. Where the device of the other end
+// does not tell what it took, puts are repeated, and its atomics fail.
+//
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
 // before.
@@ -22,6 +29,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +44,19 @@ namespace weft::ib {
 using network::Heaps;
 using network::Staging;
 
+// Who has been told already that a port to a PE failed: lanes find out one after the other.
+class Told {
+ public:
+  bool is_news(int pe, std::size_t rail) {
+    const std::lock_guard lock(mutex_);
+    return known_.insert({pe, rail}).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<int, std::size_t>> known_;
+};
+
 // What all lanes of a PE share.
 struct LaneEnv {
   const Rails* rails = nullptr;
@@ -43,6 +64,9 @@ struct LaneEnv {
   const Heaps* heaps = nullptr;
   Service* service = nullptr;
   Staging* staging = nullptr;
+  Told* told = nullptr;
+  bool native_atomics =
+      true;                 // of devices that say so; not on memory of GPUs, of which they do not
   double dial_timeout = 0;  // seconds
 };
 
@@ -64,6 +88,10 @@ class IbLane {
     std::vector<std::unique_ptr<Path>> paths;  // by rail
     std::size_t main = 0;                      // which of them all goes by but pieces,
     std::size_t next = 0;                      // and that of the next piece
+    bool native = false;                       // by all of them devices do atomics
+    bool moving = false;                       // away from a path that has failed
+    std::string lost;                          // the paths that have
+    std::uint64_t sequence = 0;                // of the last request
     Status broken;                             // why nothing goes there any more
     int requests = 0;                          // not answered yet
     int natives = 0;                           // atomics of the device that are under way
@@ -77,11 +105,14 @@ class IbLane {
     Op op;
     Link* link = nullptr;
     Path* path = nullptr;
-    bool apart = false;     // on another rail than the first
-    bool native = false;    // the device does its atomic
-    bool sending = false;   // it has work requests that are not known to be done
-    bool asking = false;    // nor has the answer
-    bool is_small = false;  // its bytes are these:
+    bool apart = false;          // on another rail than the first
+    bool native = false;         // the device does its atomic
+    bool sending = false;        // it has work requests that are not known to be done
+    bool asking = false;         // nor has the answer come
+    bool again = false;          // its path has failed: it is to go by another,
+    bool is_there = false;       // without its bytes, which are there
+    std::uint64_t sequence = 0;  // of its request; 0: it needs none
+    bool is_small = false;       // its bytes are these:
     std::array<std::byte, kInlineBytes> small{};
     Staging::Room room = {};  // or pass here; so does an old value
     bool is_done() const { return !sending && !asking; }
@@ -107,15 +138,26 @@ class IbLane {
   void ring(Path& path);
   void ring_all();
 
+  void retire();
   void poll();
   void poll(LanePort& port);
   void take(LanePort& port, const ibv_wc& done);
   void sent(Flight& flight);
   void take_answer(LanePort& port, const ibv_wc& done);
   static void lift_fence(Link& link);
+  void look_for_silence();
+  Status cause(const Path& path, const ibv_wc& done) const;
+
+  void fail(Path& path, Status why);
+  static Path* another(const Link& link);
+  Status move(Link& link);
+  void ended(Path& path, const Dial& reply);
+  void judge(Flight& flight, Path::Fate fate);
+  void lose(Flight& flight, std::string_view how);
+  Status send_again(Link& link);
+  Status send_again(Flight& flight, std::uint64_t number);
   void end(Flight& flight);
   void break_off(Link& link, Status why);
-  Status cause(const Path& path, const ibv_wc& done) const;
 
   const LaneEnv env_;
   const std::uint32_t number_;
@@ -123,11 +165,13 @@ class IbLane {
   std::vector<std::unique_ptr<LanePort>> ports_;  // by rail
   std::vector<std::unique_ptr<Link>> links_;      // by PE; null: not spoken to yet
   network::Flights<Flight> flights_;
-  std::vector<Heaps::There> parts_, word_;  // of the op that is being posted
-  WorkList work_;                           // likewise
-  Request request_;                         // likewise
-  std::vector<Path*> holding_;              // who hold something
-  int requests_ = 0;                        // without answers on all links
+  std::vector<Heaps::There> parts_, word_;   // of the op that is being posted
+  WorkList work_;                            // likewise
+  Request request_;                          // likewise
+  std::vector<Path*> holding_;               // who hold something
+  std::vector<Link*> moving_;                // whose path has failed
+  int requests_ = 0;                         // without answers on all links
+  std::uint64_t oldest_ = 0, since_ns_ = 0;  // flight that is not over, and since when it is that
   Status error_;
 };
 

@@ -10,9 +10,15 @@
 
 namespace weft::ib {
 
+// Whoever sees that an op is complete must have been told of its failure: that waits for
+// progress().
+void IbLane::retire() {
+  if (error_.is_ok()) flights_.retire();
+}
+
 void IbLane::poll() {
   for (const auto& port : ports_) poll(*port);
-  flights_.retire();
+  retire();
 }
 
 void IbLane::poll(LanePort& port) {
@@ -30,11 +36,11 @@ void IbLane::take(LanePort& port, const ibv_wc& done) {
   if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers)
     return take_answer(port, done);
   Path& path = *found->second;
-  if (path.state() == Path::State::kBroken) return;
+  if (path.state() != Path::State::kReady) return;
   if (done.status == IBV_WC_SUCCESS)
     path.complete(done.wr_id, [this](std::uint64_t flight) { sent(flights_[flight]); });
-  else if (Link& link = link_to(path.pe()); link.broken.is_ok())
-    break_off(link, cause(path, done));
+  else
+    fail(path, cause(path, done));
 }
 
 void IbLane::sent(Flight& flight) {
@@ -66,6 +72,7 @@ void IbLane::take_answer(LanePort& port, const ibv_wc& done) {
   Flight& asked = flights_[answer.ticket];
   if (!asked.asking) return;
   asked.asking = false;
+  if (std::exchange(asked.again, false) && asked.sending) sent(asked);  // it had been taken
   Link& link = *asked.link;
   --requests_;
   if (--link.requests == 0) lift_fence(link);
@@ -76,29 +83,18 @@ void IbLane::take_answer(LanePort& port, const ibv_wc& done) {
     bring_result(asked.op, answer.old);
 }
 
-// Without having been done.
-void IbLane::end(Flight& flight) {
-  if (flight.asking) --requests_;
-  flight.sending = flight.asking = false;
-  if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
-}
-
-// What is under way there counts as complete; the failure comes from the next progress().
-void IbLane::break_off(Link& link, Status why) {
-  if (!link.broken.is_ok()) return;
-  link.broken = std::move(why);
-  for (const auto& path : link.paths) {
-    path->break_off();
-    std::erase(holding_, path.get());
-  }
-  bool lost = false;
-  for (Flight& flight : flights_) {
-    if (flight.link != &link || flight.is_done()) continue;
-    lost = true;
-    end(flight);
-  }
-  if (lost && error_.is_ok()) error_ = link.broken;
-  flights_.retire();
+// An answer may be lost where nothing of mine is: the oldest request that waits for long asks the
+// network whether its path is still there.
+void IbLane::look_for_silence() {
+  constexpr std::uint64_t kLongNs = 1'000'000'000;
+  const std::uint64_t first = flights_.first(), now = now_ns();
+  if (std::exchange(oldest_, first) != first || since_ns_ == 0) since_ns_ = now;
+  if (now - since_ns_ < kLongNs || !flights_.has(first)) return;
+  since_ns_ = now;
+  const Flight& oldest = flights_[first];
+  if (!oldest.asking || oldest.sending || oldest.again) return;
+  oldest.path->probe();
+  ring(*oldest.path);
 }
 
 Status IbLane::cause(const Path& path, const ibv_wc& done) const {

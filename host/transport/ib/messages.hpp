@@ -27,14 +27,18 @@ struct PeAddress {
 // find each other. The asker's lane gets one of its own at the other end, which carries nothing but
 // what that lane asks for.
 struct Dial {
-  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal };
+  // kEnd: the sender's queue pair has failed; the other end shall take nothing from it any more,
+  // and say what it has taken.
+  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal, kEnd, kEnded };
   std::uint64_t key = 0;  // of the PE that this goes to
   Kind kind = Kind::kAsk;
   std::int32_t from = 0;    // PE
   std::uint32_t lane = 0;   // of the PE that asked
   std::uint32_t qp = 0;     // the sender's
-  std::uint32_t psn = 0;    // of its first packet
-  std::uint32_t asked = 0;  // the queue pair that asked
+  std::uint32_t psn = 0;    // of its first packet; kEnded: of the first that was not taken
+  std::uint32_t asked = 0;  // the queue pair that asked, or failed
+  std::uint32_t rail = 0;   // kEnd, kEnded: whose that is; by it nothing comes any more
+  std::uint32_t known = 0;  // kEnded: the device says what was taken
 };
 inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
 
@@ -42,6 +46,7 @@ inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams
 // and of the owner's own threads never mix wrongly.
 struct Request {
   std::uint64_t ticket = 0;
+  std::uint64_t sequence = 0;  // from 1; one that comes again, by another rail, has the same
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
   std::uint64_t compare = 0;

@@ -72,6 +72,18 @@ Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t 
   return doors_[rail]->datagrams->send(pe, ask);
 }
 
+Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed,
+                        std::uint32_t qp, std::uint32_t psn) {
+  const Dial ask{.key = peers_[static_cast<std::size_t>(pe)].key,
+                 .kind = Dial::Kind::kEnd,
+                 .from = pe_,
+                 .lane = lane,
+                 .psn = psn,
+                 .asked = qp,
+                 .rail = static_cast<std::uint32_t>(failed)};
+  return doors_[rail]->datagrams->send(pe, ask);
+}
+
 void Service::run() {
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
@@ -113,7 +125,7 @@ void Service::look_at_events(const Port& port) {
   const auto type = event.event_type;
   port.verbs().ack_async_event(&event);
   if (type == IBV_EVENT_PORT_ERR)
-    LOG(kWarn, "transport", "ib: {} is down; what is under way waits for it for seconds",
+    LOG(kWarn, "transport", "ib: {} is down; what is under way there waits for it for seconds",
         port.name());
   else if (type == IBV_EVENT_PORT_ACTIVE)
     LOG(kInfo, "transport", "ib: {} is up", port.name());
@@ -156,6 +168,8 @@ void Service::take_dial(Door& door, const ibv_wc& done) {
   if (!known) return;  // a stranger's, or damaged
   if (dial.kind == Dial::Kind::kAsk)
     serve(door, dial);
+  else if (dial.kind == Dial::Kind::kEnd)
+    end(door, dial);
   else
     work_.replied(dial, door.rail);
 }
@@ -186,7 +200,41 @@ void Service::serve(Door& door, const Dial& ask) {
     reply.qp = served->qp->qp_num;
     reply.psn = served->psn;
   }
-  const Status sent = door.datagrams->send(ask.from, reply);
+  this->reply(door, ask.from, reply);
+}
+
+// Also of one that was never tied here, or that knows already: what it took does not change.
+void Service::end(Door& door, const Dial& ask) {
+  if (ask.rail >= doors_.size()) return;
+  Dial reply{.key = peers_[static_cast<std::size_t>(ask.from)].key,
+             .kind = Dial::Kind::kEnded,
+             .from = pe_,
+             .lane = ask.lane,
+             .psn = ask.psn,
+             .asked = ask.asked,
+             .rail = ask.rail,
+             .known = 1};
+  Served* const served = callers_[{ask.from, ask.lane}].ends[ask.rail].get();
+  if (served != nullptr && served->theirs == ask.asked) {
+    Door& failed = *doors_[ask.rail];
+    if (!std::exchange(served->has_ended, true)) {
+      // What is still on its way shall not come after what comes by another rail.
+      ibv_qp_attr ended{};
+      ended.qp_state = IBV_QPS_ERR;
+      const Status modified =
+          failed.port.modify(served->qp.get(), ended, IBV_QP_STATE, "end a queue pair");
+      if (!modified.is_ok()) LOG(kWarn, "transport", "ib: {}", modified.text());
+      drop(failed, served->qp->qp_num);
+    }
+    const Result<std::uint32_t> next = next_psn(failed.port, served->qp.get());
+    reply.known = next.is_ok() ? 1 : 0;
+    reply.psn = next.is_ok() ? *next : 0;
+  }
+  this->reply(door, ask.from, reply);
+}
+
+void Service::reply(const Door& door, int pe, const Dial& dial) const {
+  const Status sent = door.datagrams->send(pe, dial);
   if (!sent.is_ok()) LOG(kWarn, "transport", "ib: {}", sent.text());
 }
 

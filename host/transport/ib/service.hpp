@@ -2,10 +2,10 @@
 // ask, and executes atomics on its memory.
 //
 // Orders. A request comes behind everything that its lane sent before; its atomic is executed with
-// acquire and release, and the answer, a message, comes after it.
+// acquire and release, and the answer, a message, comes after it. A lane's requests are executed in
+// the order of their sequence, each once, whatever rails they come by: one thread does it.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -20,14 +20,6 @@
 #include "src/base/unique_fd.hpp"
 
 namespace weft::ib {
-
-// Requests of one lane that may wait for an answer.
-inline constexpr int kLaneRequests = 64;
-
-// A lane of another PE, and my ends of its queue pairs.
-struct Caller {
-  std::array<std::unique_ptr<Served>, network::kMostRails> ends;  // by rail; null: not asked for
-};
 
 class Service {
  public:
@@ -49,6 +41,10 @@ class Service {
   // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
   // again. By any thread.
   Status ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
+  // Asks it, by that rail, to end what `qp` of mine is tied to on another, and to say how far it
+  // came; likewise.
+  Status ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed, std::uint32_t qp,
+                 std::uint32_t psn);
 
  private:
   using Name = std::pair<int, std::uint32_t>;  // PE and lane
@@ -66,6 +62,8 @@ class Service {
   void take(Door& door, const ibv_wc& done);
   void take_dial(Door& door, const ibv_wc& done);
   void serve(Door& door, const Dial& ask);
+  void end(Door& door, const Dial& ask);
+  void reply(const Door& door, int pe, const Dial& dial) const;
   Status tie_to(const Door& door, const Dial& ask, Served& served) const;
   // Requests.
   bool take_request(const Heard& heard);

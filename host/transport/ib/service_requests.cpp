@@ -15,8 +15,13 @@ bool Service::take_request(const Heard& heard) {
     if (door->answers == Door::kAnswers || served->second->answers == 2 * kLaneRequests)
       return false;
     std::memcpy(&request, door->requests.place(done.wr_id), sizeof request);
-    Answer reply{.ticket = request.ticket};
-    reply.refused = work_.execute(request, &reply.old) ? 0 : 1;
+    Caller& caller = *served->second->caller;
+    Answer& reply = caller.answer_to(request.sequence);
+    if (request.sequence > caller.executed) {
+      caller.executed = request.sequence;
+      reply = {.ticket = request.ticket};
+      reply.refused = work_.execute(request, &reply.old) ? 0 : 1;
+    }
     answer(*door, *served->second, reply);
   } else if (done.status != IBV_WC_SUCCESS) {
     drop(*door, done.qp_num);

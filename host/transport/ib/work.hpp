@@ -27,6 +27,9 @@ inline std::uint64_t address_of(const void* p) { return reinterpret_cast<std::ui
 // compares or looks.
 bool is_native(const Op& op);
 
+// A put whose notify is an atomic.
+inline bool adds(const Op& op) { return op.kind == OpKind::kPut && op.notify == NotifyOp::kAdd; }
+
 class WorkList {
  public:
   using There = network::Heaps::There;

@@ -32,7 +32,12 @@ void fake_verbs_live(weft::FakeVerbsLive* out);
 void fake_verbs_fail(const char* function, int nth, int error);
 // How many atomics devices have carried out, ever.
 std::size_t fake_verbs_atomics();
+// And requests over reliable connections that device has.
+std::size_t fake_verbs_carried(int device);
 // Pulls the cable of that device, and puts it back.
 void fake_verbs_cut(int device);
 void fake_verbs_mend(int device);
+// Pulls it at the nth request from now that the device sends over reliable connections. That one
+// may still take effect at the other end; its sender does not hear of it.
+void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effect);
 }

@@ -85,6 +85,9 @@ std::optional<Spans> payload(const Qp& qp, Send& work);
 bool is_valid(const Device& device, const ibv_ah_attr& address);
 bool names(const Device& from, const ibv_ah_attr& address, const Device& device);
 
+// control.cpp
+void set_cut(Device& device, bool is_cut);
+
 // wire.cpp
 void start_wire();
 void wake_wire();

@@ -1,0 +1,140 @@
+// What a lane makes of an op: where its bytes are at both ends, the work requests, and when the
+// device gets them.
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "host/transport/ib/lane.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+constexpr std::size_t kMostHeld = 16;
+
+// Nobody is told that it has come, and its bytes are there to be read later.
+bool may_be_held(const Op& op) {
+  return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
+         (op.flags & kOpSourceStays) != 0 && op.bytes <= kInlineBytes;
+}
+
+}  // namespace
+
+// Into parts_ what the bytes go to or come from, into word_ what else the device changes there.
+Status IbLane::find_target(const Flight& flight) {
+  const Op& op = flight.op;
+  parts_.clear();
+  word_.clear();
+  if (is_amo(op.kind))
+    return flight.native ? find(flight, op.remote, op.width, word_) : Status::ok();
+  RETURN_IF_ERROR(find(flight, op.remote, op.bytes, parts_));
+  if (op.notify == NotifyOp::kNone || flight.asking) return Status::ok();
+  return find(flight, op.signal, sizeof op.value, word_);
+}
+
+Status IbLane::find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
+                    std::vector<Heaps::There>& parts) const {
+  const Op& op = flight.op;
+  const std::size_t rail = flight.path->rail();
+  if (env_.heaps->find(static_cast<int>(op.pe), offset, bytes, parts, rail)) return Status::ok();
+  return Status::error(
+      Code::kOutOfRange,
+      fmt::format("{}: offset {:#x} was adopted memory, and is no longer", describe(op), offset));
+}
+
+// Small bytes go along; those that stay where the device reaches are used there, others copied.
+Status IbLane::take_local(Flight& flight) const {
+  const Op& op = flight.op;
+  if (is_amo(op.kind))
+    return flight.native && is_fetching(op.kind) ? stage(flight, sizeof op.value) : Status::ok();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(op.local);
+  const bool is_put = op.kind == OpKind::kPut;
+  if (is_put && op.bytes <= kInlineBytes) {
+    flight.is_small = true;
+    if (op.bytes != 0) std::memcpy(flight.small.data(), bytes, op.bytes);
+    return Status::ok();
+  }
+  const bool stays = !is_put || (op.flags & kOpSourceStays) != 0;
+  if (op.bytes == 0 || (stays && env_.heaps->key_of(bytes, op.bytes))) return Status::ok();
+  RETURN_IF_ERROR(stage(flight, op.bytes));
+  if (is_put) std::memcpy(flight.room.base, bytes, op.bytes);
+  return Status::ok();
+}
+
+Status IbLane::stage(Flight& flight, std::uint64_t bytes) const {
+  ASSIGN_OR_RETURN(flight.room, env_.staging->take(bytes));
+  if (flight.room.base == nullptr) return Status::error(Code::kBusy, "no staging memory is free");
+  return Status::ok();
+}
+
+Piece IbLane::mine(const Flight& flight) const {
+  const Op& op = flight.op;
+  if (flight.is_small) return {address_of(flight.small.data()), 0, true};
+  const std::size_t rail = flight.path->rail();
+  if (flight.room.base != nullptr) return {address_of(flight.room.base), env_.staging->key(rail)};
+  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes, rail);
+  return {op.local, key.value_or(0)};
+}
+
+Piece IbLane::old_value(const Flight& flight) const {
+  const LanePort& at = flight.path->at();
+  if (!is_fetching(flight.op.kind)) return {address_of(at.nowhere.base()), at.nowhere.key()};
+  return {address_of(flight.room.base), env_.staging->key(at.rail)};
+}
+
+// Into work_, of what find_target() found. Refers to the flight, which must be in its place.
+void IbLane::build(const Flight& flight, std::uint64_t number) {
+  const Op& op = flight.op;
+  work_.clear();
+  if (!is_amo(op.kind) && op.bytes != 0 && !flight.is_there)
+    work_.transfer(op.kind == OpKind::kPut ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, parts_,
+                   mine(flight));
+  if (op.kind == OpKind::kPut && op.notify == NotifyOp::kSet)
+    work_.transfer(IBV_WR_RDMA_WRITE, word_, {address_of(&op.value), 0, true});
+  if (flight.native) {
+    if (adds(op))
+      work_.add(op.value, word_[0], old_value(flight));
+    else
+      work_.atomic(op, word_[0], old_value(flight));
+  }
+  if (!flight.asking) return;
+  request_ = {.ticket = number,
+              .sequence = flight.sequence,
+              .remote = adds(op) ? op.signal : op.remote,
+              .value = op.value,
+              .compare = op.compare,
+              .kind = adds(op) ? OpKind::kAmoAdd : op.kind,
+              .width = adds(op) ? std::uint8_t{sizeof op.value} : op.width};
+  work_.message(request_);
+}
+
+void IbLane::send(const Flight& taken) {
+  Link& link = *taken.link;
+  const std::uint64_t number = flights_.next();
+  Flight& flight = flights_.add(taken);
+  if (flight.asking) flight.sequence = ++link.sequence;
+  build(flight, number);
+  flight.sending = !work_.all().empty();
+  link.requests += flight.asking ? 1 : 0;
+  requests_ += flight.asking ? 1 : 0;
+  link.natives += flight.native ? 1 : 0;
+  link.apart += flight.apart ? 1 : 0;
+  Path& path = *taken.path;
+  if (path.held() == 0) holding_.push_back(&path);
+  path.give(work_.all(), number);
+  if (!may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
+  retire();
+}
+
+void IbLane::ring(Path& path) {
+  std::erase(holding_, &path);
+  if (Status rung = path.ring(); !rung.is_ok()) fail(path, std::move(rung));
+}
+
+void IbLane::ring_all() {
+  while (!holding_.empty()) ring(*holding_.back());
+}
+
+}  // namespace weft::ib

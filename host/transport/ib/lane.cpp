@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/transport/apply.hpp"
-
 namespace weft::ib {
 
 namespace {

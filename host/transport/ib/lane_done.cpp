@@ -10,6 +10,22 @@
 
 namespace weft::ib {
 
+namespace {
+
+// Whether it may be the port or the network, so that another way may be better; or what was asked.
+bool is_of_the_way(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
 // Whoever sees that an op is complete must have been told of its failure: that waits for
 // progress().
 void IbLane::retire() {
@@ -39,8 +55,10 @@ void IbLane::take(LanePort& port, const ibv_wc& done) {
   if (path.state() != Path::State::kReady) return;
   if (done.status == IBV_WC_SUCCESS)
     path.complete(done.wr_id, [this](std::uint64_t flight) { sent(flights_[flight]); });
-  else
+  else if (is_of_the_way(done.status))
     fail(path, cause(path, done));
+  else
+    break_off(link_to(path.pe()), cause(path, done));
 }
 
 void IbLane::sent(Flight& flight) {

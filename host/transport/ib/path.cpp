@@ -156,7 +156,7 @@ Status Path::ring() {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     ibv_send_wr& request = held_[i].request;
     request.sg_list = &held_[i].bytes;
-    request.num_sge = 1;
+    request.num_sge = held_[i].bytes.length == 0 ? 0 : 1;
     request.next = i + 1 < held_.size() ? &held_[i + 1].request : nullptr;
   }
   held_.back().request.send_flags |= IBV_SEND_SIGNALED;

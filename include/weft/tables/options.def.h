@@ -75,7 +75,7 @@ WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
 WEFT_OPTION(ib_rails, "WEFT_IB_RAILS", kInt, 2, 1, 4, transport,
             "Most ports that auto takes for a PE: large transfers go by all of them, and when one fails the others go on.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
-            "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
+            "GID of those ports; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,
             "File of the verbs library, if libibverbs.so.1 is not where the system looks.")
 WEFT_OPTION(ofi_provider, "WEFT_OFI_PROVIDER", kText, "auto", "", "", transport,

@@ -76,6 +76,8 @@ Options options_of(const TransportJob& job) {
 #ifdef FAKE_VERBS_LIBRARY
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif
+  if (const char* const device = std::getenv("WEFT_IB_DEVICE"); device != nullptr && has_rdma())
+    options.ib_device = device;
   if (job.verbs == "rails") options.ib_device = "fake0,fake1";
   if (!has_fabric()) options.ofi_domain = "lo";
 #ifdef FAULTY_FABRIC_LIBRARY

@@ -61,6 +61,7 @@ IbLane::Link& IbLane::link_to(int pe) {
     for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
       link->paths.push_back(
           std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.dial_timeout));
+    link->main = link->next = env_.rails->first() % link->paths.size();
     link->native =
         env_.native_atomics && std::all_of(link->paths.begin(), link->paths.end(),
                                            [](const auto& path) { return path->is_native(); });

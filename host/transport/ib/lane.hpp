@@ -8,10 +8,10 @@
 // bytes are in the target's memory, or its answer is here; so quiet waits for no more than that.
 //
 // Rails. What has the size of a piece, into which larger transfers are cut, goes by the rails in
-// turn: transfers are in no order among themselves. All else goes by the first. A fence holds back
-// what comes after it until pieces on other rails are complete; and what comes after it goes by the
-// first as long as anything before it is under way. So the notify of a large put, which has a fence
-// before it, follows its pieces.
+// turn: transfers are in no order among themselves. All else goes by the main one. A fence holds
+// back what comes after it until pieces on other rails are complete; and what comes after it goes
+// by the main one as long as anything before it is under way. So the notify of a large put, which
+// has a fence before it, follows its pieces.
 //
 // Failure. When a path fails and there is another, the other end is told to take nothing from it
 // any more and says what it has taken. Then what was not taken goes by the other path, in its

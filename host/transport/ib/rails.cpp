@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -49,10 +50,15 @@ Result<std::vector<PortWish>> parse_all(const std::string& text) {
   return all;
 }
 
-// Those that can be used, if any can.
-Result<std::vector<Port>> open_named(const Verbs& verbs, const std::vector<PortWish>& wishes,
-                                     int gid_index) {
+struct Chosen {
   std::vector<Port> ports;
+  std::size_t first = 0;
+};
+
+// Those that can be used, if any can.
+Result<Chosen> open_named(const Verbs& verbs, const std::vector<PortWish>& wishes, int rank,
+                          int gid_index) {
+  Chosen chosen;
   std::vector<Status> failed;
   for (const PortWish& wish : wishes) {
     Result<Port> port = Port::open(verbs, wish, gid_index);
@@ -60,36 +66,43 @@ Result<std::vector<Port>> open_named(const Verbs& verbs, const std::vector<PortW
       failed.push_back(port.status());
       continue;
     }
-    for (const Port& other : ports)
+    for (const Port& other : chosen.ports)
       if (other.name() == port->name())
         return Status::error(Code::kInvalidArgument,
                              fmt::format("WEFT_IB_DEVICE names {} twice", port->name()));
-    ports.push_back(std::move(*port));
+    chosen.ports.push_back(std::move(*port));
   }
-  if (ports.empty()) return failed.back();
+  if (chosen.ports.empty()) return failed.back();
   for (const Status& each : failed) LOG(kWarn, "transport", "ib: one port less: {}", each.text());
-  return ports;
+  chosen.first = static_cast<std::size_t>(rank) % chosen.ports.size();
+  return chosen;
 }
 
 // The best that can be used and its equals. What the system does not list, the library may have.
-Result<std::vector<Port>> open_near(const Verbs& verbs, const Seat& seat, std::size_t most,
-                                    int gid_index) {
-  std::vector<Port> ports;
+Result<Chosen> open_near(const Verbs& verbs, const Seat& seat, std::size_t most, int gid_index) {
   const std::vector<NicPort> there = look_at_ports();
-  int level = 0;
+  std::map<int, Port> ports;  // by their place in the system's list
+  int level = 0, first = 0;
   for (const PortChoice& choice : near_ports(there, Place{"", seat.numa_node}, seat.rank)) {
     if (ports.size() == most || (!ports.empty() && choice.level != level)) break;
     const NicPort& wanted = there[static_cast<std::size_t>(choice.port)];
     Result<Port> port = Port::open(
         verbs, {wanted.device, wanted.port, there.size() > 1 ? choice.reason : ""}, gid_index);
     if (!port.is_ok()) continue;
+    if (ports.empty()) first = choice.port;
     level = choice.level;
-    ports.push_back(std::move(*port));
+    ports.emplace(choice.port, std::move(*port));
   }
-  if (!ports.empty()) return ports;
-  ASSIGN_OR_RETURN(Port any, Port::open(verbs, {}, gid_index));  // or it says why none can
-  ports.push_back(std::move(any));
-  return ports;
+  Chosen chosen;
+  if (ports.empty()) {
+    ASSIGN_OR_RETURN(Port any, Port::open(verbs, {}, gid_index));  // or it says why none can
+    chosen.ports.push_back(std::move(any));
+  }
+  for (auto& [place, port] : ports) {
+    if (place == first) chosen.first = chosen.ports.size();
+    chosen.ports.push_back(std::move(port));
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -101,14 +114,13 @@ Result<Rails> Rails::open(const Options& options, const Seat& seat) {
                          fmt::format("this host has no RDMA device: there is no {}", kDevices));
   ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
   const auto gid_index = static_cast<int>(options.ib_gid_index);
+  const auto most = static_cast<std::size_t>(options.ib_rails);
+  Result<Chosen> chosen = named.empty() ? open_near(*verbs, seat, most, gid_index)
+                                        : open_named(*verbs, named, seat.rank, gid_index);
+  if (!chosen.is_ok()) return chosen.status();
   Rails rails;
-  if (named.empty()) {
-    ASSIGN_OR_RETURN(
-        rails.ports_,
-        open_near(*verbs, seat, static_cast<std::size_t>(options.ib_rails), gid_index));
-  } else {
-    ASSIGN_OR_RETURN(rails.ports_, open_named(*verbs, named, gid_index));
-  }
+  rails.ports_ = std::move(chosen->ports);
+  rails.first_ = chosen->first;
   return rails;
 }
 

@@ -23,10 +23,13 @@ struct Seat {
 class Rails {
  public:
   // Those that WEFT_IB_DEVICE names, else the nearest that can be used and its equals, at most
-  // WEFT_IB_RAILS.
+  // WEFT_IB_RAILS. In the order of the system's list, not in that of preference: so PEs of a host
+  // that have the same have them in one order.
   static Result<Rails> open(const Options& options, const Seat& seat);
 
   std::span<const Port> ports() const { return ports_; }
+  // The one that all goes by but pieces: PEs of a host begin with equal ones in turn.
+  std::size_t first() const { return first_; }
   // How many lead to a PE.
   std::size_t to(const PeAddress& peer) const;
   // Why none does; "" if one does.
@@ -43,6 +46,7 @@ class Rails {
   Result<network::Registered> add(std::byte* base, std::size_t bytes, Access access) const;
 
   std::vector<Port> ports_;
+  std::size_t first_ = 0;
 };
 
 }  // namespace weft::ib

@@ -32,6 +32,7 @@ class ContextPort {
   using Thread = HostThread;
   using Passed = ContextPort&;
   static constexpr bool kPacks = false;
+  static constexpr bool kSpansHosts = true;
 
   ContextPort(Context::Impl& context, const char* routine)
       : c_(context), heap_(context.job->heap->range().base), routine_(routine) {}

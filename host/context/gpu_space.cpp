@@ -73,7 +73,8 @@ HeapShape GpuSpace::shape_of_heap() const {
   return shape;
 }
 
-Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_growth) {
+Status GpuSpace::connect(Bootstrap& bootstrap, const std::vector<Facts>& facts,
+                         std::function<Status()> before_growth) {
   TransportEnv env;
   env.pe = pe_;
   env.npes = npes_;
@@ -82,6 +83,7 @@ Status GpuSpace::connect(Bootstrap& bootstrap, std::function<Status()> before_gr
   env.options = &options_;
   env.size_option = "WEFT_GPU_HEAP_SIZE";
   env.is_gpu = true;
+  env.facts = &facts;
   env.places = places_;
   env.adopted_at = heap_->range().bytes;
   ASSIGN_OR_RETURN(auto transports, make_transports(env));

@@ -37,7 +37,8 @@ class GpuSpace {
 
   // Collective: a way to every PE's GPU. From then on the heap grows, each time collectively;
   // `before_growth` is called first.
-  Status connect(Bootstrap& bootstrap, std::function<Status()> before_growth);
+  Status connect(Bootstrap& bootstrap, const std::vector<Facts>& facts,
+                 std::function<Status()> before_growth);
   // Collective in effect: what kernels need of the runtime, first in the heap.
   Status lay_out();
   // Some PE does not map all, so that packed messages cannot be stored; before any kernel.

@@ -110,7 +110,7 @@ Section capabilities_section(const Options& options) {
                        "handed over an abstract unix socket, checked by ticket and user",
                        pass_descriptor()),
            huge_pages(), numa(), binding(), cuda(options), hip(options), network(options),
-           other_networks(options)}};
+           gpu_rdma(options), other_networks(options)}};
 }
 
 }  // namespace weft::info

@@ -127,8 +127,9 @@ Line roce_addresses(const Patient& patient, const MachineFacts& machine) {
 
 Line peer_memory(const Patient& patient) {
   const bool loaded = std::filesystem::exists(patient.root + "/sys/module/nvidia_peermem");
-  return fact("nvidia_peermem", fmt::format("{}; not needed, as ib does not carry memory of GPUs",
-                                            loaded ? "loaded" : "not loaded"));
+  return fact("nvidia_peermem",
+              fmt::format("{}; ib needs it only where the driver exports no dmabuf",
+                          loaded ? "loaded" : "not loaded"));
 }
 
 Line seccomp(const Patient& patient) {
@@ -168,8 +169,10 @@ Section tried_checks(const Options& options) {
   const MachineFacts machine = look_at_devices();
   Section section = capabilities_section(options);
   section.title = "tried";
+  const bool has_gpus = has_gpu(machine, "nvidia") || has_gpu(machine, "amd");
   std::erase_if(section.lines, [&](const Line& line) {
-    return (line.name == "cuda gpus" && !has_gpu(machine, "nvidia")) ||
+    return (line.name == "gpus by rdma" && (machine.ports.empty() || !has_gpus)) ||
+           (line.name == "cuda gpus" && !has_gpu(machine, "nvidia")) ||
            (line.name == "hip gpus" && !has_gpu(machine, "amd")) ||
            (line.name == "rdma network" && machine.ports.empty());
   });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "host/transport/ib/ib.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/gpu/gpu.hpp"
 
@@ -54,7 +55,27 @@ Line gpus_of(const char* name, const gpu::Library& driver) {
   return there(name, found + "; symmetric memory and its sharing tried on each" + *apart);
 }
 
+// Of the first driver that has one.
+Result<Platform*> first_gpu(const Options& options) {
+  Status refused;
+  for (const gpu::Library& driver : {gpu::Library{gpu::Kind::kCuda, options.cuda_library},
+                                     gpu::Library{gpu::Kind::kHip, options.hip_library}}) {
+    auto found = gpu::platform(driver, 0);
+    if (found.is_ok()) return found;
+    if (refused.is_ok()) refused = found.status();
+  }
+  return refused;
+}
+
 }  // namespace
+
+Line gpu_rdma(const Options& options) {
+  constexpr const char* kName = "gpus by rdma";
+  const auto gpu = first_gpu(options);
+  if (!gpu) return missing(kName, std::string(gpu.status().text()));
+  const auto way = ib_gpu_memory(options, **gpu);
+  return way.is_ok() ? there(kName, *way) : missing(kName, std::string(way.status().text()));
+}
 
 Line cuda(const Options& options) {
   return gpus_of("cuda gpus", {gpu::Kind::kCuda, options.cuda_library});

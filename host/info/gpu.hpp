@@ -9,5 +9,7 @@ namespace weft::info {
 
 Line cuda(const Options& options);
 Line hip(const Options& options);
+// How an RDMA port reaches the memory of the first GPU.
+Line gpu_rdma(const Options& options);
 
 }  // namespace weft::info

@@ -89,7 +89,9 @@ struct AmoKernel {
     }
     return T{};
   }
+  // The fence: who sees the new value sees what copies, or a NIC, had brought before the kernel.
   WEFT_DEVICE void operator()() const {
+    dev::platform::fence<dev::Reach::kSystem>();
     const std::uint64_t old = width == 8 ? apply<std::uint64_t>() : apply<std::uint32_t>();
     if (result != nullptr)
       *result = old;

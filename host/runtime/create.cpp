@@ -1,6 +1,7 @@
 // How a PE joins a job, and how it leaves.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -92,13 +93,14 @@ Status Runtime::Impl::meet() {
   ASSIGN_OR_RETURN(const Uuid name, value_of<Uuid>(unpacked[0][3], 0, "a job's name"));
   estate = Estate::of(name);
   const auto neighbours = std::count_if(
-      facts.begin(), facts.end(), [&](const Facts& theirs) { return same_host(theirs, mine); });
+      facts.begin(), facts.end(), [&](const Facts& theirs) { return same_machine(theirs, mine); });
   job->crowded = neighbours > mine.cores;
   return Status::ok();
 }
 
 Status Runtime::Impl::prepare(Facts* mine) {
   ASSIGN_OR_RETURN(*mine, discover());
+  mine->part = part_of_machine(job->options.pretend_hosts, job->pe, job->npes);
   RETURN_IF_ERROR(find_gpus(mine));
   job->platform = &cpu_platform();
   ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, host_heap(job->options)));
@@ -183,21 +185,46 @@ Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
 Status Runtime::Impl::compare_maps() {
   constexpr std::uint64_t kPushedBytes = 512;
   struct Reach {
-    std::uint8_t maps_all, crowded;
+    std::uint8_t maps_all, maps_host, crowded;
   };
-  const Reach mine{shared.size == job->npes, job->crowded};
+  const auto& peer = job->routes.peer;
+  bool maps_host = true;
+  for (int rank = 0; rank < node.size; ++rank) {
+    const int pe = node.pe_of(rank);
+    maps_host = maps_host && (pe == job->pe || peer[static_cast<std::size_t>(pe)] != nullptr);
+  }
+  const Reach mine{shared.size == job->npes, maps_host, job->crowded};
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
-  bool map_all = true, crowded = false;
+  bool map_all = true, map_hosts = true, crowded = false;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     ASSIGN_OR_RETURN(const Reach theirs, value_of<Reach>(all[pe], pe, "maps"));
     map_all = map_all && theirs.maps_all != 0;
+    map_hosts = map_hosts && theirs.maps_host != 0;
     crowded = crowded || theirs.crowded != 0;
   }
   // Where waiting is a turn of the scheduler, one exchange is worth more than bytes that cross
   // once: only what fits into no slot is read, since then pushing takes two as well.
   const auto slot = static_cast<std::uint64_t>(job->teams.slot_bytes) - kSlotHeader;
-  if (map_all) job->teams.pushed_bytes = crowded ? slot : kPushedBytes;
+  if (map_hosts) look_at_hosts();
+  if (map_all && job->host_of.empty()) job->teams.pushed_bytes = crowded ? slot : kPushedBytes;
   return Status::ok();
+}
+
+// All PEs come to the same, and each host's map one another.
+void Runtime::Impl::look_at_hosts() {
+  std::vector<int> host_of;
+  for (std::size_t pe = 0; pe < job->facts.size(); ++pe) {
+    const auto first = std::find_if(job->facts.begin(), job->facts.end(), [&](const Facts& other) {
+      return same_host(other, job->facts[pe]);
+    });
+    host_of.push_back(static_cast<int>(first - job->facts.begin()));
+  }
+  const std::set<int> hosts(host_of.begin(), host_of.end());
+  if (hosts.size() == 1 || hosts.size() == host_of.size()) return;
+  LOG(kInfo, "runtime", "{} PEs on {} hosts: what collectives have for all crosses to a host once",
+      host_of.size(), hosts.size());
+  job->host_of = std::move(host_of);
+  for (const Team& team : {world, node, shared, everybody}) tell_hosts(team);
 }
 
 Status Runtime::Impl::usable() { return job->health(); }

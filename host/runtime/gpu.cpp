@@ -149,8 +149,8 @@ Status Runtime::Impl::agree_to_pack() {
 
 Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   RETURN_IF_ERROR(agree(*job->bootstrap, open_gpu(facts), "taking a GPU"));
-  RETURN_IF_ERROR(
-      job->gpu->connect(*job->bootstrap, [this] { return wired ? rendezvous() : Status::ok(); }));
+  RETURN_IF_ERROR(job->gpu->connect(*job->bootstrap, facts,
+                                    [this] { return wired ? rendezvous() : Status::ok(); }));
   RETURN_IF_ERROR(agree(*job->bootstrap, job->gpu->lay_out(), "laying out GPU memory"));
   RETURN_IF_ERROR(agree_to_pack());
   // Now, since nothing can be prepared while a stream is captured.

@@ -42,6 +42,7 @@ struct Runtime::Impl {
   Status make_contexts();
   Status make_first_teams(const std::vector<Facts>& facts);
   Status compare_maps();
+  void look_at_hosts();
   void finish();
 
   // --- GPU memory (gpu.cpp) ---
@@ -77,6 +78,7 @@ struct Runtime::Impl {
   Team enter_team(int id, const Pes& pes);
   Result<Team> enter_new_team(int id, const Pes& pes);
   std::int32_t* list_of(int id) const;
+  void tell_hosts(const Team& team);
   // Without a parent (team_of.cpp): through the first of `pes`, in `words` of its heap.
   Result<Team> meet_in(std::uint64_t* words, const Pes& pes);
   void forget_team(const Team& team);

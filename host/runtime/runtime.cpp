@@ -86,9 +86,11 @@ static std::string describe_routes(std::string_view whose, const Routes& routes)
   for (int pe = 0; pe < routes.npes(); ++pe) {
     const auto index = static_cast<std::size_t>(pe);
     const std::byte* mapped = routes.peer[index];
-    text += fmt::format("{} {}: {}, {}\n", whose, pe, routes.reason[index],
+    const std::string way = routes.transport(pe).way_to(pe);
+    text += fmt::format("{} {}: {}, {}{}{}\n", whose, pe, routes.reason[index],
                         mapped == nullptr ? std::string("through requests")
-                                          : fmt::format("mapped at {}", fmt::ptr(mapped)));
+                                          : fmt::format("mapped at {}", fmt::ptr(mapped)),
+                        way.empty() ? "" : " ", way);
   }
   return text;
 }

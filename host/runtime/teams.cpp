@@ -1,4 +1,5 @@
 // Teams: the parent's members agree on an id that all of them have free, and on the arguments.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <weft/dev/team_block.hpp>
 
 #include "host/runtime/impl.hpp"
+#include "host/team/hosts.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -113,7 +115,21 @@ Result<Team> Runtime::Impl::enter_new_team(int id, const Pes& pes) {
   free_ids.take(id);
   std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
   reset_team_block(block, team_layout(job->teams, job->npes));
-  return enter_team(id, pes);
+  const Team team = enter_team(id, pes);
+  tell_hosts(team);
+  return team;
+}
+
+// In my block of a team that I am a member of.
+void Runtime::Impl::tell_hosts(const Team& team) {
+  if (job->host_of.empty()) return;
+  std::vector<int> host_of;
+  for (int rank = 0; rank < team.size; ++rank)
+    host_of.push_back(job->host_of[static_cast<std::size_t>(team.pe_of(rank))]);
+  const std::vector<std::int32_t> words = team_hosts(host_of, team.rank);
+  std::byte* const block = job->heap->range().base + team_block_offset(job->teams, team.id);
+  std::copy(words.begin(), words.end(),
+            reinterpret_cast<std::int32_t*>(block + team_layout(job->teams, job->npes).hosts));
 }
 
 Result<Team> Runtime::Impl::make_team(const char* routine, const Team& parent, const Pes& pes,

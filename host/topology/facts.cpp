@@ -4,7 +4,10 @@
 
 namespace weft {
 
-bool same_host(const Facts& a, const Facts& b) { return a.boot() == b.boot() && !a.boot().empty(); }
+bool same_machine(const Facts& a, const Facts& b) {
+  return a.boot() == b.boot() && !a.boot().empty();
+}
+bool same_host(const Facts& a, const Facts& b) { return same_machine(a, b) && a.part == b.part; }
 
 bool same_process(const Facts& a, const Facts& b) {
   return a.process == b.process;  // 128 random bits
@@ -18,6 +21,10 @@ std::string why_not_mapped(const Facts& mine, const Facts& theirs) {
           "cannot tell whether {} and {} are one host, since /proc/sys/kernel/random/boot_id is "
           "not readable; mount /proc",
           mine.host_name(), theirs.host_name());
+    if (same_machine(mine, theirs))
+      return fmt::format(
+          "it plays a PE of another host, part {} of {}; mine is part {} (WEFT_PRETEND_HOSTS)",
+          theirs.part, theirs.host_name(), mine.part);
     return fmt::format(
         "it runs on another host, {} (boot {}); mine is {} (boot {}); memory is mapped within one "
         "host only",

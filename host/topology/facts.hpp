@@ -22,18 +22,25 @@ struct Facts {
   std::int32_t cores = 0;       // that this process may run on
   std::int32_t gpus = 0;        // that this PE may use; discover() does not look
   std::uint32_t gpu_kind = 0;   // of those: a gpu::Kind
+  std::int32_t part = 0;        // of the machine, where one plays several hosts
 
   std::string_view host_name() const { return host; }
   std::string_view boot() const { return boot_id; }
 };
 
-bool same_host(const Facts& a, const Facts& b);
+bool same_machine(const Facts& a, const Facts& b);
+bool same_host(const Facts& a, const Facts& b);  // a part of a machine counts as one
 bool same_process(const Facts& a, const Facts& b);
 
 // Why memory of `theirs` cannot be mapped by `mine`, and how to mend it; "" if it can. Pure.
 std::string why_not_mapped(const Facts& mine, const Facts& theirs);
 
-// Looks around. Linux.
+// Which part of a machine that plays `hosts` hosts a PE is on: equal shares, in turn.
+inline std::int32_t part_of_machine(std::int64_t hosts, int pe, int npes) {
+  return static_cast<std::int32_t>(hosts * pe / npes);
+}
+
+// Looks around; the part is left to who knows. Linux.
 Result<Facts> discover();
 
 }  // namespace weft

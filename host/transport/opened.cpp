@@ -11,7 +11,7 @@
 namespace weft {
 
 Result<Blob> OpenedTransport::address() {
-  ASSIGN_OR_RETURN(mine_.facts, discover());
+  ASSIGN_OR_RETURN(mine_.facts, facts_of(env()));
   mine_.heap = reinterpret_cast<std::uint64_t>(env().heap.base);
   mine_.heap_bytes = env().heap.bytes;
   Blob blob(sizeof(Address));

@@ -59,6 +59,8 @@ class Transport {
   virtual bool reaches(int pe) const = 0;
   // Why not, for people; "" if it does.
   virtual std::string why_not(int pe) const = 0;
+  // How bytes come to a reached PE's memory, for people; "" if there is but one way.
+  virtual std::string way_to(int /*pe*/) const { return ""; }
   // A chunk of my heap, and then every reached peer's chunk of the same offset.
   virtual Result<Blob> expose(const Region& region) = 0;
   virtual Result<Mapping> attach(int pe, std::uint64_t offset, std::uint64_t bytes,
@@ -98,6 +100,9 @@ struct TransportEnv {
   // each gets a reservation of its own.
   Memory places;
 };
+
+// What is known of my PE: as the job has it, or looked for now.
+Result<Facts> facts_of(const TransportEnv& env);
 
 // Registry: one row per transport, in transport.cpp.
 struct TransportRow {

@@ -14,4 +14,9 @@ Result<Platform*> Platform::owner(const Blob& peer) {
   return Status::error(Code::kUnsupported, why_not_owned(peer));
 }
 
+Result<Dmabuf> Platform::export_dmabuf(Range) const {
+  return Status::error(Code::kUnsupported,
+                       fmt::format("memory of the {} is not exported as a dmabuf", name()));
+}
+
 }  // namespace weft

@@ -17,6 +17,8 @@
 #include <weft/result.hpp>
 #include <weft/stream.hpp>
 
+#include "src/base/unique_fd.hpp"
+
 namespace weft::detail {
 enum class GpuKind : unsigned;  // weft/device/launch.hpp
 }
@@ -43,6 +45,12 @@ class Memory {
  private:
   Range range_;
   std::shared_ptr<void> owner_;
+};
+
+// A file by which devices of any maker reach memory, and where in it that begins.
+struct Dmabuf {
+  UniqueFd file;
+  std::uint64_t offset = 0;
 };
 
 struct MemoryHints {
@@ -122,6 +130,8 @@ class Platform {
   virtual Result<Blob> share(const Memory& chunk) = 0;
   // Maps a peer's chunk at `where`, a part of a reservation of mine.
   virtual Result<Memory> open(const Blob& blob, Range where) = 0;
+  // For a device that is to reach memory of mine without the host: a NIC.
+  virtual Result<Dmabuf> export_dmabuf(Range memory) const;
   // Memory that both host threads and kernels can load, store and update atomically; zeroed.
   virtual Result<Memory> host_visible(std::size_t bytes) = 0;
 

@@ -73,6 +73,7 @@ class ForkBootstrap final : public Bootstrap {
 Options options_of(const TransportJob& job) {
   Options options;
   options.transports = options.gpu_transports = job.transports;
+  options.gpu_rdma = job.gpu_rdma;
 #ifdef FAKE_VERBS_LIBRARY
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif

@@ -515,7 +515,8 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
     return {{"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
             {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec},
             {"ofi_launched" + tail, kLaunched, 0, "ofi,loopback", spec},
-            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec}};
+            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec},
+            {"ofi_gpus_launched" + tail, kLaunched, 0, "ofi,staged", spec, "", true}};
   std::vector<TransportJob> all = {
       {"loopback" + tail, kThreads, 1, "loopback", spec},
       {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},
@@ -524,10 +525,17 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
       {"staged_processes" + tail, kProcesses, 3, "staged", spec, "", true},
   };
 #ifdef FAKE_VERBS_LIBRARY
+  const bool plain_or_all = tail.empty() || tail == "_all";
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
-  if (!has_rdma() && (tail.empty() || tail == "_all")) {
-    all.push_back({"ib_glob" + tail, kThreads, 3, "ib,loopback", spec, "", false, "glob"});
-    all.push_back({"ib_rails" + tail, kThreads, 3, "ib,loopback", spec, "", false, "rails"});
+  if (plain_or_all && !has_rdma()) {
+    all.push_back({"ib_glob" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "glob"});
+    all.push_back(
+        {"ib_rails" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "rails"});
+    // Memory of GPUs; a PE reaches itself by staged.
+    for (const std::string way : {"staged", "peer", "dmabuf"})
+      all.push_back({"ib_" + way + tail, kThreads, 3, "ib,staged", spec, "", true, way});
+    all.push_back(
+        {"ib_staged_rails" + tail, kThreads, 3, "ib,staged", spec, "", true, "staged", "rails"});
   }
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
 #endif
@@ -538,6 +546,11 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
   all.push_back(
       {"ofi_unordered" + tail, kThreads, 3, "ofi,loopback", spec, "unordered,offload,busy"});
   all.push_back({"ofi_strict" + tail, kThreads, 3, "ofi,loopback", spec, "strict,nofile"});
+  all.push_back({"ofi_gpus" + tail, kThreads, 3, "ofi,staged", spec, "", true});
+  if (!tail.empty()) return all;
+  all.push_back({"ofi_gpus_processes", kProcesses, 3, "ofi,staged", spec, "", true});
+  all.push_back(
+      {"ofi_gpus_unordered", kThreads, 3, "ofi,staged", spec, "unordered,offload,busy", true});
 #endif
   return all;
 }

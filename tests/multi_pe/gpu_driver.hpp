@@ -43,10 +43,17 @@ inline bool take_turns(const PeGroup& group) {
   return gpus.is_ok() && group.npes > *gpus;
 }
 
-// As WEFT_GPU_TRANSPORTS says, so that the same tests go by another way.
+// As WEFT_GPU_TRANSPORTS and WEFT_GPU_RDMA say, so that the same tests go by another way: by ib
+// through a fake library, which other processes do not see, and by ofi within this host.
 inline void choose_transports(Options& options) {
   const char* const list = std::getenv("WEFT_GPU_TRANSPORTS");
+  const char* const rdma = std::getenv("WEFT_GPU_RDMA");
   if (list != nullptr) options.gpu_transports = list;
+  if (rdma != nullptr) options.gpu_rdma = rdma;
+#ifdef FAKE_VERBS_LIBRARY
+  options.ib_library = FAKE_VERBS_LIBRARY;
+#endif
+  options.ofi_domain = "lo";
 }
 // Whether that way, and the driver, let a GPU load and store what another one has.
 inline bool maps_other_gpus(const Options& options) {

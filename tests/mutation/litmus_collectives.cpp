@@ -2,6 +2,9 @@
 // ones, scopes of several threads. Exit status 0: every promise was kept.
 #include <sched.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include <weft/dev/collective.hpp>
 #include <weft/dev/tile.hpp>
 
@@ -22,7 +25,8 @@ constexpr std::uint64_t kAllPushed = ~std::uint64_t{0};
 // which only the promises of the calls before allow.
 class Collective {
  public:
-  explicit Collective(JobOptions options, int pes = kPes, std::uint64_t pushed_bytes = kAllPushed)
+  explicit Collective(JobOptions options, int pes = kPes, std::uint64_t pushed_bytes = kAllPushed,
+                      bool on_hosts = false)
       : job(with_room(options, pes)), pes_(pes) {
     TeamBlocks blocks = team_blocks(pes, 1, 0, options.packs ? kMostPackedBytes : 0);
     blocks.offset = job.allocate<std::byte>(blocks.stride);
@@ -32,6 +36,11 @@ class Collective {
       // A little before the flags of packed messages begin anew.
       auto* const header = job.at<TeamHeader>(pe, blocks.offset);
       header->packed = header->packed_synced = kPackedPeriod - 2;
+      if (on_hosts) {  // ranks 0 and 1 on one, 2 on another
+        const std::int32_t hosts[] = {2, pe / 2, pe % 2, 0, 2, 3, 0, 1, 2};
+        std::copy(std::begin(hosts), std::end(hosts),
+                  job.at<std::int32_t>(pe, blocks.offset + team_layout(blocks, pes).hosts));
+      }
     }
     src_ = job.allocate<Word>(kPes * kLarge * 2);
     dst_ = job.allocate<Word>(kPes * kLarge * 2);
@@ -179,8 +188,8 @@ void make_call(Kind kind, const Call<Scope>& c) {
 // not written before it has made the call, and its src is its own again after it.
 template <class Scope>
 void collective(const JobOptions& options, Kind kind, std::size_t count, unsigned threads,
-                std::uint64_t pushed_bytes = kAllPushed) {
-  Collective shared(options, kPes, pushed_bytes);
+                std::uint64_t pushed_bytes = kAllPushed, bool on_hosts = false) {
+  Collective shared(options, kPes, pushed_bytes, on_hosts);
   run_grids(kPes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
     for (int call = 0; call < (kind == kFromOneRoot ? 2 : 1) * kCalls; ++call) {
@@ -194,8 +203,9 @@ void collective(const JobOptions& options, Kind kind, std::size_t count, unsigne
 // sync: what any thread of any member wrote before it, every thread of every member may read after.
 // barrier: that, and all puts before it have arrived.
 template <class Scope>
-void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads, int pes = kPes) {
-  Collective shared(options, pes);
+void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads, int pes = kPes,
+                     bool on_hosts = false) {
+  Collective shared(options, pes, kAllPushed, on_hosts);
   run_grids(pes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
     const Scope scope;
@@ -249,6 +259,15 @@ void run_pulled(const JobOptions& options, unsigned threads) {
       collective<Scope>(options, kind, count, threads, 0);
 }
 
+// What sync, broadcast, fcollect and reduce do where members lie on several hosts.
+template <class Scope>
+void run_on_hosts(const JobOptions& options, unsigned threads) {
+  meetings_of_pes<Scope>(options, true, threads, kPes, true);
+  for (Kind kind : {0, 1, 5, kFromOneRoot})
+    for (std::size_t count : {kTiny, kSmall, kLarge})
+      collective<Scope>(options, kind, count, threads, kAllPushed, true);
+}
+
 }  // namespace
 }  // namespace weft::litmus
 
@@ -267,5 +286,7 @@ int main(int argc, char** argv) {
   run_pulled<Block>(mapped, 3);
   run_packed<Block>(mapped, 3);
   run_scope<Block>(by_ring, 3);
+  run_on_hosts<Block>(mapped, 3);
+  run_on_hosts<Block>(by_ring, 3);
   return 0;
 }

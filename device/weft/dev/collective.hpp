@@ -60,6 +60,7 @@ class ContextPort {
   using Thread = dev::Thread;
   using Passed = ContextPort;
   static constexpr bool kPacks = true;
+  static constexpr bool kSpansHosts = WEFT_TARGET_CPU != 0;  // GPU memory's teams do not look
 
   WEFT_DEVICE ContextPort(const Context& ctx, const char* where) : ctx_(ctx), where_(where) {}
 

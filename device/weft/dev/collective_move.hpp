@@ -11,23 +11,12 @@
 
 #include <weft/types.hpp>
 
+#include <weft/dev/collective_hosts.hpp>
 #include <weft/dev/team_member.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
-
-inline constexpr int kFlatBroadcast = 8;  // up to this many members the root tells each itself
-
-// Binomial tree over virtual ranks (root: 0). The parent of v is v without its lowest bit.
-WEFT_HOST_DEVICE constexpr int tree_parent(int v) { return v & (v - 1); }
-// Distance to the first, farthest child: the largest power of two below n, or below v's lowest bit.
-WEFT_HOST_DEVICE constexpr int tree_reach(int v, int n) {
-  const int bound = v == 0 ? n : v & -v;
-  int reach = 1;
-  while (reach * 2 < bound) reach *= 2;
-  return bound > 1 ? reach : 0;
-}
 
 template <class Member>
 WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
@@ -88,9 +77,12 @@ WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src
 template <class Member>
 WEFT_DEVICE bool broadcast(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
                            int root, bool root_too = true) {
-  if (bytes <= m.payload_bytes() || m.size() == 1)
-    return broadcast_small(m, dst, src, bytes, root, root_too);
-  return broadcast_large(m, dst, src, bytes, root, root_too);
+  const bool small = bytes <= m.payload_bytes() || m.size() == 1;
+  if (m.spans_hosts())
+    return small ? broadcast_small_by_hosts(m, dst, src, bytes, root, root_too)
+                 : broadcast_large_by_hosts(m, dst, src, bytes, root, root_too);
+  return small ? broadcast_small(m, dst, src, bytes, root, root_too)
+               : broadcast_large(m, dst, src, bytes, root, root_too);
 }
 
 // The same as exchange(), read by the receivers: what `from` has for me lies where
@@ -142,6 +134,7 @@ WEFT_DEVICE bool exchange(Member& m, std::byte* dst, std::size_t bytes, BlockFor
 
 template <class Member>
 WEFT_DEVICE bool fcollect(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes) {
+  if (m.spans_hosts()) return fcollect_by_hosts(m, dst, src, bytes);
   return exchange(m, dst, bytes, [&](int) { return src; });
 }
 

@@ -18,6 +18,7 @@
 #include <weft/reduce_op.hpp>
 #include <weft/types.hpp>
 
+#include <weft/dev/collective_hosts.hpp>
 #include <weft/dev/packed.hpp>
 #include <weft/dev/team_member.hpp>
 
@@ -153,10 +154,15 @@ WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std:
   for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
     const std::size_t now = bytes - at < piece ? bytes - at : piece;
     if (!m.begin()) return false;
-    m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
-      m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
-    });
-    if (!m.all_arrived(0, heard)) return false;
+    if (what == Folding::kReduce && m.spans_hosts()) {
+      if (!tell_all_by_hosts(m, src + at, [&](int rank) { return Landing{m.payload(rank), now}; }))
+        return false;
+    } else {
+      m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
+        m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
+      });
+      if (!m.all_arrived(0, heard)) return false;
+    }
     if (!scans) m.end_all();
     const std::byte* const mine = src + static_cast<std::size_t>(me) * stride + at;
     if (folded == 0)
@@ -227,8 +233,13 @@ WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, s
   const std::size_t bytes = count * fold.element;
   const Share mine = share_of(bytes, n, m.rank());
   if (!m.sync() || !m.begin()) return false;
+  if (mine.bytes > 0) pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
+  if (m.spans_hosts())
+    return tell_all_by_hosts(m, dst + mine.offset, [&](int rank) {
+      const Share its = share_of(bytes, n, rank);
+      return Landing{its.bytes > 0 ? dst + its.offset : nullptr, its.bytes};
+    });
   if (mine.bytes > 0) {
-    pull_and_fold(m, dst + mine.offset, src + mine.offset, mine.bytes, fold);
     m.for_peers(0, n, kTooManyBytes, [&](auto caller, int to) {
       m.send(caller, to, dst + mine.offset, dst + mine.offset, mine.bytes);
     });

@@ -4,6 +4,7 @@
 //   header      counters, broken: written by the owner of the heap only
 //   sync words  [kSyncParities][messages of a sync], each alone on a cache line; peers set them
 //   list        one int32 per rank: the members of a list team (Team::list points here)
+//   hosts       how the members lie on hosts (team_hosts.hpp)
 //   work        two buffers of kWorkBytes, used by the owner only
 //   slots       [kGenerations][rank]: 16 bytes of words, then payload; rank's PE writes it
 //   packed      [kGenerations][rank]: units of packed.hpp; rank's PE writes it. Not in every job
@@ -19,6 +20,8 @@
 
 #include <weft/dev/state.hpp>
 #include <weft/target.hpp>
+
+#include <weft/dev/team_hosts.hpp>
 
 namespace weft {
 
@@ -56,10 +59,13 @@ WEFT_HOST_DEVICE constexpr int sync_messages(int n) {
   while ((std::int64_t{1} << rounds) < n) ++rounds;
   return rounds;
 }
-// The most that a team of a job of `npes` needs.
+// The most that a team of a job of `npes` needs: of h hosts with up to k members, which are at
+// least h + k - 1, sync_messages(h) and sync_messages(k).
 WEFT_HOST_DEVICE constexpr int sync_words(int npes) {
-  const int all = sync_messages(npes);
-  return npes <= kFlatSync || all > kFlatSync - 1 ? all : kFlatSync - 1;
+  constexpr int kFew = kFlatSync - 1;
+  if (npes <= kFlatSync) return npes - 1;
+  const int rounds = sync_messages(npes);
+  return kFew + (rounds < kFew ? kFew : rounds);
 }
 
 WEFT_HOST_DEVICE constexpr std::size_t round_to_line(std::size_t bytes) {
@@ -85,6 +91,7 @@ WEFT_HOST_DEVICE constexpr std::size_t team_packed_bytes(int npes) {
 // Offsets inside a block. Small enough to be made anew wherever it is needed.
 struct TeamLayout {
   std::size_t list = 0;
+  std::size_t hosts = 0;
   std::size_t work = 0;
   std::size_t slots = 0;
   std::size_t bytes = 0;  // of the whole block
@@ -140,7 +147,8 @@ WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_byt
   layout.packed_bytes = packed_bytes;
   layout.sync_words = sync_words(npes);
   layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(layout.sync_words));
-  layout.work = layout.list + round_to_line(n * sizeof(std::int32_t));
+  layout.hosts = layout.list + round_to_line(n * sizeof(std::int32_t));
+  layout.work = layout.hosts + round_to_line(team_hosts_words(n) * sizeof(std::int32_t));
   layout.slots = layout.work + 2 * kWorkBytes;
   layout.bytes = layout.packed_end();
   return layout;
@@ -166,6 +174,7 @@ WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::
 WEFT_HOST_DEVICE constexpr TeamLayout team_layout(const TeamBlocks& blocks, int npes) {
   TeamLayout layout;
   layout.list = kCacheLine * (1 + kSyncParities * static_cast<std::size_t>(blocks.sync_words));
+  layout.hosts = layout.list + round_to_line(static_cast<std::size_t>(npes) * sizeof(std::int32_t));
   layout.work = static_cast<std::size_t>(blocks.work);
   layout.slots = static_cast<std::size_t>(blocks.slots);
   layout.bytes = blocks.stride;
@@ -184,6 +193,7 @@ WEFT_HOST_DEVICE constexpr std::uint64_t team_block_offset(const TeamBlocks& blo
 // Makes my block of a team ready for a new team of the same id: everything but list and buffers.
 WEFT_HOST_DEVICE void reset_team_block(std::byte* block, const TeamLayout& layout) {
   *reinterpret_cast<TeamHeader*>(block) = TeamHeader{};
+  *reinterpret_cast<std::int32_t*>(block + layout.hosts) = 0;
   for (int line = 0; line < kSyncParities * layout.sync_words; ++line)
     *reinterpret_cast<std::uint64_t*>(block + kCacheLine * (1 + static_cast<std::size_t>(line))) =
         0;

@@ -4,6 +4,10 @@
 // and hears from the one 2^r ranks back, so each sends ceil(log2 size) messages. Signal and wait
 // carry release and acquire. A word has one writer, and holds the epoch that it has told of.
 //
+// Members on several hosts (team_hosts.hpp) do that twice: those of a host first, and then, with a
+// word that all of it are here, each with one of every other host. So a sync takes one message's
+// way between hosts, or ceil(log2 hosts), whatever the number of members.
+//
 // Messages may overtake each other on their way. A member reaches epoch e+2 only after all have
 // entered e+1 and so have read their words of e: words of two parities are enough for none to have
 // two messages under way. Where few members map each other, words are counted up instead, which may
@@ -51,13 +55,14 @@ struct TeamMeeting {
 
   // The words that need not wait for any. Each thread tells some.
   WEFT_DEVICE void tell(std::uint64_t epoch) const {
-    if (!kCountsUp && team.size > kFlatSync) return;
+    if (goes_round()) return;
     for (int distance = 1 + scope.rank(); distance < team.size; distance += scope.size())
       tell_one(epoch, distance - 1, distance);
   }
   // Every other member has told, as far as my thread is to hear it; false: gave up.
   WEFT_DEVICE bool hear(std::uint64_t epoch) const {
-    if (!kCountsUp && team.size > kFlatSync) return scope.rank() != 0 || disseminate(epoch);
+    if (goes_round())
+      return scope.rank() != 0 || (spans_hosts() ? by_hosts(epoch) : by_rank(epoch));
     bool ok = true;
     for (int distance = 1 + scope.rank(); ok && distance < team.size; distance += scope.size())
       ok = hear_one(epoch, distance - 1, distance);
@@ -65,29 +70,78 @@ struct TeamMeeting {
   }
 
  private:
-  WEFT_DEVICE bool disseminate(std::uint64_t epoch) const {
+  WEFT_DEVICE bool spans_hosts() const {
+    if constexpr (Port::kSpansHosts) return !kCountsUp && hosts().count() > 1;
+    return false;
+  }
+  // Some words wait for others; one thread deals with them.
+  WEFT_DEVICE bool goes_round() const {
+    return !kCountsUp && (team.size > kFlatSync || spans_hosts());
+  }
+  WEFT_DEVICE TeamHosts hosts() const {
+    return TeamHosts(reinterpret_cast<const std::int32_t*>(block + layout.hosts));
+  }
+
+  // Of `count` that meet I am number `mine`. tell(number, message), hear(number, message).
+  template <class Tell, class Hear>
+  WEFT_DEVICE static bool go_round(int count, int mine, Tell tell, Hear hear) {
+    const bool flat = count <= kFlatSync;
+    for (int distance = 1; flat && distance < count; ++distance)
+      tell(wrapped(mine + distance, count), distance - 1);
     bool ok = true;
-    int distance = 1;
-    for (int round = 0; ok && distance < team.size; ++round, distance *= 2) {
-      tell_one(epoch, round, distance);
-      ok = hear_one(epoch, round, distance);
+    for (int message = 0, distance = 1; ok && distance < count; ++message) {
+      if (!flat) tell(wrapped(mine + distance, count), message);
+      ok = hear(wrapped(mine - distance + count, count), message);
+      distance += flat ? 1 : distance;
     }
     return ok;
+  }
+  WEFT_DEVICE bool by_rank(std::uint64_t epoch) const {
+    return go_round(
+        team.size, team.rank, [&](int to, int message) { tell_rank(epoch, message, to); },
+        [&](int from, int message) { return hear_rank(epoch, message, from); });
+  }
+  // Who hears from me at another host hears from nobody else of mine.
+  WEFT_DEVICE bool by_hosts(std::uint64_t epoch) const {
+    const TeamHosts all = hosts();
+    const int words_across = sync_messages(all.count());
+    const auto mate = [&](int place) { return all.rank(all.mine(), place); };
+    const bool together = go_round(
+        all.mates(), all.place(),
+        [&](int to, int message) { tell_rank(epoch, words_across + message, mate(to)); },
+        [&](int from, int message) {
+          return hear_rank(epoch, words_across + message, mate(from));
+        });
+    return together && go_round(
+                           all.count(), all.mine(),
+                           [&](int host, int message) {
+                             all.for_senders(host, [&](int to) {
+                               tell_rank(epoch, message, to);
+                               return true;
+                             });
+                           },
+                           [&](int host, int message) {
+                             return hear_rank(epoch, message, all.gate(host, all.place()));
+                           });
   }
   WEFT_DEVICE std::uint64_t* word(std::uint64_t epoch, int message) const {
     const std::uint64_t parity = kCountsUp ? 0 : epoch;
     return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(parity, message));
   }
   WEFT_DEVICE void tell_one(std::uint64_t epoch, int message, int distance) const {
-    const int to = pe_at(team, wrapped(team.rank + distance, team.size));
-    if constexpr (kCountsUp)
-      port.count_up(word(epoch, message), to);
-    else
-      port.signal(word(epoch, message), epoch, to);
+    tell_rank(epoch, message, wrapped(team.rank + distance, team.size));
   }
   WEFT_DEVICE bool hear_one(std::uint64_t epoch, int message, int distance) const {
-    const int from = wrapped(team.rank - distance + team.size, team.size);
-    return port.wait(word(epoch, message), epoch, pe_at(team, from));
+    return hear_rank(epoch, message, wrapped(team.rank - distance + team.size, team.size));
+  }
+  WEFT_DEVICE void tell_rank(std::uint64_t epoch, int message, int rank) const {
+    if constexpr (kCountsUp)
+      port.count_up(word(epoch, message), pe_at(team, rank));
+    else
+      port.signal(word(epoch, message), epoch, pe_at(team, rank));
+  }
+  WEFT_DEVICE bool hear_rank(std::uint64_t epoch, int message, int rank) const {
+    return port.wait(word(epoch, message), epoch, pe_at(team, rank));
   }
 };
 

@@ -15,6 +15,7 @@
 //                                       on return src is reusable
 //   void get_nbi(scope, void* dst, const void* src, std::size_t bytes, int pe)
 //   void signal(std::uint64_t* word, std::uint64_t value, int pe)      one thread; release
+//   static constexpr bool kSpansHosts   members may lie on several hosts, as their blocks say
 //   static constexpr bool kPacks        its layout may pack: then there is, for where it does,
 //   void count_up(std::uint64_t* word, int pe)   one thread; release; pe's copy is one more
 //   bool wait(const std::uint64_t* word, std::uint64_t value, int pe)  one thread; acquire; word >=
@@ -30,11 +31,12 @@
 //
 // Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
 // an exchange a member sends another at most one message: some bytes, then arrival word
-// slot(seq, my rank) := seq. Or it announces something to all who can look into its block, by that
-// word there. Who is sent or announced one waits for it before the exchange ends. A word or slot
-// is used again kGenerations exchanges later, and begin() makes sure that by then every member has
-// finished the earlier exchange. So there is never more than one message under way to a word, and
-// nothing depends on the order in which messages, or the operations of different contexts, arrive.
+// slot(seq, my rank) := seq; one that others have passed on counts as theirs. Or it announces
+// something to all who can look into its block, by that word there. Who is sent or announced one
+// waits for it before the exchange ends. A word or slot is used again kGenerations exchanges later,
+// and begin() makes sure that by then every member has finished the earlier exchange. So there is
+// never more than one message under way to a word, and nothing depends on the order in which
+// messages, or the operations of different contexts, arrive.
 //
 // What proves that all have finished exchange k-1: that all have entered exchange k. So an exchange
 // in which everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and
@@ -107,6 +109,14 @@ class TeamMember {
     return meet<false>(epoch);
   }
 
+  WEFT_DEVICE bool spans_hosts() const {
+    if constexpr (Port::kSpansHosts) return hosts().count() > 1;
+    return false;
+  }
+  WEFT_DEVICE TeamHosts hosts() const {
+    return TeamHosts(reinterpret_cast<const std::int32_t*>(block_ + layout_.hosts));
+  }
+
   // Starts the next exchange: the slots of every member are free.
   WEFT_DEVICE bool begin() {
     const std::uint64_t next = header_.seq + 1;
@@ -127,7 +137,13 @@ class TeamMember {
   // My message of this exchange to `to`: bytes, then arrival. `caller` is the scope or one Thread.
   template <class Caller>
   WEFT_DEVICE void send(Caller caller, int to, void* dst, const void* src, std::size_t bytes) {
-    auto* word = word_at(layout_.slot(header_.seq, rank()));
+    pass_on(caller, rank(), to, dst, src, bytes);
+  }
+  // The message of `of`, which I have, on to another.
+  template <class Caller>
+  WEFT_DEVICE void pass_on(Caller caller, int of, int to, void* dst, const void* src,
+                           std::size_t bytes) {
+    auto* word = word_at(layout_.slot(header_.seq, of));
     port_.put(caller, dst, src, bytes, pe(to), set(word, header_.seq));
   }
   // Only the arrival; by one thread.

@@ -16,5 +16,8 @@ std::unique_ptr<Transport> make_ib(const TransportEnv&) {
 }
 
 Result<std::string> ib_port(const Options&) { return Status::error(Code::kUnsupported, kWhy); }
+Result<std::string> ib_gpu_memory(const Options&, Platform&) {
+  return Status::error(Code::kUnsupported, kWhy);
+}
 
 }  // namespace weft

@@ -30,6 +30,7 @@ struct Served {
 // A lane of another PE: my ends of its queue pairs, and what its latest requests were answered. One
 // that comes again, by another rail, since the answer was lost, hears the same.
 struct Caller {
+  int pe = 0;
   std::array<std::unique_ptr<Served>, network::kMostRails> ends;  // by rail; null: not asked for
   std::uint64_t executed = 0;                                     // up to that sequence
   std::array<Answer, kLaneRequests> answers;

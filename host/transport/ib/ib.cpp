@@ -68,9 +68,12 @@ class Ib final : public network::NetworkTransport {
   Status start(const std::vector<network::Peer>& peers) override;
   std::string describe() const override { return rails_->describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
-  Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override;
+  Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
+    return rails_->add_heap(base, bytes);
+  }
+  network::Registrar gpu_registrar() override { return rails_->gpu_registrar(); }
   ib::Seat seat() const;
-  bool serve(const ib::Request& request, std::uint64_t* old) const;
+  Status serve(const ib::Request& request, int from, std::uint64_t* old) const;
   void replied(const Dial& reply, std::size_t rail);
 
   std::optional<Rails> rails_;
@@ -98,8 +101,8 @@ Result<Blob> Ib::open() {
       service_,
       Service::create(
           rails_->ports(), env().pe,
-          {.execute = [this](const ib::Request& request,
-                             std::uint64_t* old) { return serve(request, old); },
+          {.execute = [this](const ib::Request& request, int from,
+                             std::uint64_t* old) { return serve(request, from, old); },
            .replied = [this](const Dial& reply, std::size_t rail) { replied(reply, rail); }}));
   return bytes_of(service_->addresses());
 }
@@ -127,16 +130,14 @@ std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) co
   return rails_->why_not({theirs.facts, theirs.key, std::move(*doors)});
 }
 
-Result<network::Registered> Ib::register_memory(std::byte* base, std::size_t bytes) {
-  return rails_->add_heap(base, bytes);
-}
-
 Status Ib::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
     return std::make_unique<IbLane>(LaneEnv{.rails = rails_ ? &*rails_ : nullptr,
                                             .peers = &peers_,
                                             .heaps = &heaps(),
+                                            .own = own_memory(),
+                                            .windows = &windows(),
                                             .service = service_.get(),
                                             .staging = &staging_,
                                             .told = &told_,
@@ -162,15 +163,18 @@ std::uint64_t Ib::completed(Lane lane) const {
   return where == nullptr ? 0 : where->completed();
 }
 
-bool Ib::serve(const ib::Request& request, std::uint64_t* old) const {
+Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const {
   Op op;
   op.kind = request.kind;
+  op.notify = request.notify;
   op.width = request.width;
+  op.bytes = request.bytes;
   op.remote = request.remote;
+  op.signal = request.signal;
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(old);
-  return is_amo(op.kind) && execute(op);
+  return execute(op, from, request.pane);
 }
 
 void Ib::replied(const Dial& reply, std::size_t rail) {
@@ -183,10 +187,23 @@ void Ib::replied(const Dial& reply, std::size_t rail) {
 
 std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_unique<Ib>(env); }
 
-Result<std::string> ib_port(const Options& options) {
+static Result<Rails> open_rails(const Options& options) {
   ASSIGN_OR_RETURN(const Facts facts, discover());
-  ASSIGN_OR_RETURN(const Rails rails, Rails::open(options, {facts.numa_node, 0}));
+  return Rails::open(options, {facts.numa_node, 0});
+}
+
+Result<std::string> ib_port(const Options& options) {
+  ASSIGN_OR_RETURN(const Rails rails, open_rails(options));
   return rails.describe();
+}
+
+Result<std::string> ib_gpu_memory(const Options& options, Platform& gpu) {
+  ASSIGN_OR_RETURN(const Rails rails, open_rails(options));
+  TransportEnv env;
+  env.platform = &gpu;
+  env.options = &options;
+  ASSIGN_OR_RETURN(const auto memory, network::GpuMemory::open(env, rails.gpu_registrar()));
+  return memory->describe();
 }
 
 }  // namespace weft

@@ -18,5 +18,7 @@ std::unique_ptr<Transport> make_ib(const TransportEnv& env);
 // The ports that it would use, "mlx5_0 port 1, RoCE v2 (10.0.0.1) by GID 3, atomics by the device,
 // and mlx5_1 port 1, ...", or why there is none.
 Result<std::string> ib_port(const Options& options);
+// How that port reaches memory of a GPU, and why not otherwise.
+Result<std::string> ib_gpu_memory(const Options& options, Platform& gpu);
 
 }  // namespace weft

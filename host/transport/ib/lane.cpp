@@ -111,10 +111,13 @@ Status IbLane::post_fence(const Op& op) {
 
 Status IbLane::post_on(Link& link, const Op& op) {
   const bool is_atomic = is_amo(op.kind) || adds(op);
-  Path& path = is_piece(op) ? path_of_piece(link) : link.main_path();
+  const bool by_pane = env_.windows->serves(link.pe) && !is_amo(op.kind) &&
+                       (op.bytes != 0 || op.notify != NotifyOp::kNone);
+  Path& path = is_piece(op) && !by_pane ? path_of_piece(link) : link.main_path();
   Flight flight{.op = op, .link = &link, .path = &path, .apart = path.rail() != link.main};
-  flight.native = is_atomic && link.native && (adds(op) || is_native(op));
-  flight.asking = is_atomic && !flight.native;
+  flight.by_pane = by_pane;
+  flight.native = is_atomic && !by_pane && link.native && (adds(op) || is_native(op));
+  flight.asking = by_pane || (is_atomic && !flight.native);
   // The owner executes requests in order, so those pass a fence behind requests.
   const auto waits = [&] {
     return link.fenced && (link.apart > 0 || !flight.asking || !is_amo(op.kind));
@@ -122,11 +125,27 @@ Status IbLane::post_on(Link& link, const Op& op) {
   if (waits()) poll();
   if (waits()) return Status::error(Code::kBusy, "what comes before a fence is under way");
   if (flight.asking) RETURN_IF_ERROR(make_room_for_request());
+  if (by_pane) return post_by_pane(flight);
   RETURN_IF_ERROR(find_target(flight));
   RETURN_IF_ERROR(make_room(flight, static_cast<int>(parts_.size()) + 1));
   RETURN_IF_ERROR(take_local(flight));
   send(flight);
   return Status::ok();
+}
+
+Status IbLane::post_by_pane(Flight& flight) {
+  const int pe = flight.link->pe;
+  RETURN_IF_ERROR(make_room(flight, 2));
+  if (flight.op.bytes != 0) {
+    ASSIGN_OR_RETURN(flight.pane, env_.windows->take(pe));
+  }
+  Status ready = find_target(flight);
+  if (ready.is_ok()) ready = take_local(flight);
+  if (ready.is_ok())
+    send(flight);
+  else
+    env_.windows->give(pe, flight.pane);
+  return ready;
 }
 
 // The rail whose turn it is, if it is tied: until then pieces go by the first. And as long as what

@@ -20,6 +20,10 @@
 // atomic of the device whose old value was lost on the way fails. Where the device of the other end
 // does not tell what it took, puts are repeated, and its atomics fail.
 //
+// Panes. What is for GPU memory that no device reaches goes into a pane of its owner's, and a
+// request behind it has the owner copy; what is got is read out of the pane once the owner has
+// answered. A pane is this lane's until then, whatever paths fail meanwhile.
+//
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
 // before.
@@ -37,12 +41,15 @@
 #include "host/transport/ib/rails.hpp"
 #include "host/transport/network/flights.hpp"
 #include "host/transport/network/heaps.hpp"
+#include "host/transport/network/own_memory.hpp"
 #include "host/transport/network/staging.hpp"
+#include "host/transport/network/windows.hpp"
 
 namespace weft::ib {
 
 using network::Heaps;
 using network::Staging;
+using network::Windows;
 
 // Who has been told already that a port to a PE failed: lanes find out one after the other.
 class Told {
@@ -62,6 +69,8 @@ struct LaneEnv {
   const Rails* rails = nullptr;
   const std::vector<PeAddress>* peers = nullptr;
   const Heaps* heaps = nullptr;
+  network::OwnMemory own;
+  Windows* windows = nullptr;
   Service* service = nullptr;
   Staging* staging = nullptr;
   Told* told = nullptr;
@@ -105,17 +114,20 @@ class IbLane {
     Op op;
     Link* link = nullptr;
     Path* path = nullptr;
-    bool apart = false;          // on another rail than the first
-    bool native = false;         // the device does its atomic
-    bool sending = false;        // it has work requests that are not known to be done
-    bool asking = false;         // nor has the answer come
+    bool apart = false;    // on another rail than the first
+    bool native = false;   // the device does its atomic
+    int sending = 0;       // times that work of it went out and is not known to be done
+    bool asking = false;   // nor has the answer come
+    bool by_pane = false;  // its bytes pass a window of the owner's, who copies them:
+    int pane = Windows::kNoPane;
+    bool reading = false;        // out of that pane: the answer has come
     bool again = false;          // its path has failed: it is to go by another,
     bool is_there = false;       // without its bytes, which are there
     std::uint64_t sequence = 0;  // of its request; 0: it needs none
     bool is_small = false;       // its bytes are these:
     std::array<std::byte, kInlineBytes> small{};
     Staging::Room room = {};  // or pass here; so does an old value
-    bool is_done() const { return !sending && !asking; }
+    bool is_done() const { return sending == 0 && !asking && !again; }
   };
 
   Status open();
@@ -123,6 +135,7 @@ class IbLane {
   Status make_ready(Link& link);
   Status post_fence(const Op& op);
   Status post_on(Link& link, const Op& op);
+  Status post_by_pane(Flight& flight);
   Path& path_of_piece(Link& link);
   Status find_target(const Flight& flight);
   Status find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
@@ -133,6 +146,7 @@ class IbLane {
   Status make_room_for_request();
   Piece mine(const Flight& flight) const;
   Piece old_value(const Flight& flight) const;
+  Request request_of(const Flight& flight, std::uint64_t number) const;
   void build(const Flight& flight, std::uint64_t number);
   void send(const Flight& taken);
   void ring(Path& path);
@@ -143,11 +157,16 @@ class IbLane {
   void poll(LanePort& port);
   void take(LanePort& port, const ibv_wc& done);
   void sent(Flight& flight);
+  void settle(Flight& flight);
+  void bring(Flight& flight);
+  void leave_pane(Flight& flight, std::uint64_t number, bool is_well);
+  void read_pane(Flight& flight, std::uint64_t number);
   void take_answer(LanePort& port, const ibv_wc& done);
   static void lift_fence(Link& link);
   void look_for_silence();
   Status cause(const Path& path, const ibv_wc& done) const;
 
+  void note(Status failure);
   void fail(Path& path, Status why);
   static Path* another(const Link& link);
   Status move(Link& link);

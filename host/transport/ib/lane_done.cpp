@@ -62,19 +62,38 @@ void IbLane::take(LanePort& port, const ibv_wc& done) {
 }
 
 void IbLane::sent(Flight& flight) {
-  flight.sending = false;
+  --flight.sending;
+  settle(flight);
+}
+
+// All that went out of it is done, if that is so: what it took is free again, what it brought goes
+// where it is to.
+void IbLane::settle(Flight& flight) {
+  if (flight.sending != 0 || flight.again) return;
   Link& link = *flight.link;
-  if (flight.native) --link.natives;
-  if (flight.apart && --link.apart == 0) lift_fence(link);
-  if (flight.room.base == nullptr) return;
+  if (std::exchange(flight.native, false)) --link.natives;
+  if (std::exchange(flight.apart, false) && --link.apart == 0) lift_fence(link);
+  const bool waits_for_pane = flight.by_pane && flight.op.kind == OpKind::kGet && !flight.reading;
+  if (flight.room.base == nullptr || waits_for_pane) return;
+  bring(flight);
+  env_.staging->give(std::exchange(flight.room, {}));
+  if (std::exchange(flight.reading, false))
+    env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+}
+
+void IbLane::bring(Flight& flight) {
   if (flight.op.kind == OpKind::kGet) {
-    get_from(reinterpret_cast<void*>(flight.op.local), flight.room.base, flight.op.bytes);
+    auto* const to = reinterpret_cast<void*>(flight.op.local);
+    note(env_.own.copy(to, flight.room.base, flight.op.bytes));
   } else if (is_amo(flight.op.kind)) {
     std::uint64_t old = 0;
     get_from(&old, flight.room.base, sizeof old);
     bring_result(flight.op, old);
   }
-  env_.staging->give(std::exchange(flight.room, {}));
+}
+
+void IbLane::note(Status failure) {
+  if (error_.is_ok()) error_ = std::move(failure);
 }
 
 void IbLane::lift_fence(Link& link) {
@@ -84,21 +103,45 @@ void IbLane::lift_fence(Link& link) {
 void IbLane::take_answer(LanePort& port, const ibv_wc& done) {
   Answer answer;
   std::memcpy(&answer, port.answers.place(done.wr_id), sizeof answer);
-  const Status posted = port.answers.post(done.wr_id);
-  if (!posted.is_ok() && error_.is_ok()) error_ = posted;
+  note(port.answers.post(done.wr_id));
   if (!flights_.has(answer.ticket)) return;
   Flight& asked = flights_[answer.ticket];
   if (!asked.asking) return;
   asked.asking = false;
-  if (std::exchange(asked.again, false) && asked.sending) sent(asked);  // it had been taken
+  if (std::exchange(asked.again, false)) settle(asked);  // it had been taken
   Link& link = *asked.link;
   --requests_;
   if (--link.requests == 0) lift_fence(link);
-  if (answer.refused != 0 && error_.is_ok())
-    error_ = Status::error(Code::kOutOfRange, fmt::format("{}: PE {} has no such word",
-                                                          describe(asked.op), asked.op.pe));
+  const auto code = static_cast<Code>(answer.code);
+  if (code != Code::kOk)
+    note(Status::error(code, fmt::format("{}: PE {} could not: {}", describe(asked.op), asked.op.pe,
+                                         answer.text.data())));
   else if (is_amo(asked.op.kind))
     bring_result(asked.op, answer.old);
+  if (asked.pane != Windows::kNoPane) leave_pane(asked, answer.ticket, code == Code::kOk);
+}
+
+// The owner does no more with it. What was got is still in there.
+void IbLane::leave_pane(Flight& flight, std::uint64_t number, bool is_well) {
+  const bool gets = flight.op.kind == OpKind::kGet;
+  if (gets && is_well) return read_pane(flight, number);
+  env_.windows->give(flight.link->pe, std::exchange(flight.pane, Windows::kNoPane));
+  if (gets) env_.staging->give(std::exchange(flight.room, {}));
+}
+
+void IbLane::read_pane(Flight& flight, std::uint64_t number) {
+  Link& link = *flight.link;
+  flight.reading = true;
+  flight.path = &link.main_path();
+  if (link.moving || flight.path->state() != Path::State::kReady) {
+    flight.again = true;  // when there is a way
+    return;
+  }
+  find_target(flight).ignore();  // a pane is always found
+  build(flight, number);
+  ++flight.sending;
+  flight.path->give(work_.all(), number);
+  ring(*flight.path);
 }
 
 // An answer may be lost where nothing of mine is: the oldest request that waits for long asks the
@@ -110,7 +153,7 @@ void IbLane::look_for_silence() {
   if (now - since_ns_ < kLongNs || !flights_.has(first)) return;
   since_ns_ = now;
   const Flight& oldest = flights_[first];
-  if (!oldest.asking || oldest.sending || oldest.again) return;
+  if (!oldest.asking || oldest.sending != 0 || oldest.again) return;
   oldest.path->probe();
   ring(*oldest.path);
 }

@@ -54,13 +54,18 @@ void IbLane::ended(Path& path, const Dial& reply) {
   });
   if (path.state() == Path::State::kEnding) return;  // it was not about this queue pair
   for (Flight& flight : flights_)
-    if (flight.path == &path && flight.asking && !flight.sending)
+    if (flight.path == &path && flight.asking && flight.sending == 0 && !flight.again)
       flight.again = flight.is_there = true;
   retire();
 }
 
 // Of a flight that was under way on a path that has ended.
 void IbLane::judge(Flight& flight, Path::Fate fate) {
+  --flight.sending;
+  if (flight.reading) {  // first its request is judged, if that is, then the read
+    flight.again = flight.sending == 0;
+    return;
+  }
   const bool is_answered = flight.sequence != 0 && !flight.asking;
   const bool is_done = fate == Path::Fate::kDone && flight.op.kind != OpKind::kGet;
   if (flight.native && fate == Path::Fate::kUnknown)
@@ -68,7 +73,7 @@ void IbLane::judge(Flight& flight, Path::Fate fate) {
   if (flight.native && is_done && is_fetching(flight.op.kind))
     return lose(flight, "the device has executed it, but the old value is lost");
   if (is_done || is_answered)
-    sent(flight);
+    settle(flight);
   else
     flight.again = true;
 }
@@ -107,7 +112,7 @@ Status IbLane::send_again(Flight& flight, std::uint64_t number) {
   lift_fence(link);
   build(flight, number);
   flight.again = false;
-  flight.sending = true;
+  ++flight.sending;
   path.fence();  // whatever fences there were
   path.give(work_.all(), number);
   ring(path);
@@ -125,7 +130,9 @@ void IbLane::end(Flight& flight) {
   if (flight.native) --link.natives;
   if (flight.apart) --link.apart;
   lift_fence(link);
-  flight.sending = flight.asking = flight.again = false;
+  flight.sending = 0;
+  flight.asking = flight.again = flight.reading = false;
+  env_.windows->lose(link.pe, std::exchange(flight.pane, Windows::kNoPane));
   if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
 }
 

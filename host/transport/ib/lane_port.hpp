@@ -19,10 +19,11 @@ struct LanePort {
   static constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;
 
   static Result<std::unique_ptr<LanePort>> open(const Port& port, std::size_t rail) {
-    constexpr std::size_t kAnswerBytes = 32;
+    constexpr std::size_t kAnswerBytes = 128;
     static_assert(sizeof(Answer) <= kAnswerBytes);
     auto made = std::make_unique<LanePort>(LanePort{.port = port, .rail = rail});
-    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + kLaneRequests, nullptr));
+    // Answers, and as many reads of panes.
+    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + 2 * kLaneRequests, nullptr));
     ASSIGN_OR_RETURN(made->answers, Receives::make(port, kLaneRequests, kAnswerBytes, kAnswers));
     ASSIGN_OR_RETURN(made->nowhere, Buffer::make(port, sizeof(std::uint64_t)));
     return made;

@@ -27,6 +27,12 @@ Status IbLane::find_target(const Flight& flight) {
   const Op& op = flight.op;
   parts_.clear();
   word_.clear();
+  if (flight.by_pane) {
+    if (op.bytes != 0 && (op.kind == OpKind::kPut || flight.reading))
+      parts_.push_back(
+          env_.windows->there(flight.link->pe, flight.pane, op.bytes, flight.path->rail()));
+    return Status::ok();
+  }
   if (is_amo(op.kind))
     return flight.native ? find(flight, op.remote, op.width, word_) : Status::ok();
   RETURN_IF_ERROR(find(flight, op.remote, op.bytes, parts_));
@@ -51,16 +57,17 @@ Status IbLane::take_local(Flight& flight) const {
     return flight.native && is_fetching(op.kind) ? stage(flight, sizeof op.value) : Status::ok();
   const auto* const bytes = reinterpret_cast<const std::byte*>(op.local);
   const bool is_put = op.kind == OpKind::kPut;
-  if (is_put && op.bytes <= kInlineBytes) {
+  if (is_put && (op.bytes == 0 || (op.bytes <= kInlineBytes && env_.own.is_host(bytes)))) {
     flight.is_small = true;
     if (op.bytes != 0) std::memcpy(flight.small.data(), bytes, op.bytes);
     return Status::ok();
   }
-  const bool stays = !is_put || (op.flags & kOpSourceStays) != 0;
-  if (op.bytes == 0 || (stays && env_.heaps->key_of(bytes, op.bytes))) return Status::ok();
+  if (op.bytes == 0 || env_.own.key_of(op)) return Status::ok();
   RETURN_IF_ERROR(stage(flight, op.bytes));
-  if (is_put) std::memcpy(flight.room.base, bytes, op.bytes);
-  return Status::ok();
+  if (!is_put) return Status::ok();
+  Status copied = env_.own.copy(flight.room.base, bytes, op.bytes);
+  if (!copied.is_ok()) env_.staging->give(flight.room);
+  return copied;
 }
 
 Status IbLane::stage(Flight& flight, std::uint64_t bytes) const {
@@ -74,8 +81,7 @@ Piece IbLane::mine(const Flight& flight) const {
   if (flight.is_small) return {address_of(flight.small.data()), 0, true};
   const std::size_t rail = flight.path->rail();
   if (flight.room.base != nullptr) return {address_of(flight.room.base), env_.staging->key(rail)};
-  const auto key = env_.heaps->key_of(reinterpret_cast<const void*>(op.local), op.bytes, rail);
-  return {op.local, key.value_or(0)};
+  return {op.local, env_.own.key_of(op, rail).value_or(0)};
 }
 
 Piece IbLane::old_value(const Flight& flight) const {
@@ -84,14 +90,36 @@ Piece IbLane::old_value(const Flight& flight) const {
   return {address_of(flight.room.base), env_.staging->key(at.rail)};
 }
 
+Request IbLane::request_of(const Flight& flight, std::uint64_t number) const {
+  const Op& op = flight.op;
+  Request ask{.ticket = number,
+              .sequence = flight.sequence,
+              .remote = op.remote,
+              .value = op.value,
+              .compare = op.compare,
+              .kind = op.kind,
+              .width = op.width};
+  if (flight.by_pane) {
+    ask.signal = op.signal;
+    ask.bytes = static_cast<std::uint32_t>(op.bytes);
+    ask.notify = op.notify;
+    ask.pane = static_cast<std::int8_t>(flight.pane);
+  } else if (adds(op)) {
+    ask.remote = op.signal;
+    ask.kind = OpKind::kAmoAdd;
+    ask.width = sizeof op.value;
+  }
+  return ask;
+}
+
 // Into work_, of what find_target() found. Refers to the flight, which must be in its place.
 void IbLane::build(const Flight& flight, std::uint64_t number) {
   const Op& op = flight.op;
   work_.clear();
-  if (!is_amo(op.kind) && op.bytes != 0 && !flight.is_there)
+  if (!is_amo(op.kind) && !parts_.empty() && !flight.is_there)
     work_.transfer(op.kind == OpKind::kPut ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, parts_,
                    mine(flight));
-  if (op.kind == OpKind::kPut && op.notify == NotifyOp::kSet)
+  if (op.kind == OpKind::kPut && op.notify == NotifyOp::kSet && !flight.by_pane)
     work_.transfer(IBV_WR_RDMA_WRITE, word_, {address_of(&op.value), 0, true});
   if (flight.native) {
     if (adds(op))
@@ -100,13 +128,7 @@ void IbLane::build(const Flight& flight, std::uint64_t number) {
       work_.atomic(op, word_[0], old_value(flight));
   }
   if (!flight.asking) return;
-  request_ = {.ticket = number,
-              .sequence = flight.sequence,
-              .remote = adds(op) ? op.signal : op.remote,
-              .value = op.value,
-              .compare = op.compare,
-              .kind = adds(op) ? OpKind::kAmoAdd : op.kind,
-              .width = adds(op) ? std::uint8_t{sizeof op.value} : op.width};
+  request_ = request_of(flight, number);
   work_.message(request_);
 }
 
@@ -116,7 +138,7 @@ void IbLane::send(const Flight& taken) {
   Flight& flight = flights_.add(taken);
   if (flight.asking) flight.sequence = ++link.sequence;
   build(flight, number);
-  flight.sending = !work_.all().empty();
+  flight.sending = work_.all().empty() ? 0 : 1;
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
   link.natives += flight.native ? 1 : 0;
@@ -124,7 +146,7 @@ void IbLane::send(const Flight& taken) {
   Path& path = *taken.path;
   if (path.held() == 0) holding_.push_back(&path);
   path.give(work_.all(), number);
-  if (!may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
+  if (taken.asking || !may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
   retire();
 }
 

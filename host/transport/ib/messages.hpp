@@ -1,6 +1,7 @@
 // What PEs tell each other besides the bytes of puts and gets. Plain; both ends are one build.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "host/topology/facts.hpp"
 #include "host/transport/ib/port.hpp"
+#include "host/transport/network/windows.hpp"
 
 namespace weft::ib {
 
@@ -43,23 +45,30 @@ struct Dial {
 inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
 
 // On a lane's queue pair: an atomic, which the owner of the word executes. So those of the network
-// and of the owner's own threads never mix wrongly.
+// and of the owner's own threads never mix wrongly. Of GPU memory that no device reaches also a put
+// or a get, whose bytes are in a pane, or are to be (network/windows.hpp).
 struct Request {
   std::uint64_t ticket = 0;
   std::uint64_t sequence = 0;  // from 1; one that comes again, by another rail, has the same
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
   std::uint64_t compare = 0;
+  std::uint64_t signal = 0;
+  std::uint32_t bytes = 0;
   OpKind kind = OpKind::kNone;
   std::uint8_t width = 0;
+  NotifyOp notify = NotifyOp::kNone;
+  std::int8_t pane = network::Windows::kNoPane;
 };
 struct Answer {
   std::uint64_t ticket = 0;
   std::uint64_t old = 0;
-  std::uint32_t refused = 0;  // the word does not exist there
+  std::uint32_t code = 0;       // why not, if it is a failure,
+  std::array<char, 96> text{};  // in words
 };
 
 inline constexpr std::uint32_t kInlineBytes = 128;  // that every queue pair takes
-static_assert(sizeof(Request) <= kInlineBytes && sizeof(Dial) <= kInlineBytes);
+static_assert(sizeof(Request) <= kInlineBytes && sizeof(Answer) <= kInlineBytes &&
+              sizeof(Dial) <= kInlineBytes);
 
 }  // namespace weft::ib

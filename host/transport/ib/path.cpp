@@ -46,7 +46,7 @@ Status Path::ask() {
     ASSIGN_OR_RETURN(qp_, make_reliable(at_.port, {.sent = at_.done.get(),
                                                    .received = at_.done.get(),
                                                    .receives = at_.answers.queue(),
-                                                   .sends = kSends,
+                                                   .sends = kSends + network::Windows::kPanes,
                                                    .access = IBV_ACCESS_LOCAL_WRITE}));
     psn_ = random_psn();
     at_.by_qp[qp_->qp_num] = this;

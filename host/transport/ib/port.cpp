@@ -156,6 +156,19 @@ Result<Handle<ibv_mr>> Port::add_memory(void* base, std::size_t bytes, int acces
                fmt::format("register {} bytes of memory", bytes), name_);
 }
 
+Result<Handle<ibv_mr>> Port::add_file(const Dmabuf& file, Range memory, int access) const {
+  if (verbs_->reg_dmabuf_mr == nullptr)
+    return Status::error(Code::kUnsupported,
+                         "libibverbs has no ibv_reg_dmabuf_mr; that of rdma-core 34 and later has");
+  const auto make = [&] {
+    return verbs_->reg_dmabuf_mr(domain(), file.offset, memory.bytes,
+                                 reinterpret_cast<std::uint64_t>(memory.base), file.file.get(),
+                                 access);
+  };
+  return owned(make, verbs_->dereg_mr,
+               fmt::format("register {} bytes of GPU memory by its dmabuf", memory.bytes), name_);
+}
+
 Result<Handle<ibv_cq>> Port::make_cq(int entries, ibv_comp_channel* channel) const {
   const int fitting = std::min(entries, limits_.max_cqe);
   return owned([&] { return verbs_->create_cq(context(), fitting, nullptr, channel, 0); },

@@ -9,6 +9,7 @@
 
 #include "host/transport/ib/verbs.hpp"
 #include "host/transport/network/memory.hpp"
+#include "src/platform/platform.hpp"
 
 namespace weft::ib {
 
@@ -59,6 +60,8 @@ class Port {
   int heap_access() const;
 
   Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;
+  // Memory of a GPU, by the file that its driver exports.
+  Result<Handle<ibv_mr>> add_file(const Dmabuf& file, Range memory, int access) const;
   // On no channel if `channel` is null.
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;

@@ -141,14 +141,13 @@ std::string Rails::describe() const {
   return all;
 }
 
-template <class Access>
-Result<network::Registered> Rails::add(std::byte* base, std::size_t bytes, Access access) const {
+template <class Make>
+Result<network::Registered> Rails::add(const std::byte* base, Make make) const {
   auto regions = std::make_shared<std::vector<Handle<ibv_mr>>>();
   network::Registered made;
   made.address = reinterpret_cast<std::uint64_t>(base);
   for (std::size_t rail = 0; rail < ports_.size(); ++rail) {
-    const Port& port = ports_[rail];
-    ASSIGN_OR_RETURN(Handle<ibv_mr> region, port.add_memory(base, bytes, access(port)));
+    ASSIGN_OR_RETURN(Handle<ibv_mr> region, make(ports_[rail]));
     made.keys[rail] = region->rkey;
     made.local_keys[rail] = region->lkey;
     regions->push_back(std::move(region));
@@ -158,11 +157,30 @@ Result<network::Registered> Rails::add(std::byte* base, std::size_t bytes, Acces
 }
 
 Result<network::Registered> Rails::add_own(std::byte* base, std::size_t bytes) const {
-  return add(base, bytes, [](const Port&) { return IBV_ACCESS_LOCAL_WRITE; });
+  return add(
+      base, [=](const Port& port) { return port.add_memory(base, bytes, IBV_ACCESS_LOCAL_WRITE); });
 }
 
 Result<network::Registered> Rails::add_heap(std::byte* base, std::size_t bytes) const {
-  return add(base, bytes, [](const Port& port) { return port.heap_access(); });
+  return add(base,
+             [=](const Port& port) { return port.add_memory(base, bytes, port.heap_access()); });
+}
+
+network::Registrar Rails::gpu_registrar() const {
+  constexpr int kReachedByOthers =
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return {.by_address =
+              [this](std::byte* base, std::size_t bytes) {
+                return add(base, [=](const Port& port) {
+                  return port.add_memory(base, bytes, kReachedByOthers);
+                });
+              },
+          .by_file =
+              [this](const Dmabuf& file, Range memory) {
+                return add(memory.base, [&](const Port& port) {
+                  return port.add_file(file, memory, kReachedByOthers);
+                });
+              }};
 }
 
 }  // namespace weft::ib

@@ -9,6 +9,7 @@
 #include <weft/options.hpp>
 
 #include "host/transport/ib/messages.hpp"
+#include "host/transport/network/gpu_memory.hpp"
 
 namespace weft::ib {
 
@@ -40,10 +41,12 @@ class Rails {
   // Memory of the transport's own, and that of my heap, with keys for every port.
   Result<network::Registered> add_own(std::byte* base, std::size_t bytes) const;
   Result<network::Registered> add_heap(std::byte* base, std::size_t bytes) const;
+  // That of a GPU's, whose words no device does atomics on. Lives no longer than this.
+  network::Registrar gpu_registrar() const;
 
  private:
-  template <class Access>
-  Result<network::Registered> add(std::byte* base, std::size_t bytes, Access access) const;
+  template <class Make>
+  Result<network::Registered> add(const std::byte* base, Make make) const;
 
   std::vector<Port> ports_;
   std::size_t first_ = 0;

@@ -182,6 +182,7 @@ void Service::serve(Door& door, const Dial& ask) {
              .lane = ask.lane,
              .asked = ask.qp};
   Caller& caller = callers_[{ask.from, ask.lane}];
+  caller.pe = ask.from;
   auto& served = caller.ends[door.rail];
   if (served == nullptr) {
     auto fresh = std::make_unique<Served>();

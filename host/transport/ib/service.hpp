@@ -24,8 +24,8 @@ namespace weft::ib {
 class Service {
  public:
   struct Work {
-    // The old value; false: there is no such word.
-    std::function<bool(const Request& request, std::uint64_t* old)> execute;
+    // Gives the old value of an atomic.
+    std::function<Status(const Request& request, int from, std::uint64_t* old)> execute;
     // What a PE replied to my ask() by that rail.
     std::function<void(const Dial& reply, std::size_t rail)> replied;
   };

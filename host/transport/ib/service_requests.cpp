@@ -1,4 +1,5 @@
-// The atomics that a service executes for others, and its answers.
+// What a service executes for others, and its answers.
+#include <cstddef>
 #include <cstring>
 
 #include "host/transport/ib/service.hpp"
@@ -20,7 +21,9 @@ bool Service::take_request(const Heard& heard) {
     if (request.sequence > caller.executed) {
       caller.executed = request.sequence;
       reply = {.ticket = request.ticket};
-      reply.refused = work_.execute(request, &reply.old) ? 0 : 1;
+      const Status done_so = work_.execute(request, caller.pe, &reply.old);
+      reply.code = static_cast<std::uint32_t>(done_so.code());
+      std::strncpy(reply.text.data(), done_so.text(), reply.text.size() - 1);
     }
     answer(*door, *served->second, reply);
   } else if (done.status != IBV_WC_SUCCESS) {
@@ -32,7 +35,8 @@ bool Service::take_request(const Heard& heard) {
 }
 
 void Service::answer(Door& door, Served& served, const Answer& answer) {
-  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&answer), sizeof answer, 0};
+  const std::size_t size = answer.code == 0 ? offsetof(Answer, text) : sizeof answer;
+  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&answer), static_cast<std::uint32_t>(size), 0};
   ibv_send_wr request{};
   request.wr_id = Door::kSent;
   request.sg_list = &bytes;

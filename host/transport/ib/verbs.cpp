@@ -22,6 +22,8 @@ Result<Verbs> load(const std::string& file) {
   WEFT_IB_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
   RETURN_IF_ERROR(library.find("_ibv_query_gid_table", verbs.query_gid_table));
+  constexpr const char* kRegisterFile = "ibv_reg_dmabuf_mr";
+  if (library.has(kRegisterFile)) RETURN_IF_ERROR(library.find(kRegisterFile, verbs.reg_dmabuf_mr));
   return verbs;
 }
 

@@ -7,6 +7,8 @@
 #undef ibv_reg_mr
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,6 +58,9 @@ struct Verbs {
 #undef WEFT_ROW
   // As ibv_query_gid_table, which is a function of the header, calls it.
   decltype(&::_ibv_query_gid_table) query_gid_table = nullptr;
+  // Of rdma-core 34 and later; else null.
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t bytes, std::uint64_t iova,
+                           int file, int access) = nullptr;
 };
 
 // Released by the function that it was made with.

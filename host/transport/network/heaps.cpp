@@ -76,6 +76,19 @@ bool Heaps::find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<
   return true;
 }
 
+// All but what was adopted, and lies where it did, is one piece.
+std::byte* Heaps::find_mine(std::uint64_t offset, std::uint64_t bytes) const {
+  if (offset < env_.adopted_at || env_.platform->adopts_where_told())
+    return env_.heap.base + offset;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [address, chunk] : mine_)
+    if (offset >= chunk.offset && offset - chunk.offset < chunk.bytes)
+      return bytes <= chunk.bytes - (offset - chunk.offset)
+                 ? reinterpret_cast<std::byte*>(address + (offset - chunk.offset))
+                 : nullptr;
+  return nullptr;
+}
+
 std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t bytes,
                                            std::size_t rail) const {
   const auto at = reinterpret_cast<std::uint64_t>(local);
@@ -85,6 +98,7 @@ std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t byte
   --chunk;
   const std::uint64_t skip = at - chunk->first;
   if (skip >= chunk->second.bytes || bytes > chunk->second.bytes - skip) return std::nullopt;
+  if (chunk->second.memory.hold == nullptr) return std::nullopt;
   return chunk->second.memory.local_keys[rail];
 }
 

@@ -22,7 +22,7 @@ class Heaps {
         theirs_(static_cast<std::size_t>(env.npes)),
         ends_(static_cast<std::size_t>(env.npes)) {}
 
-  // A chunk of mine, as it was registered; what the others need to reach it.
+  // A chunk of mine, as it was registered, or not (Windows); what the others need to reach it.
   Blob add_mine(const Region& region, Registered memory);
   Status add_theirs(int pe, std::uint64_t offset, std::uint64_t bytes, const Blob& exposed);
   // A PE's chunk is gone; and mine of the same offset, since that is so for all.
@@ -43,7 +43,9 @@ class Heaps {
   // `bytes` at an offset of a PE's, one chunk after the other. False: not all of it exists.
   bool find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<There>& parts,
             std::size_t rail = 0) const;
-  // My key of local memory that lies in a chunk of mine.
+  // Where `bytes` at an offset of mine lie; null: they are not there, or in several places.
+  std::byte* find_mine(std::uint64_t offset, std::uint64_t bytes) const;
+  // My key of local memory that lies in a registered chunk of mine.
   std::optional<std::uint64_t> key_of(const void* local, std::uint64_t bytes,
                                       std::size_t rail = 0) const;
 

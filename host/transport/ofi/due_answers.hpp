@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,20 +19,20 @@ class DueAnswers {
   bool none() const { return listed_.empty(); }
 
   // Together with the one before, if they say the same.
-  void add(int to, const Answer& answer) {
+  void add(int to, const Answer& answer, std::string text = {}) {
     auto& [answers, is_listed] = due_[static_cast<std::size_t>(to)];
     if (!std::exchange(is_listed, true)) listed_.push_back(to);
-    if (!answers.empty() && continues(answers.back(), answer))
-      ++answers.back().count;
+    if (!answers.empty() && continues(answers.back().answer, answer))
+      ++answers.back().answer.count;
     else
-      answers.push_back(answer);
+      answers.push_back({answer, std::move(text)});
   }
   // As many as there is room for; how many.
   std::size_t copy(int to, Letter& letter, std::size_t room) const {
     std::size_t copied = 0;
-    for (const Answer& answer : due_[static_cast<std::size_t>(to)].answers) {
-      if (letter.size() + sizeof answer > room) break;
-      letter.add(answer);
+    for (const auto& [answer, text] : due_[static_cast<std::size_t>(to)].answers) {
+      if (letter.size() + answer.size() > room) break;
+      letter.add(answer, text);
       ++copied;
     }
     return copied;
@@ -53,13 +54,17 @@ class DueAnswers {
   }
 
  private:
+  struct Told {
+    Answer answer;
+    std::string text;
+  };
   struct Due {
-    std::deque<Answer> answers;
+    std::deque<Told> answers;
     bool is_listed = false;
   };
 
   static bool continues(const Answer& last, const Answer& next) {
-    const bool plain = last.refused + last.has_old + next.refused + next.has_old == 0;
+    const bool plain = last.code + last.has_old + next.code + next.has_old == 0;
     return plain && last.lane == next.lane && last.ticket + last.count == next.ticket &&
            last.count < UINT16_MAX;
   }

@@ -268,11 +268,14 @@ void Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vecto
     serve(from, request, bytes + at + sizeof request);
     at += request.size();
   }
-  for (int i = 0; i < header.answers; ++i, at += sizeof(Answer)) {
+  for (int i = 0; i < header.answers; ++i) {
     Answer answer;
     if (size - at < sizeof answer) return;
     std::memcpy(&answer, bytes + at, sizeof answer);
-    take_answer(answer, events);
+    if (size - at < answer.size()) return;
+    const auto* const text = reinterpret_cast<const char*>(bytes + at + sizeof answer);
+    take_answer(answer, {text, answer.text_bytes}, events);
+    at += answer.size();
   }
 }
 
@@ -283,26 +286,33 @@ void Endpoint::serve(int from, const Request& request, const std::byte* payload)
   op.kind = request.kind;
   op.notify = request.notify;
   op.width = request.width;
-  op.bytes = request.bytes;
+  const bool by_pane = request.pane != network::Windows::kNoPane;
+  op.bytes = by_pane ? request.compare : request.bytes;
   op.remote = request.remote;
   op.signal = request.signal;
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(&reply.old);
   op.local = op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(payload);
-  const bool fits = op.kind != OpKind::kGet || op.bytes <= sizeof reply.old;
-  reply.refused = fits && execute_(op) ? 0 : 1;
-  reply.has_old = op.kind == OpKind::kGet || is_fetching(op.kind) ? 1 : 0;
+  const bool gets_word = op.kind == OpKind::kGet && !by_pane;
+  const bool fits = !gets_word || op.bytes <= sizeof reply.old;
+  const Status done = fits ? execute_(op, from, request.pane)
+                           : Status::error(Code::kInvalidArgument, "that is more than a word");
+  const std::string text = std::string(done.text()).substr(0, Answer::kMostText);
+  reply.code = static_cast<std::uint8_t>(done.code());
+  reply.text_bytes = static_cast<std::uint16_t>(text.size());
+  reply.has_old = gets_word || is_fetching(op.kind) ? 1 : 0;
   ++served_;
-  due_.add(from, reply);
+  due_.add(from, reply, text);
 }
 
-void Endpoint::take_answer(const Answer& answer, std::vector<Event>& events) {
+void Endpoint::take_answer(const Answer& answer, std::string text, std::vector<Event>& events) {
   Event& event = events.emplace_back();
   event.kind = Event::Kind::kAnswer;
   event.lane = answer.lane;
   event.flight = answer.ticket;
   event.answer = answer;
+  event.failure = std::move(text);
 }
 
 bool Endpoint::answer_some(int pe) {

@@ -53,7 +53,7 @@ struct Event {
   std::uint64_t flight = 0;
   Transfer transfer;    // that is over, well or not
   int pe = 0;           // that is lost, since something could not be sent there
-  std::string failure;  // why not, or why; else empty
+  std::string failure;  // why not, or why; else empty. In the words of who answers
   Answer answer;
 };
 
@@ -67,8 +67,8 @@ class Endpoint {
 
   Fabric& fabric() const { return *fabric_; }
 
-  // What others may ask for: false if it does not exist.
-  using Execute = std::function<bool(const Op& op)>;
+  // What others may ask for.
+  using Execute = std::function<Status(const Op& op, int from, int pane)>;
   Status start(int pe, const std::vector<network::Peer>& peers, Execute execute);
 
   // By any thread. kBusy: not now.
@@ -122,7 +122,7 @@ class Endpoint {
   void take_error(std::vector<Event>& events);
   void take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
   void serve(int from, const Request& request, const std::byte* payload);
-  void take_answer(const Answer& answer, std::vector<Event>& events);
+  void take_answer(const Answer& answer, std::string text, std::vector<Event>& events);
   void give_back(Posted& posted, std::string failure, std::vector<Event>& events);
   bool answer_some(int pe);
   Status make_letters();

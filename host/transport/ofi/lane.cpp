@@ -38,21 +38,47 @@ Status OfiLane::post(const Op& op) {
   if (link.stalled) advance(link);
   RETURN_IF_ERROR(link.broken);
   if (link.stalled || is_held(link, op)) return Status::busy();
-  const bool asks = is_request(op) || op.notify != NotifyOp::kNone;
+  const bool asks = is_request(op) || goes_by_pane(op) || op.notify != NotifyOp::kNone;
   if ((asks && requests_ >= kLaneRequests) || link.transfers >= kLinkTransfers ||
       link.steps.size() >= kWaiting)
     return Status::busy();
+  Flight flight{.op = op, .link = &link, .asking = asks};
   std::vector<Transfer> transfers;
-  if (!is_request(op)) RETURN_IF_ERROR(add_transfers(op, transfers));
-  if (asks) {
-    const Status held = hold(link, op);
-    if (!held.is_ok()) {
-      give(transfers);
-      return held;
-    }
+  Status ready = prepare(flight, transfers);
+  if (ready.is_ok() && asks) ready = hold(link, flight);
+  if (ready.is_ok())
+    fly(flight, transfers);
+  else
+    give_back(flight, transfers);
+  return ready;
+}
+
+// What of mine the op needs. Of what goes by a pane a put writes it first, a get reads it last.
+Status OfiLane::prepare(Flight& flight, std::vector<Transfer>& transfers) const {
+  const Op& op = flight.op;
+  const int pe = static_cast<int>(op.pe);
+  if (is_request(op)) return Status::ok();
+  std::vector<Heaps::There> parts;
+  if (goes_by_pane(op)) {
+    ASSIGN_OR_RETURN(flight.pane, env_.windows->take(pe));
+    if (op.kind == OpKind::kGet) return take_room(op.bytes, flight.room);
+    parts.push_back(env_.windows->there(pe, flight.pane, op.bytes));
+  } else if (!env_.heaps->find(pe, op.remote, op.bytes, parts)) {
+    return Status::error(Code::kOutOfRange,
+                         fmt::format("{}: offset {:#x} was adopted memory, and is no longer",
+                                     describe(op), op.remote));
   }
-  fly(link, op, transfers, asks);
-  return Status::ok();
+  return add_transfers(op, parts, transfers);
+}
+
+void OfiLane::give_back(const Flight& flight, const std::vector<Transfer>& transfers) const {
+  for (const Transfer& transfer : transfers) give(transfer.room);
+  give(flight.room);
+  env_.windows->give(flight.link->pe, flight.pane);
+}
+
+void OfiLane::give(const Staging::Room& room) const {
+  if (room.base != nullptr) env_.staging->give(room);
 }
 
 void OfiLane::push() {
@@ -120,7 +146,7 @@ Status OfiLane::post_fence(const Op& op) {
 }
 
 bool OfiLane::is_held(const Link& link, const Op& op) const {
-  if (is_request(op)) return link.holds_requests;
+  if (is_request(op) || goes_by_pane(op)) return link.holds_requests;
   if (op.kind == OpKind::kGet) return link.holds_reads;
   return link.holds_writes || (op.notify != NotifyOp::kNone && link.holds_requests);
 }
@@ -131,9 +157,15 @@ bool OfiLane::is_request(const Op& op) const {
   return is_amo(op.kind) || is_word(op.bytes, op.remote);
 }
 
+// What no device reaches.
+bool OfiLane::goes_by_pane(const Op& op) const {
+  return env_.windows->serves(static_cast<int>(op.pe)) && !is_request(op);
+}
+
 // --- posting -------------------------------------------------------------------------------------
 
-Request OfiLane::request_of(const Op& op) const {
+Request OfiLane::request_of(const Flight& flight) const {
+  const Op& op = flight.op;
   Request request;
   request.lane = static_cast<std::uint16_t>(number_);
   request.ticket = flights_.next();
@@ -146,19 +178,27 @@ Request OfiLane::request_of(const Op& op) const {
   request.width = op.width;
   // Else only the notify, behind the bytes.
   if (is_request(op)) request.bytes = static_cast<std::uint16_t>(op.bytes);
+  request.pane = static_cast<std::int8_t>(flight.pane);
+  if (flight.pane != Windows::kNoPane) request.compare = op.bytes;
   return request;
 }
 
 // In the letter to that PE, which is sent if it is full.
-Status OfiLane::hold(Link& link, const Op& op) {
-  const Request request = request_of(op);
+Status OfiLane::hold(Link& link, const Flight& flight) {
+  const Request request = request_of(flight);
+  const std::byte* payload = pointer(flight.op.local);
+  std::array<std::byte, Request::kLargePayload> from_gpu;
+  if (request.payload() != 0 && !env_.own.is_host(payload)) {
+    RETURN_IF_ERROR(env_.own.copy(from_gpu.data(), payload, request.payload()));
+    payload = from_gpu.data();
+  }
   if (link.held != nullptr && !link.held->has_room(request.size()))
     ring(link, flights_.next() - 1, false);
   if (link.held == nullptr) {
     ASSIGN_OR_RETURN(link.held, env_.endpoint->take_letter());
     holding_.push_back(&link);
   }
-  link.held->add(request, pointer(op.local));
+  link.held->add(request, payload);
   return Status::ok();
 }
 
@@ -172,67 +212,53 @@ void OfiLane::ring(Link& link, std::uint64_t flight, bool after_transfers) {
 }
 
 // My side is memory of the heap if it stays as it is meanwhile, else staged: part by part, as the
-// other side's chunks cut it.
-Status OfiLane::add_transfers(const Op& op, std::vector<Transfer>& transfers) const {
-  std::vector<Heaps::There> parts;
-  if (!env_.heaps->find(static_cast<int>(op.pe), op.remote, op.bytes, parts))
-    return Status::error(Code::kOutOfRange,
-                         fmt::format("{}: offset {:#x} was adopted memory, and is no longer",
-                                     describe(op), op.remote));
-  const bool stays = op.kind == OpKind::kGet || (op.flags & kOpSourceStays) != 0;
-  const auto key = stays ? env_.heaps->key_of(pointer(op.local), op.bytes) : std::nullopt;
+// other side is cut.
+Status OfiLane::add_transfers(const Op& op, const std::vector<Heaps::There>& parts,
+                              std::vector<Transfer>& transfers) const {
+  const auto key = env_.own.key_of(op);
   std::byte* mine = pointer(op.local);
   for (const Heaps::There& part : parts) {
-    Transfer transfer{.reads = op.kind == OpKind::kGet,
-                      .pe = static_cast<int>(op.pe),
-                      .remote = part.address,
-                      .key = part.key,
-                      .local = mine,
-                      .local_key = key.value_or(0),
-                      .bytes = part.bytes};
-    if (!key) {
-      const Status staged = stage(op, transfer, mine);
-      if (!staged.is_ok()) {
-        give(transfers);
-        return staged;
-      }
-    }
-    transfers.push_back(transfer);
+    Transfer& transfer = transfers.emplace_back(Transfer{.reads = op.kind == OpKind::kGet,
+                                                         .pe = static_cast<int>(op.pe),
+                                                         .remote = part.address,
+                                                         .key = part.key,
+                                                         .local = mine,
+                                                         .local_key = key.value_or(0),
+                                                         .bytes = part.bytes});
+    if (!key) RETURN_IF_ERROR(stage(op, transfer, mine));
     mine += part.bytes;
   }
   return Status::ok();
 }
 
+Status OfiLane::take_room(std::uint64_t bytes, Staging::Room& room) const {
+  ASSIGN_OR_RETURN(room, env_.staging->take(bytes));
+  return room.base == nullptr ? Status::busy() : Status::ok();
+}
+
 Status OfiLane::stage(const Op& op, Transfer& transfer, std::byte* mine) const {
-  ASSIGN_OR_RETURN(transfer.room, env_.staging->take(transfer.bytes));
-  if (transfer.room.base == nullptr) return Status::busy();
+  RETURN_IF_ERROR(take_room(transfer.bytes, transfer.room));
   transfer.local = transfer.room.base;
   transfer.local_key = transfer.room.key;
-  if (op.kind == OpKind::kGet)
-    transfer.bring_to = mine;
-  else
-    std::memcpy(transfer.local, mine, transfer.bytes);
+  if (op.kind == OpKind::kPut) return env_.own.copy(transfer.local, mine, transfer.bytes);
+  transfer.bring_to = mine;
   return Status::ok();
 }
 
-void OfiLane::give(const std::vector<Transfer>& transfers) const {
-  for (const Transfer& transfer : transfers)
-    if (transfer.room.base != nullptr) env_.staging->give(transfer.room);
-}
-
-void OfiLane::fly(Link& link, const Op& op, const std::vector<Transfer>& transfers, bool asks) {
+void OfiLane::fly(const Flight& taken, const std::vector<Transfer>& transfers) {
+  Link& link = *taken.link;
+  const bool asks = taken.asking;
   if (link.under_way() == 0) link.busy_since = now_ns();
   const std::uint64_t number = flights_.next();
   // What was held before goes before.
   if (!transfers.empty() && !asks) ring(link, number, false);
   for (const Transfer& transfer : transfers)
     link.steps.push_back({.flight = number, .what = transfer});
-  flights_.add(
-      {.op = op, .link = &link, .transfers = static_cast<int>(transfers.size()), .asking = asks});
+  flights_.add(taken).transfers = static_cast<int>(transfers.size());
   link.transfers += static_cast<int>(transfers.size());
   link.requests += asks ? 1 : 0;
   requests_ += asks ? 1 : 0;
-  if (asks && (!may_be_held(op) || link.held->requests() >= kMostHeld))
+  if (asks && (!may_be_held(taken.op) || link.held->requests() >= kMostHeld))
     ring(link, number, !transfers.empty() && !env_.endpoint->fabric().orders(FI_ORDER_SAW));
   advance(link);
 }
@@ -291,12 +317,13 @@ void OfiLane::take_transfer(const Event& event) {
   const Transfer& transfer = event.transfer;
   const bool expected = flights_.has(event.flight) && flights_[event.flight].transfers > 0;
   if (expected && event.failure.empty() && transfer.bring_to != nullptr)
-    std::memcpy(transfer.bring_to, transfer.local, transfer.bytes);
-  if (transfer.room.base != nullptr) env_.staging->give(transfer.room);
+    fail(env_.own.copy(transfer.bring_to, transfer.local, transfer.bytes));
+  give(transfer.room);
   if (!expected) return;
   Flight& flight = flights_[event.flight];
   Link& link = *flight.link;
   if (!event.failure.empty()) return break_off(link, lost(link, &flight.op, event.failure));
+  if (transfer.reads) env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
   --link.transfers;
   if (--flight.transfers == 0 && !link.steps.empty()) advance(link);
   settle(link);
@@ -304,10 +331,11 @@ void OfiLane::take_transfer(const Event& event) {
 
 void OfiLane::take_answer(const Event& event) {
   const Answer& answer = event.answer;
-  for (std::uint64_t i = 0; i < answer.count; ++i) take_answer_to(answer.ticket + i, answer);
+  for (std::uint64_t i = 0; i < answer.count; ++i)
+    take_answer_to(answer.ticket + i, answer, event.failure);
 }
 
-void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer) {
+void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer, std::string_view why) {
   if (!flights_.has(ticket) || !flights_[ticket].asking) return;
   Flight& flight = flights_[ticket];
   flight.asking = false;
@@ -316,15 +344,52 @@ void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer) {
   --link.requests;
   settle(link);
   const Op& op = flight.op;
-  if (answer.refused != 0) {
-    if (error_.is_ok())
-      error_ = Status::error(Code::kOutOfRange,
-                             fmt::format("{}: PE {} has no such memory", describe(op), op.pe));
-  } else if (is_amo(op.kind)) {
+  const auto code = static_cast<Code>(answer.code);
+  if (code != Code::kOk)
+    fail(Status::error(code, fmt::format("{}: PE {} could not: {}", describe(op), op.pe, why)));
+  else if (is_amo(op.kind))
     bring_result(op, answer.old);
-  } else if (op.kind == OpKind::kGet) {
-    put_to(pointer(op.local), &answer.old, op.bytes);
+  else if (answer.has_old != 0)
+    bring_word(op, answer.old);
+  if (flight.pane != Windows::kNoPane) leave_pane(ticket, code == Code::kOk);
+}
+
+void OfiLane::bring_word(const Op& op, std::uint64_t word) {
+  std::byte* const to = pointer(op.local);
+  if (env_.own.is_host(to))
+    put_to(to, &word, op.bytes);
+  else
+    fail(env_.own.copy(to, &word, op.bytes));
+}
+
+// The owner is done with it; what it has put there is read now.
+void OfiLane::leave_pane(std::uint64_t number, bool is_well) {
+  Flight& flight = flights_[number];
+  Link& link = *flight.link;
+  const Op& op = flight.op;
+  if (op.kind != OpKind::kGet || !is_well) {
+    env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+    return give(std::exchange(flight.room, {}));
   }
+  const Heaps::There there = env_.windows->there(link.pe, flight.pane, op.bytes);
+  const Staging::Room room = std::exchange(flight.room, {});
+  const Transfer reads{.reads = true,
+                       .pe = link.pe,
+                       .remote = there.address,
+                       .key = there.key,
+                       .local = room.base,
+                       .local_key = room.key,
+                       .bytes = there.bytes,
+                       .room = room,
+                       .bring_to = pointer(op.local)};
+  link.steps.push_back({.flight = number, .what = reads});
+  flight.transfers = 1;
+  ++link.transfers;
+  advance(link);
+}
+
+void OfiLane::fail(Status why) {
+  if (error_.is_ok()) error_ = std::move(why);
 }
 
 void OfiLane::settle(Link& link) {
@@ -368,8 +433,8 @@ void OfiLane::break_off(Link& link, Status why) {
     const auto* const transfer = std::get_if<Transfer>(&step.what);
     if (transfer == nullptr)
       env_.endpoint->give_letter(*std::get<Letter*>(step.what));
-    else if (transfer->room.base != nullptr)
-      env_.staging->give(transfer->room);
+    else
+      give(transfer->room);
   }
   link.steps.clear();
   requests_ -= std::exchange(link.requests, 0);
@@ -378,7 +443,9 @@ void OfiLane::break_off(Link& link, Status why) {
     if (flight.link != &link || flight.is_done()) continue;
     flight.transfers = 0;
     flight.asking = false;
-    if (error_.is_ok()) error_ = link.broken;
+    env_.windows->lose(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+    give(std::exchange(flight.room, {}));
+    fail(link.broken);
   }
   retire();
 }

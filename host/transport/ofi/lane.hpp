@@ -22,17 +22,22 @@
 
 #include "host/transport/network/flights.hpp"
 #include "host/transport/network/heaps.hpp"
+#include "host/transport/network/own_memory.hpp"
+#include "host/transport/network/windows.hpp"
 #include "host/transport/ofi/endpoint.hpp"
 
 namespace weft::ofi {
 
 using network::Heaps;
+using network::Windows;
 
 // What all lanes of a PE share.
 struct LaneEnv {
   Endpoint* endpoint = nullptr;
   const std::vector<network::Peer>* peers = nullptr;
   const Heaps* heaps = nullptr;
+  network::OwnMemory own;
+  Windows* windows = nullptr;
   Staging* staging = nullptr;
   double timeout = 0;  // seconds of silence; 0: for ever
 };
@@ -84,6 +89,8 @@ class OfiLane {
     Link* link = nullptr;
     int transfers = 0;
     bool asking = false;
+    int pane = Windows::kNoPane;
+    Staging::Room room = {};  // for what the owner puts into the pane
     bool is_done() const { return transfers == 0 && !asking; }
   };
 
@@ -91,20 +98,28 @@ class OfiLane {
   Link& link_to(int pe);
   bool is_request(const Op& op) const;
   bool is_held(const Link& link, const Op& op) const;
-  Status add_transfers(const Op& op, std::vector<Transfer>& transfers) const;
+  bool goes_by_pane(const Op& op) const;
+  Status prepare(Flight& flight, std::vector<Transfer>& transfers) const;
+  Status add_transfers(const Op& op, const std::vector<Heaps::There>& parts,
+                       std::vector<Transfer>& transfers) const;
+  Status take_room(std::uint64_t bytes, Staging::Room& room) const;
   Status stage(const Op& op, Transfer& transfer, std::byte* mine) const;
-  void give(const std::vector<Transfer>& transfers) const;
-  Request request_of(const Op& op) const;
-  Status hold(Link& link, const Op& op);
+  void give(const Staging::Room& room) const;
+  void give_back(const Flight& flight, const std::vector<Transfer>& transfers) const;
+  Request request_of(const Flight& flight) const;
+  Status hold(Link& link, const Flight& flight);
   void ring_all();
   void ring(Link& link, std::uint64_t flight, bool after_transfers);
-  void fly(Link& link, const Op& op, const std::vector<Transfer>& transfers, bool asks);
+  void fly(const Flight& taken, const std::vector<Transfer>& transfers);
   void advance(Link& link);
   bool take_step(Link& link, Step& step);
   void finish(const Event& event);
   void take_transfer(const Event& event);
   void take_answer(const Event& event);
-  void take_answer_to(std::uint64_t ticket, const Answer& answer);
+  void take_answer_to(std::uint64_t ticket, const Answer& answer, std::string_view why);
+  void bring_word(const Op& op, std::uint64_t word);
+  void leave_pane(std::uint64_t number, bool is_well);
+  void fail(Status why);
   void settle(Link& link);
   void retire();
   void break_off(Link& link, Status why);

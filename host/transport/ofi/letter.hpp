@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "host/transport/ofi/messages.hpp"
 
@@ -23,6 +25,7 @@ class Letter {
   void clear() {
     header_ = {};
     size_ = sizeof(Header);
+    answer_bytes_ = 0;
   }
   void add(const Request& request, const void* payload) {
     std::memcpy(memory_ + size_, &request, sizeof request);
@@ -31,14 +34,16 @@ class Letter {
     size_ += request.size();
     ++header_.requests;
   }
-  void add(const Answer& answer) {
+  void add(const Answer& answer, std::string_view text) {
     std::memcpy(memory_ + size_, &answer, sizeof answer);
-    size_ += sizeof answer;
+    std::memcpy(memory_ + size_ + sizeof answer, text.data(), text.size());
+    size_ += answer.size();
+    answer_bytes_ += answer.size();
     ++header_.answers;
   }
   // It was not sent: the answers wait for another.
   void take_answers_back() {
-    size_ -= header_.answers * sizeof(Answer);
+    size_ -= std::exchange(answer_bytes_, 0);
     header_.answers = 0;
   }
   void address(std::uint64_t key, int from) {
@@ -50,6 +55,7 @@ class Letter {
  private:
   std::byte* memory_;
   std::size_t size_ = sizeof(Header);
+  std::size_t answer_bytes_ = 0;
   Header header_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <weft/dev/op.hpp>
 
+#include "host/transport/network/windows.hpp"
 #include "host/transport/ofi/choice.hpp"
 
 namespace weft::ofi {
@@ -32,7 +33,8 @@ struct Header {
 };
 
 // An op that the owner of the heap executes: an atomic; a get of one word; a put whose bytes come
-// along, or without any, and its notify.
+// along, or without any, and its notify. Of GPU memory that no device reaches any put or get, whose
+// bytes are in a pane, or are to be (network/windows.hpp).
 struct Request {
   // At most; and where the processor moves the bytes in any case, which the owner then does as well
   // as the provider.
@@ -40,14 +42,14 @@ struct Request {
   std::uint64_t ticket = 0;  // the asker's flight
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
-  std::uint64_t compare = 0;
+  std::uint64_t compare = 0;  // of what goes by a pane: how many bytes
   std::uint64_t signal = 0;
   std::uint16_t bytes = 0;
   std::uint16_t lane = 0;  // of the asker
   OpKind kind = OpKind::kNone;
   NotifyOp notify = NotifyOp::kNone;
   std::uint8_t width = 0;
-  std::uint8_t spare = 0;
+  std::int8_t pane = network::Windows::kNoPane;
 
   std::size_t payload() const { return kind == OpKind::kPut ? bytes : 0; }
   std::size_t size() const { return sizeof(Request) + (payload() + 7) / 8 * 8; }
@@ -60,10 +62,14 @@ struct Answer {
   std::uint64_t old = 0;     // or the word that was asked for
   std::uint16_t lane = 0;
   std::uint16_t count = 1;
-  std::uint8_t refused = 0;  // it does not exist there
+  std::uint8_t code = 0;  // why not, if it is a failure,
   std::uint8_t has_old = 0;
-  std::array<std::uint8_t, 2> spare{};
+  std::uint16_t text_bytes = 0;  // in words, behind this and up to a multiple of 8 bytes
+
+  static constexpr std::size_t kMostText = 104;
+  std::size_t size() const { return sizeof(Answer) + (text_bytes + 7u) / 8 * 8; }
 };
+static_assert(sizeof(Header) + sizeof(Answer) + Answer::kMostText <= kInjectBytes);
 
 inline constexpr std::size_t kMessageBytes = 8320;
 static_assert(sizeof(Header) + sizeof(Request) + Request::kLargePayload <= kMessageBytes);

@@ -58,6 +58,7 @@ class Ofi final : public network::NetworkTransport {
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return endpoint_->fabric().add_memory(base, bytes);
   }
+  network::Registrar gpu_registrar() override;
   bool poll();
   void look(std::uint64_t now);
 
@@ -76,8 +77,10 @@ Result<Blob> Ofi::open() {
 Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
   own_caps().max_bytes =
-      std::min<std::uint64_t>(Staging::kMostBytes, endpoint_->fabric().max_bytes());
-  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op) { return execute(op); }));
+      std::min<std::uint64_t>(own_caps().max_bytes, endpoint_->fabric().max_bytes());
+  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op, int from, int pane) {
+    return execute(op, from, pane);
+  }));
   service_ =
       std::make_unique<Service>(env().pe, *endpoint_,
                                 Service::Work{.poll = [this] { return poll(); },
@@ -103,12 +106,22 @@ std::string Ofi::why_not_to(const network::Peer& mine, const network::Peer& thei
       here.is_loopback != 0 ? "this PE" : "it");
 }
 
+network::Registrar Ofi::gpu_registrar() {
+  const auto refuse = [this](const auto&...) -> Result<network::Registered> {
+    return Status::error(Code::kUnsupported, fmt::format("ofi asks {} for memory of hosts only",
+                                                         endpoint_->fabric().describe()));
+  };
+  return {.by_address = refuse, .by_file = refuse};
+}
+
 Status Ofi::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
     return std::make_unique<OfiLane>(ofi::LaneEnv{.endpoint = endpoint_.get(),
                                                   .peers = peers_,
                                                   .heaps = &heaps(),
+                                                  .own = own_memory(),
+                                                  .windows = &windows(),
                                                   .staging = &staging_,
                                                   .timeout = env().options->ofi_timeout},
                                      number);

@@ -3,25 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/kernel/kernel_list.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
 
-// All that a driver could be slow to give, or give only when no kernel runs, is taken now.
 Result<std::unique_ptr<Stage>> Stage::create(Platform& mine, Platform& theirs) {
-  std::unique_ptr<Stage> stage(new Stage(mine, theirs));
-  ASSIGN_OR_RETURN(stage->buffer_, mine.host_visible(2 * kHalf));
-  RETURN_IF_ERROR(kernel::prepare(theirs));
-  for (Side* const side : {&stage->mine_, &stage->theirs_}) {
-    ASSIGN_OR_RETURN(side->stream, side->platform.create_stream());
-  }
-  return stage;
-}
-
-Stage::~Stage() {
-  for (const Side& side : {mine_, theirs_})
-    if (side.stream != nullptr) side.platform.destroy_stream(side.stream).ignore();  // it is idle
+  ASSIGN_OR_RETURN(Memory buffer, mine.host_visible(2 * kHalf));
+  ASSIGN_OR_RETURN(Side here, Side::create(mine));
+  ASSIGN_OR_RETURN(Side there, Side::create(theirs));
+  return std::unique_ptr<Stage>(new Stage(std::move(here), std::move(there), std::move(buffer)));
 }
 
 Status Stage::put(std::byte* there, const std::byte* here, std::size_t bytes) {
@@ -50,20 +40,14 @@ Status Stage::relay(const Side& from, const std::byte* src, const Side& to, std:
   return bytes == 0 ? Status::ok() : to.synchronize();
 }
 
-Status Stage::set(std::uint64_t* there, std::uint64_t value) {
+Status Stage::notify(const Op& op, std::byte* word) {
   const std::lock_guard lock(mutex_);
-  auto* const word = reinterpret_cast<std::uint64_t*>(buffer_.base());
-  *word = value;
-  Status queued = theirs_.queue(there, word, sizeof(value));
-  return settled(queued.is_ok() ? theirs_.synchronize() : std::move(queued));
+  return theirs_.notify(op, word);
 }
 
-Result<std::uint64_t> Stage::amo(kernel::AmoKernel amo) {
+Result<std::uint64_t> Stage::amo(const Op& op, std::byte* word) {
   const std::lock_guard lock(mutex_);
-  amo.result = reinterpret_cast<std::uint64_t*>(buffer_.base());
-  Status queued = kernel::launch(theirs_.platform, 1, 1, amo, theirs_.stream);
-  RETURN_IF_ERROR(settled(queued.is_ok() ? theirs_.synchronize() : std::move(queued)));
-  return *amo.result;
+  return theirs_.amo(op, word);
 }
 
 // After a failure nothing that was queued goes on in memory that the caller then uses otherwise.

@@ -42,7 +42,6 @@ class Staged final : public OpenedTransport {
   bool carries() const override { return true; }
   Status carry_out(const Op& op, std::byte* heap) override;
   Status notify(Stage& stage, const Op& op, std::byte* heap) const;
-  Result<std::uint64_t> update(Stage& stage, const Op& op, std::byte* word) const;
   Result<std::byte*> find(const Op& op, std::byte* heap, std::uint64_t offset) const;
 
   std::vector<Way> ways_;
@@ -92,7 +91,7 @@ Status Staged::carry_out(const Op& op, std::byte* heap) {
     RETURN_IF_ERROR(stage.put(there, local, op.bytes));
     return notify(stage, op, heap);
   }
-  ASSIGN_OR_RETURN(const std::uint64_t old, update(stage, op, there));
+  ASSIGN_OR_RETURN(const std::uint64_t old, stage.amo(op, there));
   bring_result(op, old);
   return Status::ok();
 }
@@ -100,26 +99,7 @@ Status Staged::carry_out(const Op& op, std::byte* heap) {
 Status Staged::notify(Stage& stage, const Op& op, std::byte* heap) const {
   if (op.notify == NotifyOp::kNone) return Status::ok();
   ASSIGN_OR_RETURN(std::byte* const word, find(op, heap, op.signal));
-  if (op.notify == NotifyOp::kSet)
-    return stage.set(reinterpret_cast<std::uint64_t*>(word), op.value);
-  Op add;
-  add.kind = OpKind::kAmoAdd;
-  add.value = op.value;
-  add.width = sizeof(op.value);
-  return update(stage, add, word).status();
-}
-
-// By a kernel for which the word is the heap of a job of one PE.
-Result<std::uint64_t> Staged::update(Stage& stage, const Op& op, std::byte* word) const {
-  kernel::AmoKernel kernel{};
-  kernel.handle.heap = word;
-  kernel.handle.heap_bytes = kernel.handle.plain_bytes = op.width;
-  kernel.amo = amo_of(op.kind);
-  kernel.width = op.width;
-  kernel.word = word;
-  kernel.value = op.value;
-  kernel.compare = op.compare;
-  return stage.amo(kernel);
+  return stage.notify(op, word);
 }
 
 }  // namespace

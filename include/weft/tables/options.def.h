@@ -68,8 +68,10 @@ WEFT_OPTION(proxy_batch, "WEFT_PROXY_BATCH", kInt, 32, 1, 4096, proxy,
             "Most records that the proxy takes from one ring before it looks at the next.")
 WEFT_OPTION(transports, "WEFT_TRANSPORTS", kText, "p2p,loopback,ib,ofi", "", "", transport,
             "Transports of the host's memory in order of preference, comma-separated.")
-WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged", "", "", transport,
-            "The same for the memory of GPUs. Without staged, GPUs of a job must reach each other.")
+WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged,ib,ofi", "", "", transport,
+            "The same for the memory of GPUs. Without staged, GPUs of a host must reach each other, or go by a network.")
+WEFT_OPTION(gpu_rdma, "WEFT_GPU_RDMA", kEnum, "auto", "auto|dmabuf|peer|staged", "", transport,
+            "How a network reaches the memory of GPUs: dmabuf (the driver exports it to the network device), peer (the network device's driver knows the GPU's: nvidia_peermem), staged (through memory of the host); auto takes the first that works.")
 WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
             "RDMA devices of ib, comma-separated, each with its port or without: mlx5_0 or mlx5_0:1,mlx5_1; auto takes the active port that is nearest to the PE's NUMA node, and its equals.")
 WEFT_OPTION(ib_rails, "WEFT_IB_RAILS", kInt, 2, 1, 4, transport,
@@ -86,6 +88,8 @@ WEFT_OPTION(ofi_timeout, "WEFT_OFI_TIMEOUT", kSeconds, 20, 0, 86400, transport,
             "How long a PE that owes ofi an answer may be silent before it counts as lost; 0 means for ever.")
 WEFT_OPTION(ofi_library, "WEFT_OFI_LIBRARY", kText, "", "", "", transport,
             "File of libfabric, if libfabric.so.1 is not where the system looks.")
+WEFT_OPTION(pretend_hosts, "WEFT_PRETEND_HOSTS", kInt, 1, 1, 4096, test,
+            "Let one machine play that many hosts, with equal shares of the PEs in turn: processes map memory within one only, and reach the others by a network. Must be the same on every PE.")
 WEFT_OPTION(fault, "WEFT_FAULT", kText, "", "", "", test,
             "Put a fault injector around every transport: comma-separated key=value of seed (of the random choices), late=1 (deliver as late and as unordered as the memory model allows), delay, duplicate, drop, busy (probabilities per operation), max_bytes (an operation is cut to), fail_after (operations until a lane fails), kill_pe and kill_after (a PE that is gone, and operations until then). Example: seed=7,late=1,busy=0.1.")
 #undef WEFT_OPTION

@@ -43,10 +43,15 @@ struct Step {
   ROW(stream_steps, cuStreamBatchMemOp_v2, Stream stream, unsigned count, Step* steps,        \
       unsigned flags)
 
+inline constexpr unsigned kDmabuf = 1;  // a kind of handle of an address range
+
 struct Own {
 #define WEFT_ROW(member, symbol, ...) Entry<Error(__VA_ARGS__)> member;
   WEFT_CUDA_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
+  // Not of every driver: cuMemGetHandleForAddressRange.
+  Entry<Error(void* file, Pointer base, std::size_t bytes, unsigned kind, unsigned long long flags)>
+      range_handle;
 };
 
 }  // namespace weft::cuda::abi

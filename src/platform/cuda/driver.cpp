@@ -15,6 +15,7 @@ using abi::Error;
 using gpu::Home;
 
 constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kRangeHandle = "cuMemGetHandleForAddressRange";
 
 constexpr gpu::Words kWords{
     .platform = "cuda",
@@ -77,6 +78,12 @@ class CudaDriver final : public gpu::Driver {
     void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(fd));
     return call().import_handle(handle, number, abi::HandleType::kPosixFd);
   }
+  Status export_dmabuf(Range pages, int& file, std::uint64_t& offset) const override {
+    if (own_.range_handle.address == nullptr) return no_dmabuf(kRangeHandle);
+    offset = 0;
+    return check(own_.range_handle(&file, abi::pointer(pages.base), pages.bytes, abi::kDmabuf, 0),
+                 "export GPU memory as a dmabuf");
+  }
   abi::Outcome reach(Home peer) const override { return own_.context_reach(context(peer), 0); }
   abi::Outcome copy(void* dst, const void* src, std::size_t bytes, Stream stream) const override {
     return own_.copy(abi::pointer(dst), abi::pointer(src), bytes, stream);
@@ -115,7 +122,7 @@ Status CudaDriver::find_own(const Dynlib& library) {
 #define WEFT_ROW(member, symbol, ...) RETURN_IF_ERROR(find(library, #symbol, own_.member));
   WEFT_CUDA_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
-  return Status::ok();
+  return find_if_there(library, kRangeHandle, own_.range_handle);
 }
 
 Result<int> CudaDriver::current() const {

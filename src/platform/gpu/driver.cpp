@@ -85,8 +85,14 @@ Status Driver::find_all(const Dynlib& library) {
   RETURN_IF_ERROR(find(library, is_hip ? #hip : #cuda, table_.member));
   WEFT_GPU_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
-  constexpr const char* kOnHost = "weft_host_function";
-  return library.has(kOnHost) ? find(library, kOnHost, host_function_) : Status::ok();
+  return find_if_there(library, "weft_host_function", host_function_);
+}
+
+Status Driver::no_dmabuf(std::string_view function) const {
+  return Status::error(Code::kUnsupported,
+                       fmt::format("the {} driver has no {}, by which it would export memory as a "
+                                   "dmabuf; a newer one has",
+                                   words_.vendor, function));
 }
 
 std::string Driver::after_fork() const {

@@ -78,6 +78,8 @@ class Driver {
   virtual abi::Outcome allocate(abi::Pointer* memory, std::size_t bytes) const = 0;
   virtual abi::Outcome allocate_host(void** memory, std::size_t bytes) const = 0;
   virtual abi::Outcome import_fd(abi::Handle* handle, int fd) const = 0;
+  // A file for whole pages of a GPU's memory, and where in it they begin.
+  virtual Status export_dmabuf(Range pages, int& file, std::uint64_t& offset) const = 0;
   // Lets the current GPU reach memory of that one that was not mapped for it.
   virtual abi::Outcome reach(Home peer) const = 0;
   virtual abi::Outcome copy(void* dst, const void* src, std::size_t bytes, Stream stream) const = 0;
@@ -99,6 +101,14 @@ class Driver {
     return library.find(name, function.address);
   }
 
+  // One that older drivers have not; it then has no address.
+  template <class Signature>
+  static Status find_if_there(const Dynlib& library, const char* name,
+                              abi::Entry<Signature>& function) {
+    return library.has(name) ? find(library, name, function) : Status::ok();
+  }
+  // What a driver without export_dmabuf() says.
+  Status no_dmabuf(std::string_view function) const;
   Status find_all(const Dynlib& library);  // but for the vendor's own
   abi::Table table_;
 

@@ -1,6 +1,7 @@
 #include "src/platform/gpu/gpu_platform.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <utility>
@@ -138,6 +139,18 @@ Result<Memory> GpuPlatform::open(const Blob& blob, Range where) {
   if (!maps_where_told()) return Part::open(*device_, blob, where.bytes);
   ASSIGN_OR_RETURN(auto chunk, Chunk::open(*device_, blob, where));
   return hold(where, std::move(chunk));
+}
+
+// Drivers export whole pages.
+Result<Dmabuf> GpuPlatform::export_dmabuf(Range memory) const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t skipped = reinterpret_cast<std::uintptr_t>(memory.base) % page;
+  const Range pages{memory.base - skipped, (memory.bytes + skipped + page - 1) / page * page};
+  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  int file = -1;
+  std::uint64_t offset = 0;
+  RETURN_IF_ERROR(device_->driver().export_dmabuf(pages, file, offset));
+  return Dmabuf{UniqueFd(file), offset + skipped};
 }
 
 Result<Memory> GpuPlatform::host_visible(std::size_t bytes) {

@@ -35,6 +35,7 @@ class GpuPlatform final : public Platform {
   Result<Memory> adopt(Range own, Range where) override;
   Result<Blob> share(const Memory& memory) override;
   Result<Memory> open(const Blob& blob, Range where) override;
+  Result<Dmabuf> export_dmabuf(Range memory) const override;
   Result<Memory> host_visible(std::size_t bytes) override;
 
   Result<Stream> create_stream() override;

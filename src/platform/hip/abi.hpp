@@ -32,6 +32,9 @@ struct Own {
 #define WEFT_ROW(member, symbol, ...) Entry<Error(__VA_ARGS__)> member;
   WEFT_HIP_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
+  // Of the HSA runtime, on which HIP's stands; not of every one: hsa_amd_portable_export_dmabuf. It
+  // answers by numbers of its own, of which 0 is well.
+  Entry<Error(const void* base, std::size_t bytes, int* file, std::uint64_t* offset)> export_dmabuf;
   const char* (*error_name)(Error error);  // hipGetErrorName
   const char* (*error_text)(Error error);  // hipGetErrorString
 };

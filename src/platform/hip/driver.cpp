@@ -28,6 +28,8 @@ constexpr gpu::Words kWords{
     .module = "amdgpu",
 };
 
+constexpr const char* kExportDmabuf = "hsa_amd_portable_export_dmabuf";
+
 const std::vector<std::string>& file_names() {
   static const auto* const names = new std::vector<std::string>{
       "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
@@ -105,6 +107,17 @@ class HipDriver final : public gpu::Driver {
     return call().import_handle(handle, version_ >= abi::kTakesFdByValue ? number : &fd,
                                 abi::HandleType::kPosixFd);
   }
+  Status export_dmabuf(Range pages, int& file, std::uint64_t& offset) const override {
+    if (own_.export_dmabuf.address == nullptr) return no_dmabuf(kExportDmabuf);
+    const auto made = own_.export_dmabuf(pages.base, pages.bytes, &file, &offset);
+    if (made.error == Error::kSuccess) return Status::ok();
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("cannot export GPU memory as a dmabuf: {}: error {:#x} of the "
+                    "HSA runtime. Linux from 5.12 on, with CONFIG_DMABUF_MOVE_NOTIFY "
+                    "and CONFIG_PCI_P2PDMA, can",
+                    made.function, static_cast<unsigned>(made.error)));
+  }
   abi::Outcome reach(Home peer) const override {
     return own_.device_reach(static_cast<abi::Device>(peer), 0);
   }
@@ -141,6 +154,7 @@ Status HipDriver::find_own(const Dynlib& library) {
 #define WEFT_ROW(member, symbol, ...) RETURN_IF_ERROR(find(library, #symbol, own_.member));
   WEFT_HIP_DRIVER_FUNCTIONS(WEFT_ROW)
 #undef WEFT_ROW
+  RETURN_IF_ERROR(find_if_there(library, kExportDmabuf, own_.export_dmabuf));
   RETURN_IF_ERROR(library.find("hipGetErrorName", own_.error_name));
   RETURN_IF_ERROR(library.find("hipGetErrorString", own_.error_text));
   return check(own_.runtime_version(&version_), "ask for HIP's version");

@@ -11,6 +11,7 @@
 //   FAKE_GPU_NO_PEER       pairs that do not reach each other: "0-1,2-3"
 //   FAKE_GPU_WAYS          how created memory can be shared: "fd,fabric"; fd. "none": not at all
 //   FAKE_GPU_MANAGED       1: whoever asks hears that memory moves between GPUs and the host
+//   FAKE_GPU_DMABUF        0: memory is not exported to other devices
 //   FAKE_GPU_VERSION       HIP's; 70200000. Before 7.0 it does not create uncached memory, before
 //                          7.1 it takes a descriptor by its address
 //   FAKE_GPU_FAIL          "cuMemCreate:3:2": the third call of it fails with error 2, by

@@ -138,6 +138,12 @@ extern "C" Error cuMemAlloc_v2(Pointer* memory, std::size_t bytes) {
   return fake_gpu::allocate(memory, bytes);
 }
 
+extern "C" __attribute__((visibility("default"))) Error cuMemGetHandleForAddressRange(
+    void* file, Pointer base, std::size_t bytes, unsigned kind, unsigned long long flags) {
+  if (kind != kDmabuf || flags != 0) return Error::kInvalidValue;
+  return fake_gpu::export_dmabuf(__func__, base, bytes, static_cast<int*>(file), nullptr);
+}
+
 extern "C" Error cuMemcpyAsync(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
   return fake_gpu::copy(dst, src, bytes, stream);
 }

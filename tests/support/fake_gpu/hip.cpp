@@ -37,6 +37,12 @@ extern "C" const char* hipGetErrorName(Error error) {
   }
 }
 
+extern "C" __attribute__((visibility("default"))) Error hsa_amd_portable_export_dmabuf(
+    const void* base, std::size_t bytes, int* file, std::uint64_t* offset) {
+  return fake_gpu::export_dmabuf("cuMemGetHandleForAddressRange", pointer(base), bytes, file,
+                                 offset);
+}
+
 extern "C" const char* hipGetErrorString(Error error) {
   return error == Error::kNoDevice ? "no ROCm-capable device is detected" : nullptr;
 }

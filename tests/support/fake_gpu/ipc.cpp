@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "tests/support/fake_gpu/dmabuf.hpp"
 #include "tests/support/fake_gpu/state.hpp"
 
 namespace weft::fake_gpu {
@@ -41,7 +42,55 @@ Error unmap(Pointer memory, bool created_here) {
   return Error::kSuccess;
 }
 
+struct Piece {
+  Pointer base = 0;
+  std::size_t bytes = 0;
+  bool holds(const Piece& part) const {
+    return part.base - base <= bytes && part.bytes <= bytes - (part.base - base);
+  }
+};
+
+// What was created or allocated together.
+Piece piece_at(Pointer address) {
+  if (const auto* const mapped = mapping_at(address)) return {mapped->first, mapped->second.bytes};
+  if (const auto* const allocated = allocation_at(address))
+    return {allocated->first, allocated->second.bytes};
+  return {};
+}
+
+// One piece after the other.
+bool is_backed(Piece wanted) {
+  for (;;) {
+    const Piece piece = piece_at(wanted.base);
+    if (piece.holds(wanted)) return piece.bytes != 0;
+    if (piece.bytes == 0) return false;
+    const std::size_t known = piece.base + piece.bytes - wanted.base;
+    wanted = {wanted.base + known, wanted.bytes - known};
+  }
+}
+
 }  // namespace
+
+Error export_dmabuf(const char* function, Pointer base, std::size_t bytes, int* file,
+                    std::uint64_t* offset) {
+  Call call(function, Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  if (!call->settings.dmabuf) return Error::kNotSupported;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const Piece whole = piece_at(base);
+  const Piece wanted{base, bytes};
+  const bool fits = offset == nullptr ? is_backed(wanted) : whole.holds(wanted);
+  if (bytes == 0 || !fits || base % page != 0 || bytes % page != 0) return Error::kInvalidValue;
+  const Piece& named = offset == nullptr ? wanted : whole;
+  if (offset != nullptr) *offset = base - whole.base;
+  test::FakeDmabuf made;
+  made.base = named.base;
+  made.bytes = named.bytes;
+  UniqueFd out(::memfd_create("fake-dmabuf", MFD_CLOEXEC));
+  if (!out || ::write(out.get(), &made, sizeof made) != sizeof made) return Error::kOperatingSystem;
+  *file = out.release();
+  return Error::kSuccess;
+}
 
 Token token_of(int device, int file, std::size_t bytes) {
   const Contents contents{::getpid(), file, device, bytes};

@@ -45,6 +45,7 @@ Settings read_settings() {
     out.no_peer.insert({b, a});
   }
   for (const std::string& way : split(variable("FAKE_GPU_WAYS", "fd"), ',')) out.ways.insert(way);
+  out.dmabuf = std::string(variable("FAKE_GPU_DMABUF", "1")) == "1";
   out.managed = std::string(variable("FAKE_GPU_MANAGED", "0")) == "1";
   out.version = std::stoi(variable("FAKE_GPU_VERSION", "70200000"));
   for (const std::string& one : split(variable("FAKE_GPU_FAIL", ""), ',')) {

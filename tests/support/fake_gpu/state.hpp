@@ -49,6 +49,7 @@ struct Settings {
   std::set<std::string> ways;  // in which created memory may be shared
   int version = 0;             // HIP's
   bool managed = false;
+  bool dmabuf = true;
   struct Failure {
     std::string function;
     int call;
@@ -150,6 +151,9 @@ const std::pair<const Pointer, Allocation>* allocation_at(Pointer address);
 Error check_reach(Pointer base, std::size_t bytes);
 
 // Whole calls, but for their names.
+// `offset` null: of the range alone; else of all that was created or allocated with it.
+Error export_dmabuf(const char* function, Pointer base, std::size_t bytes, int* file,
+                    std::uint64_t* offset);
 Error allocate(Pointer* memory, std::size_t bytes);
 Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream);
 // Queues `work`, which touches those ranges, on the stream; for a call of that name.

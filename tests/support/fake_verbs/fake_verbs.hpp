@@ -10,6 +10,8 @@
 //   FAKE_VERBS_LINK      "ib": InfiniBand, with LIDs; Ethernet
 //   FAKE_VERBS_ATOMICS   "glob": atomic with the processor, too, as ibv_query_device says; HCA
 //   FAKE_VERBS_DROP_UD   N: every Nth datagram is lost; none
+//   FAKE_VERBS_GPU       ways to register memory of the fake GPUs (tests/support/fake_gpu), read at
+//                        each call: "dmabuf", "peer", "none"; both of the first
 //   WEFT_TEST_SEED       of what is picked at random
 #pragma once
 

@@ -1,7 +1,14 @@
 // Registered memory, and how bytes move.
-#include <algorithm>
-#include <cstring>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "tests/support/fake_gpu/dmabuf.hpp"
 #include "tests/support/fake_verbs/state.hpp"
 
 namespace weft::fake_verbs {
@@ -47,6 +54,23 @@ std::optional<Span> span_of(const Mr& mr, const ibv_pd* pd, std::uint64_t addres
   const std::uint64_t offset = address - mr.iova;
   if (address < mr.iova || offset > mr.length || bytes > mr.length - offset) return {};
   return Span{static_cast<std::byte*>(mr.addr) + offset, bytes};
+}
+
+bool takes_gpus_by(const std::string& way) {
+  const char* const ways = std::getenv("FAKE_VERBS_GPU");
+  return ways == nullptr || std::string(ways).find(way) != std::string::npos;
+}
+
+// Memory of a fake GPU, by the name of its file.
+bool is_gpu_memory(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2 && at >= begin && at < end)
+      return line.find("fake-gpu-") != std::string::npos;
+  }
+  return false;
 }
 
 bool is_aligned(const std::byte* at, std::size_t bytes) {
@@ -122,6 +146,7 @@ void move(const Spans& to, const Spans& from) {
 
 FAKE_VERB ibv_mr* ibv_reg_mr(ibv_pd* pd, void* base, std::size_t bytes, int access) {
   if (const int error = failing(__func__)) return refuse(error);
+  if (!takes_gpus_by("peer") && is_gpu_memory(base)) return refuse(EFAULT);
   return register_memory(pd, base, bytes, reinterpret_cast<std::uintptr_t>(base),
                          static_cast<unsigned>(access));
 }
@@ -131,6 +156,19 @@ FAKE_VERB ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* base, std::size_t bytes, st
                                    unsigned access) {
   if (const int error = failing(__func__)) return refuse(error);
   return register_memory(pd, base, bytes, iova, access);
+}
+
+FAKE_VERB ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t bytes,
+                                    std::uint64_t iova, int file, int access) {
+  if (const int error = failing(__func__)) return refuse(error);
+  if (!takes_gpus_by("dmabuf")) return refuse(EOPNOTSUPP);
+  test::FakeDmabuf memory;
+  if (::pread(file, &memory, sizeof memory, 0) != sizeof memory ||
+      memory.mark != test::FakeDmabuf::kMark || offset > memory.bytes ||
+      bytes > memory.bytes - offset)
+    return refuse(EINVAL);
+  return register_memory(pd, reinterpret_cast<std::byte*>(memory.base + offset), bytes, iova,
+                         static_cast<unsigned>(access));
 }
 
 FAKE_VERB int ibv_dereg_mr(ibv_mr* mr) {

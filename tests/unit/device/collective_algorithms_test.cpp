@@ -9,6 +9,7 @@
 #include <barrier>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,7 @@ template <class Scope>
 void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint64_t seed) {
   MemoryPort ports[2] = {{job, pe, 0}, {job, pe, 1}};
   std::mt19937_64 random(seed);  // the same on all threads of a PE
+  std::set<int> told;            // teams
   for (const Step& step : script.steps) {
     const script::Members& members = script.teams[static_cast<unsigned>(step.team)];
     Team team;
@@ -137,6 +139,8 @@ void play(Job& job, const Script& script, int pe, const Scope& scope, std::uint6
     if (random() % 4 == 0)
       for (std::uint64_t i = random() % 200; i > 0; --i) std::this_thread::yield();
     if (!team.is_member()) continue;
+    if (told.insert(team.id).second && scope.rank() == 0) job.tell_hosts(team, pe);
+    scope.sync();
     script::with_type(step.type, [&](auto zero) {
       Call<decltype(zero), Scope>(job, port, scope, step, team, pe).run();
     });
@@ -149,11 +153,13 @@ struct Shape {
   int threads;  // of a scope
   Reach reach;
   std::size_t packed_bytes = 0;
+  int hosts = 0;
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.npes << " PEs x " << shape.threads << " threads, reach "
-       << static_cast<int>(shape.reach) << ", packs " << shape.packed_bytes << " bytes";
+       << static_cast<int>(shape.reach) << ", packs " << shape.packed_bytes << " bytes, hosts "
+       << shape.hosts;
 }
 
 class CollectiveAlgorithms : public ::testing::TestWithParam<Shape> {};
@@ -167,6 +173,7 @@ TEST_P(CollectiveAlgorithms, RandomSequencesMatchTheReference) {
   const Script script = script::make_script(wanted, random);
   Job job(shape.npes, script::script_buffer_bytes(wanted), shape.reach, random(),
           shape.packed_bytes);
+  if (shape.hosts != 0) job.place(shape.hosts, random());
 
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::vector<std::thread> threads;
@@ -196,13 +203,18 @@ std::vector<Shape> shapes() {
     all.push_back({npes, 1, Reach::kAll, 320});
     if (npes <= 5) all.push_back({npes, 3, Reach::kAll, 320});
   }
+  for (auto [npes, hosts] : {std::pair{2, 2}, {4, 2}, {5, 2}, {5, 3}, {9, 2}, {12, 4}, {16, 12}}) {
+    all.push_back({npes, 1, Reach::kHost, 0, hosts});
+    if (npes <= 5) all.push_back({npes, 3, Reach::kHost, 0, hosts});
+  }
   return all;
 }
 std::string name_of(const ::testing::TestParamInfo<Shape>& info) {
   const Shape& shape = info.param;
   return "pes_" + std::to_string(shape.npes) + "_threads_" + std::to_string(shape.threads) +
          "_reach_" + std::to_string(static_cast<int>(shape.reach)) + "_packs_" +
-         std::to_string(shape.packed_bytes);
+         std::to_string(shape.packed_bytes) +
+         (shape.hosts != 0 ? "_hosts_" + std::to_string(shape.hosts) : "");
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, CollectiveAlgorithms, ::testing::ValuesIn(shapes()), name_of);
 
@@ -239,13 +251,21 @@ TEST(CollectiveSync, SendsFewMessagesUpTo64Members) {
 }
 
 TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
-  for (const bool counts_up : {false, true}) {
+  struct Way {
+    Reach reach;
+    std::size_t packed_bytes;
+    int hosts;
+  };
+  for (const auto& [reach, packed_bytes, hosts] :
+       {Way{Reach::kNone, 0, 0}, Way{Reach::kAll, 64, 0}, Way{Reach::kHost, 0, 3}}) {
     const int npes = 7;
-    Job job(npes, 64, counts_up ? Reach::kAll : Reach::kNone, test_seed(), counts_up ? 64 : 0);
+    Job job(npes, 64, reach, test_seed(), packed_bytes);
+    if (hosts != 0) job.place(hosts, test_seed());
     std::atomic<int> entered{0};
     on_all(npes, [&](int pe) {
       MemoryPort port(job, pe, 0);
       const Team team = world(npes, pe);
+      job.tell_hosts(team, pe);
       const OneThread alone;
       for (int round = 1; round <= 50; ++round) {
         entered.fetch_add(1, std::memory_order_relaxed);
@@ -259,6 +279,46 @@ TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
       }
     });
   }
+}
+
+// Three hosts of three members, in turn: how many messages leave their host.
+TEST(CollectiveHosts, WhatAllAreToHaveCrossesToAHostOnce) {
+  constexpr int kHosts = 3, kEach = 3, kPes = kHosts * kEach, kRoot = 4;
+  constexpr int kOthers = kHosts - 1;
+  const std::size_t large = 3 * team_slot_bytes(kPes);
+  Job job(kPes, large * (kPes + 1), Reach::kHost, test_seed());
+  for (int pe = 0; pe < kPes; ++pe) job.host_of.push_back(pe % kHosts);
+  std::atomic<int> crossed{0};
+  std::barrier<> idle(kPes);
+  std::vector<int> counted;
+  using Member = dev::TeamMember<MemoryPort, OneThread>;
+  on_all(kPes, [&](int pe) {
+    MemoryPort port(job, pe, 0);
+    const Team team = world(kPes, pe);
+    job.tell_hosts(team, pe);
+    auto* const src = job.buffers(pe);
+    auto* const dst = src + large;
+    const ElementFold<std::uint64_t, ReduceOp::kSum> sum;
+    const auto count = [&](auto call) {
+      const int before = port.crossings;
+      Member m(port, OneThread{}, team);
+      EXPECT_TRUE(m.finish(call(m)));
+      crossed += port.crossings - before;
+      idle.arrive_and_wait();
+      if (pe == 0) counted.push_back(crossed.exchange(0));
+      idle.arrive_and_wait();
+    };
+    count([](Member& m) { return m.sync(); });
+    count([&](Member& m) { return dev::coll::broadcast(m, dst, src, 8, kRoot); });
+    count([&](Member& m) { return dev::coll::fcollect(m, dst, src, 8); });
+    count([&](Member& m) { return dev::coll::reduce(m, dst, src, 1, sum); });
+    count([](Member& m) { return m.sync(); });  // so that the next need not, but for themselves
+    count([&](Member& m) { return dev::coll::broadcast(m, dst, src, large, kRoot); });
+    count([&](Member& m) { return dev::coll::fcollect(m, dst, src, large); });
+  });
+  const int each = kPes * kOthers;  // a message of everybody's to each other host
+  EXPECT_EQ(counted, (std::vector<int>{each, kOthers, each, each, each, each + kOthers * kEach,
+                                       each + each}));
 }
 
 // A root never waits for those it sends to; the slots must not be used again under slow members.
@@ -412,7 +472,8 @@ TEST(TeamBlock, PartsDoNotOverlapAndStayInside) {
     const std::size_t last_word =
         layout.sync_words > 0 ? layout.sync_word(1, layout.sync_words - 1) : 0;
     EXPECT_LE(last_word + kCacheLine, layout.list);
-    EXPECT_LE(layout.list + n * sizeof(std::int32_t), layout.work);
+    EXPECT_LE(layout.list + n * sizeof(std::int32_t), layout.hosts);
+    EXPECT_LE(layout.hosts + team_hosts_words(n) * sizeof(std::int32_t), layout.work);
     EXPECT_EQ(layout.work_buffer(1) + kWorkBytes, layout.slots);
     EXPECT_LE(layout.payload_bytes(), kWorkBytes);
     EXPECT_EQ(layout.slot(0, 0), layout.slots);

@@ -15,8 +15,11 @@
 #include <vector>
 
 #include <weft/signal.hpp>
+#include <weft/team.hpp>
 
 #include <weft/dev/team_block.hpp>
+
+#include "host/team/hosts.hpp"
 
 namespace weft::memory_job {
 
@@ -120,8 +123,8 @@ class Network {
   std::mt19937_64 random_;
 };
 
-// Which peers a PE loads and stores directly.
-enum class Reach { kAll, kNone, kSome };
+// Which peers a PE loads and stores directly; kHost: those of its host, of which there are several.
+enum class Reach { kAll, kNone, kSome, kHost };
 
 class Job {
  public:
@@ -152,16 +155,35 @@ class Job {
   std::size_t buffer_bytes() const { return buffer_bytes_; }
   std::size_t heap_bytes() const { return heaps_[0].size() * kCacheLine; }
   bool direct(int from, int to) const {
+    if (reach == Reach::kHost) return host_of[index(from)] == host_of[index(to)];
     return from == to || reach == Reach::kAll || (reach == Reach::kSome && (from + to) % 3 != 0);
+  }
+  // PEs go to hosts as they come, so that teams lie on them in every way.
+  void place(int hosts, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (int pe = 0; pe < npes; ++pe)
+      host_of.push_back(static_cast<int>(random() % static_cast<std::uint64_t>(hosts)));
+  }
+  // What the runtime writes into a member's block.
+  void tell_hosts(const Team& team, int pe) {
+    if (host_of.empty()) return;
+    std::vector<int> of_rank;
+    for (int rank = 0; rank < team.size; ++rank)
+      of_rank.push_back(host_of[index(team.pe_of(rank))]);
+    const auto words = team_hosts(of_rank, team.rank);
+    std::memcpy(heap(pe) + team_block_offset(blocks, team.id) + team_layout(blocks, npes).hosts,
+                words.data(), words.size() * sizeof(words[0]));
   }
 
   const int npes;
   const Reach reach;
+  std::vector<int> host_of;  // empty: nobody looks at hosts
   Network network;
   const TeamBlocks blocks;
   std::chrono::milliseconds deadline{60000};
 
  private:
+  static std::size_t index(int pe) { return static_cast<std::size_t>(pe); }
   struct alignas(kCacheLine) Line {
     std::byte bytes[kCacheLine] = {};
   };
@@ -175,6 +197,7 @@ class MemoryPort {
   using Thread = OneThread;
   using Passed = const MemoryPort&;
   static constexpr bool kPacks = true;
+  static constexpr bool kSpansHosts = true;
 
   MemoryPort(Job& job, int pe, int context) : job_(job), pe_(pe), context_(context) {}
 
@@ -201,6 +224,7 @@ class MemoryPort {
       scope.sync();
       if (scope.rank() == 0 && notify.signal != nullptr) signal(notify.signal, notify.value, pe);
     } else if (scope.rank() == 0) {
+      ++crossings;
       const auto* from = static_cast<const std::byte*>(src);
       post(pe, at(static_cast<std::byte*>(dst), pe), {from, from + bytes}, notify);
     }
@@ -213,6 +237,7 @@ class MemoryPort {
   }
   void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
     ++signals;
+    if (!job_.direct(pe_, pe)) ++crossings;
     if (job_.direct(pe_, pe))
       __atomic_store_n(at(word, pe), value, __ATOMIC_RELEASE);
     else
@@ -259,7 +284,8 @@ class MemoryPort {
   }
 
   mutable int signals = 0;
-  mutable int missed = -1;  // who a packed message did not come from
+  mutable int crossings = 0;  // messages to whom it does not load and store
+  mutable int missed = -1;    // who a packed message did not come from
 
  private:
   template <class Came>

@@ -1,6 +1,7 @@
 // The platform of GPUs in one process, over the fake drivers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "src/platform/gpu/gpu.hpp"
+#include "tests/support/fake_gpu/dmabuf.hpp"
 #include "tests/support/fake_gpu/fake_gpu.hpp"
 #include "tests/support/own_gpu_memory.hpp"
 #include "tests/support/random.hpp"
@@ -786,6 +788,44 @@ TEST_F(WithoutSharing, AllocatedMemoryIsAdoptedAllTheSame) {
     ASSERT_OK(peer);
     expect_shared(gpu(kMine), own, *peer, by);
   }
+}
+
+// --- for other devices ---------------------------------------------------------------------------
+
+test::FakeDmabuf contents_of(const Dmabuf& file) {
+  test::FakeDmabuf found;
+  EXPECT_EQ(::pread(file.file.get(), &found, sizeof found, 0), ssize_t{sizeof found});
+  return found;
+}
+
+TEST(GpuDmabuf, LeadsToTheMemory) {
+  const Place place = committed(2);
+  const std::size_t page = 4096;
+  const Range parts[] = {place.chunk.range(),
+                         {place.chunk.base() + kPage, kPage},
+                         {place.chunk.base() + page, page},
+                         {place.chunk.base() + page + 24, 100},
+                         {place.chunk.base() + 2 * page - 8, 16}};
+  for (const Range& part : parts) {
+    const auto file = gpu().export_dmabuf(part);
+    ASSERT_OK(file);
+    const test::FakeDmabuf found = contents_of(*file);
+    EXPECT_EQ(found.base + file->offset, reinterpret_cast<std::uintptr_t>(part.base));
+    EXPECT_LE(file->offset + part.bytes, found.bytes);
+  }
+}
+
+TEST(GpuDmabuf, IsAnErrorWhereThereIsNone) {
+  const Place place = committed(1);
+  std::uint64_t word = 0;
+  EXPECT_FALSE(gpu().export_dmabuf({reinterpret_cast<std::byte*>(&word), sizeof word}).is_ok());
+  EXPECT_FALSE(gpu().export_dmabuf({place.chunk.base() + kPage, kPage}).is_ok());  // no memory
+  EXPECT_THAT(text(cpu_platform().export_dmabuf({nullptr, 0})), HasSubstr("cpu is not exported"));
+  const FakeGpuSettings settings("DMABUF=0");
+  EXPECT_THAT(
+      text(gpu().export_dmabuf(place.chunk.range())),
+      AllOf(HasSubstr("cannot export GPU memory as a dmabuf"),
+            HasSubstr(said_by("cuMemGetHandleForAddressRange", "hsa_amd_portable_export_dmabuf"))));
 }
 
 }  // namespace

@@ -41,6 +41,23 @@ TEST(WhyNotMapped, AnotherHostIsNotEvenUnderTheSameName) {
   EXPECT_THAT(why, HasSubstr(kBootB));
 }
 
+TEST(WhyNotMapped, AMachineMayPlaySeveralHosts) {
+  const Facts mine = recorded("node7", kBootA, 1);
+  Facts theirs = recorded("node7", kBootA, 2);
+  theirs.part = 1;
+  EXPECT_TRUE(same_machine(mine, theirs));
+  EXPECT_FALSE(same_host(mine, theirs));
+  EXPECT_THAT(why_not_mapped(mine, theirs), HasSubstr("part 1 of node7"));
+  EXPECT_THAT(why_not_mapped(mine, theirs), HasSubstr("WEFT_PRETEND_HOSTS"));
+}
+
+TEST(PartOfMachine, SharesAreEqualAndInTurn) {
+  std::vector<int> parts;
+  for (int pe = 0; pe < 7; ++pe) parts.push_back(part_of_machine(3, pe, 7));
+  EXPECT_EQ(parts, (std::vector<int>{0, 0, 0, 1, 1, 2, 2}));
+  for (int pe = 0; pe < 7; ++pe) EXPECT_EQ(part_of_machine(1, pe, 7), 0);
+}
+
 TEST(WhyNotMapped, UnknownBootsAreNotTakenForTheSame) {
   const std::string why = why_not_mapped(recorded("a", "", 1), recorded("b", "", 2));
   EXPECT_THAT(why, HasSubstr("boot_id"));

@@ -77,12 +77,18 @@ std::vector<PortChoice> near_ports(std::span<const NicPort> ports, const Place& 
   });
   std::rotate(found.begin(), found.begin() + rank % equal, found.begin() + equal);
   std::vector<PortChoice> choices;
+  int level = 0;
   for (const Candidate& each : found) {
     const bool shared = equal > 1 && each.key == found.front().key;
+    if (&each != &found.front() && each.key != (&each - 1)->key) ++level;
     choices.push_back(
         {each.port,
-         fmt::format("{}{}", in_words(each.distance),
-                     shared ? fmt::format("; one of {} that PEs share in turn", equal) : "")});
+         fmt::format(
+             "{}{}", in_words(each.distance),
+             shared
+                 ? fmt::format("; one of {} that PEs share in turn, WEFT_IB_RAILS at a time", equal)
+                 : ""),
+         level});
   }
   return choices;
 }

@@ -77,6 +77,9 @@ Options options_of(const TransportJob& job) {
 #ifdef FAKE_VERBS_LIBRARY
   if (!has_rdma()) options.ib_library = FAKE_VERBS_LIBRARY;
 #endif
+  if (const char* const device = std::getenv("WEFT_IB_DEVICE"); device != nullptr && has_rdma())
+    options.ib_device = device;
+  if (job.verbs == "rails") options.ib_device = "fake0,fake1";
   if (!has_fabric()) options.ofi_domain = "lo";
 #ifdef FAULTY_FABRIC_LIBRARY
   if (!job.fabric.empty()) options.ofi_library = FAULTY_FABRIC_LIBRARY;
@@ -105,6 +108,8 @@ void run_pe(Bootstrap& bootstrap, const TransportJob& job,
 
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   if (!job.fabric.empty()) setenv("FAULTY_FABRIC", job.fabric.c_str(), 1);
+  if (job.verbs == "glob") setenv("FAKE_VERBS_ATOMICS", "glob", 1);
+  if (job.verbs == "rails") setenv("FAKE_VERBS_DEVICES", "2", 1);
   auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
   for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });

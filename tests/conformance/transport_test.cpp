@@ -461,6 +461,34 @@ TEST_P(TransportTest, AGrownHeapIsReachedAndItsOldPartStays) {
   });
 }
 
+// Whatever ways its pieces take, and whatever the next one overwrites.
+TEST_P(TransportTest, ALargePutIsThereWhenItsSignalIs) {
+  run([](TransportPe& me) {
+    constexpr std::size_t kBytes = 600'001;
+    constexpr std::uint64_t kThere = 64, kTaken = 72, kAt = std::uint64_t{1} << 19;
+    const int right = (me.pe() + 1) % me.npes();
+    const int left = (me.pe() + me.npes() - 1) % me.npes();
+    *me.word(kThere) = *me.word(kTaken) = 0;
+    me.barrier();
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      const std::vector<std::byte> source = patterns(round, me.pe(), right, kBytes);
+      me.post(with_notify(put(right, kAt, source.data(), kBytes), NotifyOp::kSet, kThere, round));
+      me.queue().flush();
+      me.wait_for(kThere, round);
+      const bool same =
+          std::memcmp(me.heap() + kAt, patterns(round, left, me.pe(), kBytes).data(), kBytes) == 0;
+      EXPECT_TRUE(same) << "round " << round;
+      me.post(with_notify(put(left, 0, nullptr, 0), NotifyOp::kSet, kTaken, round));
+      me.queue().flush();
+      me.wait_for(kTaken, round);
+      std::vector<std::byte> back(kBytes);
+      me.post(get(right, kAt, back.data(), kBytes));
+      me.quiet_and_barrier();
+      EXPECT_TRUE(back == source) << "round " << round;
+    }
+  });
+}
+
 TEST_P(TransportTest, APeerIsMappedUnlessFarOrStagedOrFaultsAreInjected) {
   const bool apart = !GetParam().fault.empty() || GetParam().on_gpus;
   const bool launched = GetParam().pes == PesAre::kLaunched;
@@ -499,10 +527,16 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
 #ifdef FAKE_VERBS_LIBRARY
   const bool plain_or_all = tail.empty() || tail == "_all";
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
-  // Memory of GPUs; a PE reaches itself by staged.
-  if (plain_or_all && !has_rdma())
+  if (plain_or_all && !has_rdma()) {
+    all.push_back({"ib_glob" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "glob"});
+    all.push_back(
+        {"ib_rails" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "rails"});
+    // Memory of GPUs; a PE reaches itself by staged.
     for (const std::string way : {"staged", "peer", "dmabuf"})
       all.push_back({"ib_" + way + tail, kThreads, 3, "ib,staged", spec, "", true, way});
+    all.push_back(
+        {"ib_staged_rails" + tail, kThreads, 3, "ib,staged", spec, "", true, "staged", "rails"});
+  }
   if (has_rdma()) all.push_back({"ib_processes" + tail, kProcesses, 3, "ib,loopback", spec});
 #endif
 #ifdef FAULTY_FABRIC_LIBRARY

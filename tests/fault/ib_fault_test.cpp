@@ -67,6 +67,16 @@ TEST_F(IbTest, APortOfOnesOwnChoice) {
   EXPECT_OK(run_local(2, talk, options));
 }
 
+TEST_F(IbTest, SeveralPortsOfOnesOwnChoice) {
+  const Setting three("FAKE_VERBS_DEVICES", "3");
+  Options options = by_ib();
+  options.ib_device = "fake2,fake0:1,fake7";  // of which one is not there
+  EXPECT_OK(run_local(3, talk, options));
+  EXPECT_EQ(*ib_port(options),
+            "fake2 port 1, RoCE v2 (10.0.2.1) by GID 3, atomics by the owner of the word, and "
+            "fake0 port 1, RoCE v2 (10.0.0.1) by GID 3, atomics by the owner of the word");
+}
+
 TEST_F(IbTest, WhatDoesNotExistIsNamed) {
   const struct {
     const char* device;
@@ -75,7 +85,10 @@ TEST_F(IbTest, WhatDoesNotExistIsNamed) {
   } wrong[] = {
       {"fake7", -1, "WEFT_IB_DEVICE=fake7: fake0 is not asked for"},
       {"fake0:2", -1, "WEFT_IB_DEVICE=fake0:2"},
-      {"fake0:x", -1, "a device, or a device and a port (mlx5_0:1) is accepted"},
+      {"fake0:x", -1, "a device, or a device and a port (mlx5_0:1,mlx5_1), is accepted"},
+      {"fake0,", -1, "; \"\" is neither a device nor a device and a port"},
+      {"fake0,fake0:1", -1, "WEFT_IB_DEVICE names fake0 port 1 twice"},
+      {"a,b,c,d,e", -1, "up to 4 of a device"},
       {"auto", 9, "WEFT_IB_GID_INDEX=9: fake0 port 1 has no such GID; it has\n  0 RoCE v1 (fe80"},
   };
   for (const auto& each : wrong) {
@@ -94,8 +107,49 @@ TEST_F(IbTest, WhatDoesNotExistIsNamed) {
 TEST_F(IbTest, WhatWouldBeChosenCanBeAsked) {
   const auto port = ib_port(by_ib());
   ASSERT_OK(port);
-  EXPECT_EQ(*port, "fake0 port 1, RoCE v2 (10.0.0.1) by GID 3");
+  EXPECT_EQ(*port, "fake0 port 1, RoCE v2 (10.0.0.1) by GID 3, atomics by the owner of the word");
+  const Setting atomics("FAKE_VERBS_ATOMICS", "glob");
+  EXPECT_THAT(*ib_port(by_ib()), HasSubstr("atomics by the device"));
 }
+
+// Words that processors and devices change at the same time, in every way there is. With a device
+// whose atomics are its own affair, the owner executes all of them.
+void share_words(bool by_device) {
+  const Setting atomics("FAKE_VERBS_ATOMICS", by_device ? "glob" : "hca");
+  const std::size_t before = fake_verbs_atomics();
+  const auto body = [](Runtime& rt) -> Status {
+    Context& ctx = rt.context();
+    ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(4));
+    ASSIGN_OR_RETURN(auto* const half, rt.callocate<std::uint32_t>(2));
+    constexpr Word kRounds = 100;
+    const auto npes = static_cast<Word>(rt.npes());
+    for (Word round = 0; round < kRounds; ++round) {
+      for (int pe = 0; pe < rt.npes(); ++pe) {
+        RETURN_IF_ERROR(ctx.atomic_add(words, Word{1}, pe));
+        RETURN_IF_ERROR(ctx.atomic_xor(words + 1, Word{1} << rt.pe(), pe));
+        RETURN_IF_ERROR(ctx.atomic_add(half, std::uint32_t{1}, pe));
+        const Word mine = round;
+        RETURN_IF_ERROR(ctx.put(words + 3, &mine, 1, pe, add(words + 2, 1)));
+        for (Word seen = 0;;) {  // one more, whoever else adds
+          ASSIGN_OR_RETURN(const Word old, ctx.atomic_compare_swap(words, seen, seen + 1, pe));
+          if (old == seen) break;
+          seen = old;
+        }
+      }
+    }
+    RETURN_IF_ERROR(ctx.quiet());
+    RETURN_IF_ERROR(rt.barrier());
+    EXPECT_EQ(words[0], 2 * kRounds * npes);
+    EXPECT_EQ(words[1], 0u) << "each bit was turned an even number of times";
+    EXPECT_EQ(words[2], kRounds * npes);
+    EXPECT_EQ(half[0], kRounds * npes);
+    return rt.barrier();
+  };
+  EXPECT_OK(run_local(3, body, by_ib()));
+  EXPECT_EQ(fake_verbs_atomics() != before, by_device);
+}
+TEST_F(IbTest, DevicesThatAreAtomicWithProcessorsDoAtomics) { share_words(true); }
+TEST_F(IbTest, DevicesThatAreAtomicAmongThemselvesDoNone) { share_words(false); }
 
 // Under way and afterwards: the peer, the port and the cause.
 TEST_F(IbTest, ACableIsPulled) {

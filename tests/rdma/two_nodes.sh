@@ -1,5 +1,5 @@
 #!/bin/sh
-# On node 0 of several, two PEs on each: the suite of transports, by the network alone and with memory that is
+# On node 0 of several, two PEs on each, by two rails: the suite of transports, by the network alone and with memory that is
 # mapped on each node; weft-info, which must find both nodes well; OpenSHMEM's programs; then some of them
 # again, while the network loses, delays and swaps packets.
 #   two_nodes.sh FOLDER-OF-PROGRAMS
@@ -12,13 +12,15 @@ run() {
   program=$1
   shift
   mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$hosts" -np $((2 * RDMA_VM_NODES)) -x TEST_PES=launched \
-    -x TEST_VERBS=real "$programs/$program" "$@"
+    -x TEST_VERBS=real -x WEFT_IB_DEVICE=rxe0,rxe1 "$programs/$program" "$@"
 }
 run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/mixed_launched_all'
 run weft-info --doctor
 for each in semantics tutorial-openshmem-halo_2d; do run $each; done
 echo "== a bad network"
 for node in $(seq 0 $last); do
-  node-exec "node$node" "tc qdisc add dev eth0 root netem delay 200us 100us loss 0.2% reorder 2%"
+  for device in eth0 eth1; do
+    node-exec "node$node" "tc qdisc add dev $device root netem delay 200us 100us loss 0.2% reorder 2%"
+  done
 done
 for each in tutorial-openshmem-halo_2d tutorial-openshmem-transpose; do run $each; done

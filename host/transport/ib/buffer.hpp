@@ -11,13 +11,18 @@ class Buffer {
  public:
   static Result<Buffer> make(const Port& port, std::size_t bytes) {
     Buffer made;
-    ASSIGN_OR_RETURN(made.memory_,
-                     network::Buffer::make(bytes, [&](std::byte* base, std::size_t size) {
-                       return port.add_memory(base, size, IBV_ACCESS_LOCAL_WRITE);
-                     }));
+    const auto add = [&](std::byte* base, std::size_t size) -> Result<network::Registered> {
+      ASSIGN_OR_RETURN(Handle<ibv_mr> region, port.add_memory(base, size, IBV_ACCESS_LOCAL_WRITE));
+      network::Registered registered;
+      registered.local_keys[0] = region->lkey;
+      registered.hold = std::shared_ptr<ibv_mr>(std::move(region));
+      return registered;
+    };
+    ASSIGN_OR_RETURN(made.memory_, network::Buffer::make(bytes, add));
     return made;
   }
   std::byte* base() const { return memory_.base(); }
+  std::uint64_t key() const { return memory_.key(); }
 
   // One receive into `bytes` bytes at `place`, which lies here; `post(request, bad)` posts it.
   template <class Post>

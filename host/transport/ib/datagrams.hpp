@@ -13,15 +13,16 @@ namespace weft::ib {
 class Datagrams {
  public:
   // What comes in is told to `received`, with wr_ids from `first` on.
-  static Result<std::unique_ptr<Datagrams>> create(const Port& port, ibv_cq* received,
-                                                   std::uint64_t first);
+  static Result<std::unique_ptr<Datagrams>> create(const Port& port, std::size_t rail,
+                                                   ibv_cq* received, std::uint64_t first);
 
   std::uint32_t number() const { return qp_->qp_num; }
   static constexpr int kReceives = 64;
 
   // To everybody, once their addresses are known; before the first send().
   void know(const std::vector<PeAddress>& peers) { peers_ = &peers; }
-  // By any thread. One that is lost is the receiver's to miss and the sender's to repeat.
+  // To one that has that rail; by any thread. One that is lost is the receiver's to miss and the
+  // sender's to repeat.
   Status send(int pe, const Dial& dial);
 
   // What came with a wr_id. By one thread, which then gives the place back.
@@ -33,13 +34,18 @@ class Datagrams {
   static constexpr std::size_t kHeader = 40, kPlace = 256;
   static constexpr int kSends = 64;
 
-  Datagrams(const Port& port, std::uint64_t first) : port_(port), first_(first) {}
+  Datagrams(const Port& port, std::size_t rail, std::uint64_t first)
+      : port_(port), rail_(rail), first_(first) {}
+  const DoorAddress& door_of(int pe) const {
+    return (*peers_)[static_cast<std::size_t>(pe)].doors[rail_];
+  }
   Status open(ibv_cq* received);
   Status start();
   Result<ibv_ah*> way_to(int pe);
   std::byte* place(std::uint64_t wr_id) const { return buffer_.base() + (wr_id - first_) * kPlace; }
 
   const Port& port_;
+  const std::size_t rail_;
   const std::uint64_t first_;
   const std::vector<PeAddress>* peers_ = nullptr;
   Buffer buffer_;

@@ -17,7 +17,7 @@ using ib::Dial;
 using ib::IbLane;
 using ib::LaneEnv;
 using ib::PeAddress;
-using ib::Port;
+using ib::Rails;
 using ib::Service;
 using ib::Staging;
 
@@ -28,25 +28,29 @@ constexpr Caps kCaps = {.maps = false,
                         .gbps = 20,
                         .usec = 2};
 
-constexpr int kReachedByOthers =
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
-// Of memory of GPUs.
-network::Registrar registrar_of(const Port& port) {
-  return {
-      .by_address =
-          [&port](std::byte* base, std::size_t bytes) {
-            return port.add_memory(base, bytes, kReachedByOthers);
-          },
-      .by_file = [&port](const Dmabuf& file,
-                         Range memory) { return port.add_file(file, memory, kReachedByOthers); }};
+// The addresses of a PE's doors as bytes, and back.
+Blob bytes_of(const std::vector<ib::DoorAddress>& doors) {
+  const auto raw = std::as_bytes(std::span(doors));
+  return Blob(raw.begin(), raw.end());
+}
+Result<std::vector<ib::DoorAddress>> doors_of(const Blob& way, std::size_t pe) {
+  constexpr std::size_t kBytes = sizeof(ib::DoorAddress);
+  std::vector<ib::DoorAddress> doors;
+  for (std::size_t at = 0; at < way.size(); at += kBytes) {
+    const auto from = way.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = from + static_cast<std::ptrdiff_t>(std::min(kBytes, way.size() - at));
+    ASSIGN_OR_RETURN(const auto door,
+                     value_of<ib::DoorAddress>(Blob(from, end), pe, "an address for ib"));
+    doors.push_back(door);
+  }
+  return doors;
 }
 
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
       : NetworkTransport("ib", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
-          return port_->add_memory(base, bytes, IBV_ACCESS_LOCAL_WRITE);
+          return rails_->add_own(base, bytes);
         }) {}
   ~Ib() override {
     service_.reset();
@@ -62,18 +66,19 @@ class Ib final : public network::NetworkTransport {
   Result<Blob> open() override;
   void close() override;
   Status start(const std::vector<network::Peer>& peers) override;
-  std::string describe() const override { return port_->describe(); }
+  std::string describe() const override { return rails_->describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
-    return port_->add_memory(base, bytes, kReachedByOthers);
+    return rails_->add_heap(base, bytes);
   }
-  network::Registrar gpu_registrar() override { return registrar_of(*port_); }
+  network::Registrar gpu_registrar() override { return rails_->gpu_registrar(); }
   ib::Seat seat() const;
   Status serve(const ib::Request& request, int from, std::uint64_t* old) const;
-  void replied(const Dial& reply);
+  void replied(const Dial& reply, std::size_t rail);
 
-  std::optional<Port> port_;
+  std::optional<Rails> rails_;
   Staging staging_;
+  ib::Told told_;
   std::vector<PeAddress> peers_;
   network::Lanes<IbLane> lanes_;
   std::unique_ptr<Service> service_;  // last: its thread looks at the rest
@@ -90,29 +95,29 @@ ib::Seat Ib::seat() const {
 }
 
 Result<Blob> Ib::open() {
-  ASSIGN_OR_RETURN(Port port, Port::open(*env().options, seat()));
-  port_.emplace(std::move(port));
+  ASSIGN_OR_RETURN(Rails rails, Rails::open(*env().options, seat()));
+  rails_.emplace(std::move(rails));
   ASSIGN_OR_RETURN(
       service_,
-      Service::create(*port_, env().pe,
-                      {.execute = [this](const ib::Request& request, int from,
-                                         std::uint64_t* old) { return serve(request, from, old); },
-                       .replied = [this](const Dial& reply) { replied(reply); }}));
-  return bytes_of_value(ib::Way{port_->address(), service_->dial_qp()});
+      Service::create(
+          rails_->ports(), env().pe,
+          {.execute = [this](const ib::Request& request, int from,
+                             std::uint64_t* old) { return serve(request, from, old); },
+           .replied = [this](const Dial& reply, std::size_t rail) { replied(reply, rail); }}));
+  return bytes_of(service_->addresses());
 }
 
 void Ib::close() {
   service_.reset();
-  port_.reset();
+  rails_.reset();
 }
 
 Status Ib::start(const std::vector<network::Peer>& peers) {
   for (const network::Peer& peer : peers) {
-    ib::Way way;
+    PeAddress& known = peers_.emplace_back(PeAddress{peer.facts, peer.key, {}});
     if (peer.usable) {
-      ASSIGN_OR_RETURN(way, value_of<ib::Way>(peer.way, peers_.size(), "an address for ib"));
+      ASSIGN_OR_RETURN(known.doors, doors_of(peer.way, peers_.size() - 1));
     }
-    peers_.push_back({peer.facts, peer.key, way.port, way.dial_qp});
   }
   own_caps().needs_progress = true;
   service_->start(peers_);
@@ -120,20 +125,23 @@ Status Ib::start(const std::vector<network::Peer>& peers) {
 }
 
 std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) const {
-  const auto there = value_of<ib::Way>(theirs.way, 0, "an address for ib");
-  return there.is_ok() ? port_->why_not(there->port) : std::string(there.status().text());
+  auto doors = doors_of(theirs.way, 0);
+  if (!doors.is_ok()) return std::string(doors.status().text());
+  return rails_->why_not({theirs.facts, theirs.key, std::move(*doors)});
 }
 
 Status Ib::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
-    return std::make_unique<IbLane>(LaneEnv{.port = port_ ? &*port_ : nullptr,
+    return std::make_unique<IbLane>(LaneEnv{.rails = rails_ ? &*rails_ : nullptr,
                                             .peers = &peers_,
                                             .heaps = &heaps(),
                                             .own = own_memory(),
                                             .windows = &windows(),
                                             .service = service_.get(),
                                             .staging = &staging_,
+                                            .told = &told_,
+                                            .native_atomics = !env().is_gpu,
                                             .dial_timeout = env().options->start_timeout},
                                     number);
   };
@@ -169,31 +177,32 @@ Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const
   return execute(op, from, request.pane);
 }
 
-void Ib::replied(const Dial& reply) {
+void Ib::replied(const Dial& reply, std::size_t rail) {
   if (reply.lane >= kTransportLanes) return;
-  if (IbLane* const lane = lanes_.find(Lane(reply.lane)); lane != nullptr) lane->replied(reply);
+  if (IbLane* const lane = lanes_.find(Lane(reply.lane)); lane != nullptr)
+    lane->replied(reply, rail);
 }
 
 }  // namespace
 
 std::unique_ptr<Transport> make_ib(const TransportEnv& env) { return std::make_unique<Ib>(env); }
 
-static Result<Port> open_port(const Options& options) {
+static Result<Rails> open_rails(const Options& options) {
   ASSIGN_OR_RETURN(const Facts facts, discover());
-  return Port::open(options, {facts.numa_node, 0});
+  return Rails::open(options, {facts.numa_node, 0});
 }
 
 Result<std::string> ib_port(const Options& options) {
-  ASSIGN_OR_RETURN(const Port port, open_port(options));
-  return port.describe();
+  ASSIGN_OR_RETURN(const Rails rails, open_rails(options));
+  return rails.describe();
 }
 
 Result<std::string> ib_gpu_memory(const Options& options, Platform& gpu) {
-  ASSIGN_OR_RETURN(const Port port, open_port(options));
+  ASSIGN_OR_RETURN(const Rails rails, open_rails(options));
   TransportEnv env;
   env.platform = &gpu;
   env.options = &options;
-  ASSIGN_OR_RETURN(const auto memory, network::GpuMemory::open(env, registrar_of(port)));
+  ASSIGN_OR_RETURN(const auto memory, network::GpuMemory::open(env, rails.gpu_registrar()));
   return memory->describe();
 }
 

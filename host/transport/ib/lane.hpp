@@ -1,50 +1,81 @@
-// IbLane: one lane. A completion queue, a queue pair to each PE that it has spoken to, and the ops
-// that are under way.
+// IbLane: one lane. A way to each PE that it has spoken to, and the ops that are under way.
 //
-// Orders. All that a lane sends to a PE goes by one queue pair, whose writes and requests take
-// effect there in the order in which they were posted; so a put's notify follows its bytes. The
-// exception: a request is only brought in order, its owner executes it a little later. A fence
-// holds writes back until the requests before it are answered. An op is complete when its bytes
-// are in the target's memory, or its answer is here; so quiet waits for no more than that.
+// Orders. All that a lane sends to a PE goes by one queue pair, whose writes, requests and atomics
+// take effect there in the order in which they were posted; so a put's notify follows its bytes.
+// The exceptions: a request is only brought in order, its owner executes it a little later, so a
+// fence holds writes back until the requests before it are answered; and a device may overtake its
+// own atomics with what comes next, so that is marked to wait for them. An op is complete when its
+// bytes are in the target's memory, or its answer is here; so quiet waits for no more than that.
+//
+// Rails. What has the size of a piece, into which larger transfers are cut, goes by the rails in
+// turn: transfers are in no order among themselves. All else goes by the main one. A fence holds
+// back what comes after it until pieces on other rails are complete; and what comes after it goes
+// by the main one as long as anything before it is under way. So the notify of a large put, which
+// has a fence before it, follows its pieces.
+//
+// Failure. When a path fails and there is another, the other end is told to take nothing from it
+// any more and says what it has taken. Then what was not taken goes by the other path, in its
+// order, before anything new does: so nothing is lost, nothing overtakes, and nothing takes effect
+// twice. Requests carry a sequence, by which their owner knows those that it has executed. An
+// atomic of the device whose old value was lost on the way fails. Where the device of the other end
+// does not tell what it took, puts are repeated, and its atomics fail.
+//
+// Panes. What is for GPU memory that no device reaches goes into a pane of its owner's, and a
+// request behind it has the owner copy; what is got is read out of the pane once the owner has
+// answered. A pane is this lane's until then, whatever paths fail meanwhile.
 //
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
-// before. The device gets them at once and tells of the last one only, which is that of all.
+// before.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "host/transport/ib/messages.hpp"
-#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/path.hpp"
+#include "host/transport/ib/rails.hpp"
 #include "host/transport/network/flights.hpp"
 #include "host/transport/network/heaps.hpp"
 #include "host/transport/network/own_memory.hpp"
 #include "host/transport/network/staging.hpp"
 #include "host/transport/network/windows.hpp"
-#include "src/base/clock.hpp"
 
 namespace weft::ib {
 
-class Service;
 using network::Heaps;
 using network::Staging;
 using network::Windows;
 
+// Who has been told already that a port to a PE failed: lanes find out one after the other.
+class Told {
+ public:
+  bool is_news(int pe, std::size_t rail) {
+    const std::lock_guard lock(mutex_);
+    return known_.insert({pe, rail}).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<int, std::size_t>> known_;
+};
+
 // What all lanes of a PE share.
 struct LaneEnv {
-  const Port* port = nullptr;
+  const Rails* rails = nullptr;
   const std::vector<PeAddress>* peers = nullptr;
   const Heaps* heaps = nullptr;
   network::OwnMemory own;
   Windows* windows = nullptr;
   Service* service = nullptr;
   Staging* staging = nullptr;
+  Told* told = nullptr;
+  bool native_atomics =
+      true;                 // of devices that say so; not on memory of GPUs, of which they do not
   double dial_timeout = 0;  // seconds
 };
 
@@ -58,101 +89,108 @@ class IbLane {
   void flush();
   std::uint64_t completed() const { return flights_.completed(); }
   // A peer's reply to a request for a queue pair.
-  void replied(const Dial& reply);
+  void replied(const Dial& reply, std::size_t rail);
 
  private:
-  enum class State { kAsks, kReady, kBroken };
-  // A work request and its bytes.
-  struct Work {
-    ibv_send_wr request;
-    ibv_sge bytes;
-  };
   struct Link {
-    Handle<ibv_qp> qp = no_handle<ibv_qp>();
     int pe = 0;
-    State state = State::kAsks;
-    std::uint32_t psn = 0;
-    std::uint64_t ask_at_ns = 0, pause_ns = 0;
-    Deadline deadline = Deadline::never();
-    Status broken;                      // why
-    int sends = 0;                      // work requests under way or held
-    std::vector<Work> held;             // not handed to the device yet
-    std::deque<std::uint64_t> sending;  // flights with work requests, in order
-    int requests = 0;                   // not answered yet
-    bool fenced = false;                // what is written waits for them
-    bool refused = false;               // the peer could not make its end
+    std::vector<std::unique_ptr<Path>> paths;  // by rail
+    std::size_t main = 0;                      // which of them all goes by but pieces,
+    std::size_t next = 0;                      // and that of the next piece
+    bool native = false;                       // by all of them devices do atomics
+    bool moving = false;                       // away from a path that has failed
+    std::string lost;                          // the paths that have
+    std::uint64_t sequence = 0;                // of the last request
+    Status broken;                             // why nothing goes there any more
+    int requests = 0;                          // not answered yet
+    int natives = 0;                           // atomics of the device that are under way
+    int apart = 0;                             // pieces on other rails that are
+    std::uint64_t fenced_at = 0;               // flights before the last fence
+    bool fenced = false;                       // what comes next waits for requests and pieces
+    Path& main_path() const { return *paths[main]; }
   };
   // An op that was taken.
   struct Flight {
     Op op;
     Link* link = nullptr;
-    int sends = 0;            // work requests
-    bool sending = false;     // which are not known to be done
-    bool asking = false;      // nor has the answer
-    bool reading = false;     // nor has what lies in the pane
-    Staging::Room room = {};  // of a get: its bytes are brought there first
+    Path* path = nullptr;
+    bool apart = false;    // on another rail than the first
+    bool native = false;   // the device does its atomic
+    int sending = 0;       // times that work of it went out and is not known to be done
+    bool asking = false;   // nor has the answer come
+    bool by_pane = false;  // its bytes pass a window of the owner's, who copies them:
     int pane = Windows::kNoPane;
-    bool is_done() const { return !sending && !asking && !reading; }
-  };
-
-  // My bytes of an op, as the device takes them.
-  struct Local {
-    std::uint64_t address = 0;
-    std::uint64_t key = 0;
-    bool is_inline = false;
-    Staging::Room room = {};
+    bool reading = false;        // out of that pane: the answer has come
+    bool again = false;          // its path has failed: it is to go by another,
+    bool is_there = false;       // without its bytes, which are there
+    std::uint64_t sequence = 0;  // of its request; 0: it needs none
+    bool is_small = false;       // its bytes are these:
+    std::array<std::byte, kInlineBytes> small{};
+    Staging::Room room = {};  // or pass here; so does an old value
+    bool is_done() const { return sending == 0 && !asking && !again; }
   };
 
   Status open();
   Link& link_to(int pe);
   Status make_ready(Link& link);
-  Status ask(Link& link);
   Status post_fence(const Op& op);
-  Status post_write(Link& link, const Op& op);
-  Status post_read(Link& link, const Op& op);
-  Status post_request(Link& link, const Op& op);
-  Status post_by_pane(Link& link, const Op& op);
-  Result<Local> fill_pane(const Op& op, int pane);
-  Request request_of(const Op& op) const;
-  Result<Local> source_of(const Op& op) const;
-  Result<Local> target_of(const Op& op) const;
-  Result<Local> stage(const Op& op) const;
-  Status find(const Op& op, std::uint64_t offset, std::uint64_t bytes);
-  // Makes work of what find() found, one part after the other.
-  void add_transfers(ibv_wr_opcode opcode, Local local);
-  static Work transfer_of(ibv_wr_opcode opcode, const Local& local, const Heaps::There& part);
-  void add_message(const Request& request);
-  Status make_room(Link& link, int sends);
-  Status make_room_for_request(Link& link);
-  void send(Link& link, const Flight& flight);
-  void ring(Link& link);
+  Status post_on(Link& link, const Op& op);
+  Status post_by_pane(Flight& flight);
+  Path& path_of_piece(Link& link);
+  Status find_target(const Flight& flight);
+  Status find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
+              std::vector<Heaps::There>& parts) const;
+  Status take_local(Flight& flight) const;
+  Status stage(Flight& flight, std::uint64_t bytes) const;
+  Status make_room(const Flight& flight, int sends);
+  Status make_room_for_request();
+  Piece mine(const Flight& flight) const;
+  Piece old_value(const Flight& flight) const;
+  Request request_of(const Flight& flight, std::uint64_t number) const;
+  void build(const Flight& flight, std::uint64_t number);
+  void send(const Flight& taken);
+  void ring(Path& path);
   void ring_all();
 
+  void retire();
   void poll();
-  void take(const ibv_wc& done);
-  void sent(Link& link, Flight& flight);
-  void take_answer(const ibv_wc& done);
-  void leave_pane(std::uint64_t number, bool is_well);
-  void read_pane(std::uint64_t number);
-  void take_pane(std::uint64_t number);
-  void fail(Status why);
-  void bring(const Flight& flight);
+  void poll(LanePort& port);
+  void take(LanePort& port, const ibv_wc& done);
+  void sent(Flight& flight);
+  void settle(Flight& flight);
+  void bring(Flight& flight);
+  void leave_pane(Flight& flight, std::uint64_t number, bool is_well);
+  void read_pane(Flight& flight, std::uint64_t number);
+  void take_answer(LanePort& port, const ibv_wc& done);
+  static void lift_fence(Link& link);
+  void look_for_silence();
+  Status cause(const Path& path, const ibv_wc& done) const;
+
+  void note(Status failure);
+  void fail(Path& path, Status why);
+  static Path* another(const Link& link);
+  Status move(Link& link);
+  void ended(Path& path, const Dial& reply);
+  void judge(Flight& flight, Path::Fate fate);
+  void lose(Flight& flight, std::string_view how);
+  Status send_again(Link& link);
+  Status send_again(Flight& flight, std::uint64_t number);
+  void end(Flight& flight);
   void break_off(Link& link, Status why);
-  Status cause(const Link& link, const ibv_wc& done) const;
 
   const LaneEnv env_;
   const std::uint32_t number_;
-  std::mutex mutex_;  // of all but completed()
-  Handle<ibv_cq> done_ = no_handle<ibv_cq>();
-  Receives answers_;
-  std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
-  std::unordered_map<std::uint32_t, Link*> by_qp_;
+  std::mutex mutex_;                              // of all but completed()
+  std::vector<std::unique_ptr<LanePort>> ports_;  // by rail
+  std::vector<std::unique_ptr<Link>> links_;      // by PE; null: not spoken to yet
   network::Flights<Flight> flights_;
-  std::vector<Heaps::There> parts_;  // of the op that is being posted
-  std::vector<Work> work_;           // likewise
-  std::vector<Link*> holding_;       // who hold something
-  int sends_ = 0;                    // under way on all links
-  int requests_ = 0;                 // without answers on all links
+  std::vector<Heaps::There> parts_, word_;   // of the op that is being posted
+  WorkList work_;                            // likewise
+  Request request_;                          // likewise
+  std::vector<Path*> holding_;               // who hold something
+  std::vector<Link*> moving_;                // whose path has failed
+  int requests_ = 0;                         // without answers on all links
+  std::uint64_t oldest_ = 0, since_ns_ = 0;  // flight that is not over, and since when it is that
   Status error_;
 };
 

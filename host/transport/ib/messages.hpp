@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include <weft/dev/op.hpp>
 
@@ -12,30 +13,34 @@
 
 namespace weft::ib {
 
-// By the bootstrap, once: how a PE is to be reached.
-struct Way {
+// By the bootstrap, once, for each rail: how a PE is to be reached.
+struct DoorAddress {
   PortAddress port;
   std::uint32_t dial_qp = 0;  // of datagrams
 };
-// Where a PE is to be found; one that cannot be reached has no way.
+// Where a PE is to be found; one that cannot be reached has no doors.
 struct PeAddress {
   Facts facts;
-  std::uint64_t key = 0;  // random; whoever dials this PE must know it
-  PortAddress port;
-  std::uint32_t dial_qp = 0;
+  std::uint64_t key = 0;           // random; whoever dials this PE must know it
+  std::vector<DoorAddress> doors;  // by rail
 };
 
-// By datagram, which may be lost or come twice: how two queue pairs find each other. The asker's
-// lane gets one of its own at the other end, which carries nothing but what that lane asks for.
+// By datagram, which may be lost or come twice: how two queue pairs of the rail that it comes by
+// find each other. The asker's lane gets one of its own at the other end, which carries nothing but
+// what that lane asks for.
 struct Dial {
-  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal };
+  // kEnd: the sender's queue pair has failed; the other end shall take nothing from it any more,
+  // and say what it has taken.
+  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal, kEnd, kEnded };
   std::uint64_t key = 0;  // of the PE that this goes to
   Kind kind = Kind::kAsk;
   std::int32_t from = 0;    // PE
   std::uint32_t lane = 0;   // of the PE that asked
   std::uint32_t qp = 0;     // the sender's
-  std::uint32_t psn = 0;    // of its first packet
-  std::uint32_t asked = 0;  // the queue pair that asked
+  std::uint32_t psn = 0;    // of its first packet; kEnded: of the first that was not taken
+  std::uint32_t asked = 0;  // the queue pair that asked, or failed
+  std::uint32_t rail = 0;   // kEnd, kEnded: whose that is; by it nothing comes any more
+  std::uint32_t known = 0;  // kEnded: the device says what was taken
 };
 inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
 
@@ -44,6 +49,7 @@ inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams
 // or a get, whose bytes are in a pane, or are to be (network/windows.hpp).
 struct Request {
   std::uint64_t ticket = 0;
+  std::uint64_t sequence = 0;  // from 1; one that comes again, by another rail, has the same
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
   std::uint64_t compare = 0;

@@ -1,39 +1,19 @@
 #include "host/transport/ib/port.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "host/topology/near_port.hpp"
 #include "host/transport/ib/gid.hpp"
 
 namespace weft::ib {
 
 namespace {
 
-constexpr const char* kDevices = "/sys/class/infiniband";
 constexpr int kMostReads = 16;
-
-Result<PortWish> parse(const std::string& text) {
-  if (text == "auto") return PortWish{};
-  const std::size_t colon = text.find(':');
-  PortWish wish{text.substr(0, colon), 0, ""};
-  if (colon == std::string::npos) return wish;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + colon + 1, end, wish.port);
-  if (error == std::errc() && at == end && wish.port > 0 && wish.port < 256) return wish;
-  return Status::error(
-      Code::kInvalidArgument,
-      fmt::format(
-          "WEFT_IB_DEVICE={}: auto, a device, or a device and a port (mlx5_0:1) is accepted",
-          text));
-}
 
 std::string show(const PortWish& wish) {
   return wish.port == 0 ? wish.device : fmt::format("{}:{}", wish.device, wish.port);
@@ -50,38 +30,9 @@ struct Devices {
   int count;
 };
 
-// Those to try one after the other. What the system does not list, the library may still have.
-std::vector<PortWish> to_try(const PortWish& wish, const Seat& seat) {
-  std::vector<PortWish> all;
-  if (wish.device.empty() && wish.port == 0) {
-    const std::vector<NicPort> ports = look_at_ports();
-    for (const PortChoice& choice : near_ports(ports, Place{"", seat.numa_node}, seat.rank)) {
-      const NicPort& port = ports[static_cast<std::size_t>(choice.port)];
-      all.push_back({port.device, port.port, ports.size() > 1 ? choice.reason : ""});
-    }
-  }
-  all.push_back(wish);
-  return all;
-}
-
 }  // namespace
 
-Result<Port> Port::open(const Options& options, const Seat& seat) {
-  ASSIGN_OR_RETURN(const PortWish asked, parse(options.ib_device));
-  if (options.ib_library.empty() && ::access(kDevices, F_OK) != 0)  // asked first, since it is fast
-    return Status::error(Code::kUnsupported,
-                         fmt::format("this host has no RDMA device: there is no {}", kDevices));
-  ASSIGN_OR_RETURN(const Verbs* const verbs, Verbs::get(options.ib_library));
-  Status failed;
-  for (const PortWish& wish : to_try(asked, seat)) {
-    Result<Port> port = open_one(*verbs, wish, static_cast<int>(options.ib_gid_index));
-    if (port.is_ok()) return port;
-    failed = port.status();  // the last says it of all that were tried
-  }
-  return failed;
-}
-
-Result<Port> Port::open_one(const Verbs& verbs, const PortWish& wish, int gid_index) {
+Result<Port> Port::open(const Verbs& verbs, const PortWish& wish, int gid_index) {
   int count = 0;
   ibv_device** const list = verbs.get_device_list(&count);
   if (list == nullptr) return failure("list RDMA devices", "this host", errno);
@@ -139,6 +90,7 @@ Status Port::open_port(int number) {
   address_.link_layer = attributes.link_layer;
   address_.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
   address_.reads = static_cast<std::uint8_t>(std::clamp(limits_.max_qp_rd_atom, 1, kMostReads));
+  address_.atomic_cap = static_cast<std::uint8_t>(limits_.atomic_cap);
   const std::size_t length = std::min(name_.size(), address_.name.size() - 1);
   std::copy_n(name_.begin(), length, address_.name.begin());
   return Status::ok();
@@ -162,7 +114,10 @@ std::string Port::describe() const {
   const std::string way = address_.link_layer == IBV_LINK_LAYER_ETHERNET
                               ? fmt::format("{} by GID {}", gid_text_, gid_index_)
                               : fmt::format("InfiniBand by LID {}", address_.lid);
-  return fmt::format("{}, {}{}{}", name_, way, reason_.empty() ? "" : ": ", reason_);
+  const bool is_global = address_.atomic_cap == IBV_ATOMIC_GLOB;
+  return fmt::format("{}, {}, atomics by {}{}{}", name_, way,
+                     is_global ? "the device" : "the owner of the word",
+                     reason_.empty() ? "" : ": ", reason_);
 }
 
 std::string Port::why_not(const PortAddress& there) const {
@@ -186,30 +141,32 @@ ibv_ah_attr Port::way_to(const PortAddress& there) const {
   return way;
 }
 
-template <class Make>
-Result<network::Registered> Port::add(Range memory, std::string_view what, Make make) const {
-  ASSIGN_OR_RETURN(Handle<ibv_mr> made,
-                   owned(make, verbs_->dereg_mr,
-                         fmt::format("register {} bytes of {}", memory.bytes, what), name_));
-  const ibv_mr& mr = *made;
-  return network::Registered{std::shared_ptr<void>(std::move(made)),
-                             reinterpret_cast<std::uint64_t>(memory.base), mr.rkey, mr.lkey};
+std::uint8_t Port::reads_to(const PortAddress& there) const {
+  const int most = std::min<int>(limits_.max_qp_init_rd_atom, there.reads);
+  return static_cast<std::uint8_t>(std::max(most, 1));
 }
 
-Result<network::Registered> Port::add_memory(void* base, std::size_t bytes, int access) const {
-  return add({static_cast<std::byte*>(base), bytes}, "memory",
-             [&] { return verbs_->reg_mr(domain(), base, bytes, access); });
+int Port::heap_access() const {
+  constexpr int kMoves = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return address_.atomic_cap == IBV_ATOMIC_GLOB ? kMoves | IBV_ACCESS_REMOTE_ATOMIC : kMoves;
 }
 
-Result<network::Registered> Port::add_file(const Dmabuf& file, Range memory, int access) const {
+Result<Handle<ibv_mr>> Port::add_memory(void* base, std::size_t bytes, int access) const {
+  return owned([&] { return verbs_->reg_mr(domain(), base, bytes, access); }, verbs_->dereg_mr,
+               fmt::format("register {} bytes of memory", bytes), name_);
+}
+
+Result<Handle<ibv_mr>> Port::add_file(const Dmabuf& file, Range memory, int access) const {
   if (verbs_->reg_dmabuf_mr == nullptr)
     return Status::error(Code::kUnsupported,
                          "libibverbs has no ibv_reg_dmabuf_mr; that of rdma-core 34 and later has");
-  return add(memory, "GPU memory by its dmabuf", [&] {
+  const auto make = [&] {
     return verbs_->reg_dmabuf_mr(domain(), file.offset, memory.bytes,
                                  reinterpret_cast<std::uint64_t>(memory.base), file.file.get(),
                                  access);
-  });
+  };
+  return owned(make, verbs_->dereg_mr,
+               fmt::format("register {} bytes of GPU memory by its dmabuf", memory.bytes), name_);
 }
 
 Result<Handle<ibv_cq>> Port::make_cq(int entries, ibv_comp_channel* channel) const {

@@ -1,12 +1,10 @@
-// Port: the port of an RDMA device that this PE uses, opened, and the way from it to others.
+// Port: a port of an RDMA device that this PE uses, opened, and the way from it to others.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include <weft/options.hpp>
 #include <weft/result.hpp>
 
 #include "host/transport/ib/verbs.hpp"
@@ -21,18 +19,12 @@ struct PortAddress {
   std::uint16_t lid = 0;
   std::uint8_t link_layer = 0;  // IBV_LINK_LAYER_...
   std::uint8_t mtu = 0;         // enum ibv_mtu
-  std::uint8_t reads = 0;       // RDMA reads that others may have under way to one queue pair
+  std::uint8_t reads = 0;       // reads and atomics that others may have under way to a queue pair
+  std::uint8_t atomic_cap = 0;  // enum ibv_atomic_cap: with whom its atomics are atomic
   std::array<char, 72> name{};  // "mlx5_0 port 1", for people
   std::string_view text() const { return name.data(); }
 };
 
-// Where a PE sits: the NUMA node, and its place among the PEs of this host that sit there.
-struct Seat {
-  int numa_node = -1;  // -1: not known
-  int rank = 0;
-};
-
-// WEFT_IB_DEVICE: auto, a device, or a device and a port.
 struct PortWish {
   std::string device;  // empty: any
   int port = 0;        // 0: any
@@ -41,8 +33,8 @@ struct PortWish {
 
 class Port {
  public:
-  // The one that WEFT_IB_DEVICE names, else the nearest that can be used.
-  static Result<Port> open(const Options& options, const Seat& seat);
+  // The first port that is as wished and can be used.
+  static Result<Port> open(const Verbs& verbs, const PortWish& wish, int gid_index);
 
   const Verbs& verbs() const { return *verbs_; }
   ibv_context* context() const { return context_.get(); }
@@ -56,10 +48,20 @@ class Port {
   // Why nothing can be sent from here to there; "" if it can.
   std::string why_not(const PortAddress& there) const;
   ibv_ah_attr way_to(const PortAddress& there) const;
+  // Reads and atomics that a queue pair from here to there may have under way.
+  std::uint8_t reads_to(const PortAddress& there) const;
+  // Whether devices do the atomics of 64 bits between the two, or the owner of the word all of
+  // them: each end decides alike. Only those that are atomic with the processor's, too, may share
+  // a word with it.
+  bool has_native_atomics_with(const PortAddress& there) const {
+    return address_.atomic_cap == IBV_ATOMIC_GLOB && there.atomic_cap == IBV_ATOMIC_GLOB;
+  }
+  // What peers do with my heap.
+  int heap_access() const;
 
-  Result<network::Registered> add_memory(void* base, std::size_t bytes, int access) const;
+  Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;
   // Memory of a GPU, by the file that its driver exports.
-  Result<network::Registered> add_file(const Dmabuf& file, Range memory, int access) const;
+  Result<Handle<ibv_mr>> add_file(const Dmabuf& file, Range memory, int access) const;
   // On no channel if `channel` is null.
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;
@@ -68,10 +70,6 @@ class Port {
 
  private:
   explicit Port(const Verbs& verbs) : verbs_(&verbs) {}
-  template <class Make>
-  Result<network::Registered> add(Range memory, std::string_view what, Make make) const;
-  // The first port that is as wished and can be used.
-  static Result<Port> open_one(const Verbs& verbs, const PortWish& wish, int gid_index);
   Status open_device(ibv_device* device);
   Status open_port(int number);
   Status choose_gid(int wanted);

@@ -19,6 +19,10 @@ constexpr std::uint8_t kTimeout = 18, kRetries = 6;
 constexpr std::uint8_t kAlways = 7;
 constexpr std::uint8_t kWaitForReceive = 12;  // 0.64 ms
 
+std::uint8_t path_mtu(const Port& port, const PortAddress& other) {
+  return std::min(port.address().mtu, other.mtu);
+}
+
 }  // namespace
 
 Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end) {
@@ -45,7 +49,7 @@ Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t ps
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.ah_attr = port.way_to(other.port);
-  receive.path_mtu = static_cast<ibv_mtu>(std::min(port.address().mtu, other.port.mtu));
+  receive.path_mtu = static_cast<ibv_mtu>(path_mtu(port, other.port));
   receive.dest_qp_num = other.qp;
   receive.rq_psn = other.psn;
   receive.max_dest_rd_atomic = port.address().reads;
@@ -60,11 +64,23 @@ Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t ps
   send.retry_cnt = kRetries;
   send.rnr_retry = kAlways;
   send.sq_psn = psn;
-  send.max_rd_atomic = std::min(port.address().reads, other.port.reads);
+  send.max_rd_atomic = port.reads_to(other.port);
   return port.modify(qp, send,
                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
                      "let a queue pair send");
+}
+
+std::uint32_t packet_bytes(const Port& port, const PortAddress& other) {
+  return 128u << path_mtu(port, other);
+}
+
+Result<std::uint32_t> next_psn(const Port& port, ibv_qp* qp) {
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr made{};
+  const int error = port.verbs().query_qp(qp, &attributes, IBV_QP_RQ_PSN, &made);
+  if (error != 0) return failure("look at a queue pair", port.name(), error);
+  return attributes.rq_psn;
 }
 
 std::uint32_t random_psn() {

@@ -28,4 +28,10 @@ Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t ps
 
 std::uint32_t random_psn();
 
+// The largest part of a message that travels at once between the two.
+std::uint32_t packet_bytes(const Port& port, const PortAddress& other);
+// The next packet that a queue pair expects: all before it have taken effect. Of one that has ended
+// it stays so. Drivers of NVIDIA's devices and soft-RoCE tell it; who asks checks what it is told.
+Result<std::uint32_t> next_psn(const Port& port, ibv_qp* qp);
+
 }  // namespace weft::ib

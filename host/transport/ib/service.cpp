@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -20,41 +19,35 @@ namespace weft::ib {
 
 namespace {
 
-// wr_ids: datagrams, requests, answers sent.
-constexpr std::uint64_t kDials = 0, kRequests = std::uint64_t{1} << 32,
-                        kSent = std::uint64_t{2} << 32;
-
-constexpr int kPlaces = 1024;   // for requests of all lanes of all PEs; the network holds more back
-constexpr int kAnswers = 1024;  // under way
-constexpr std::size_t kRequestBytes = 64;
-static_assert(sizeof(Request) <= kRequestBytes);
-
 // How long the thread looks again before it sleeps: a sleeping one answers some 10 us later.
 constexpr std::uint64_t kAwakeNs = 50'000;
 
 }  // namespace
 
-Result<std::unique_ptr<Service>> Service::create(const Port& port, int pe, Work work) {
-  std::unique_ptr<Service> made(new Service(port, pe, std::move(work)));
-  RETURN_IF_ERROR(made->open());
+Result<std::unique_ptr<Service>> Service::create(std::span<const Port> ports, int pe, Work work) {
+  std::unique_ptr<Service> made(new Service(pe, std::move(work)));
+  RETURN_IF_ERROR(made->open(ports));
   return made;
 }
 
-Status Service::open() {
-  const Verbs& verbs = port_.verbs();
-  ASSIGN_OR_RETURN(channel_,
-                   owned([&] { return verbs.create_comp_channel(port_.context()); },
-                         verbs.destroy_comp_channel, "make a completion channel", port_.name()));
-  ASSIGN_OR_RETURN(done_, port_.make_cq(kPlaces + kAnswers + Datagrams::kReceives, channel_.get()));
-  ASSIGN_OR_RETURN(requests_, Receives::make(port_, kPlaces, kRequestBytes, kRequests));
-  ASSIGN_OR_RETURN(datagrams_, Datagrams::create(port_, done_.get(), kDials));
+Status Service::open(std::span<const Port> ports) {
+  for (const Port& port : ports) {
+    ASSIGN_OR_RETURN(std::unique_ptr<Door> door, Door::open(port, doors_.size()));
+    doors_.push_back(std::move(door));
+  }
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return wake_ ? Status::ok() : failure("make an event descriptor", "this host", errno);
 }
 
+std::vector<DoorAddress> Service::addresses() const {
+  std::vector<DoorAddress> all;
+  for (const auto& door : doors_) all.push_back({door->port.address(), door->datagrams->number()});
+  return all;
+}
+
 void Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
-  datagrams_->know(peers_);
+  for (const auto& door : doors_) door->datagrams->know(peers_);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -67,7 +60,8 @@ Service::~Service() {
   thread_.join();
 }
 
-Status Service::ask(int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn) {
+Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp,
+                    std::uint32_t psn) {
   const Dial ask{.key = peers_[static_cast<std::size_t>(pe)].key,
                  .kind = Dial::Kind::kAsk,
                  .from = pe_,
@@ -75,7 +69,19 @@ Status Service::ask(int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t 
                  .qp = qp,
                  .psn = psn,
                  .asked = qp};
-  return datagrams_->send(pe, ask);
+  return doors_[rail]->datagrams->send(pe, ask);
+}
+
+Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed,
+                        std::uint32_t qp, std::uint32_t psn) {
+  const Dial ask{.key = peers_[static_cast<std::size_t>(pe)].key,
+                 .kind = Dial::Kind::kEnd,
+                 .from = pe_,
+                 .lane = lane,
+                 .psn = psn,
+                 .asked = qp,
+                 .rail = static_cast<std::uint32_t>(failed)};
+  return doors_[rail]->datagrams->send(pe, ask);
 }
 
 void Service::run() {
@@ -95,81 +101,95 @@ void Service::run() {
 
 // Until something comes, also what came between the last look and here.
 void Service::sleep() {
-  if (ibv_req_notify_cq(done_.get(), 0) != 0 || drain()) return;
-  std::array<pollfd, 3> files = {pollfd{channel_->fd, POLLIN, 0},
-                                 pollfd{port_.context()->async_fd, POLLIN, 0},
-                                 pollfd{wake_.get(), POLLIN, 0}};
-  if (::poll(files.data(), files.size(), -1) < 0) return;
-  if (files[0].revents != 0) {
+  std::vector<pollfd> files = {{wake_.get(), POLLIN, 0}};
+  for (const auto& door : doors_) {
+    if (ibv_req_notify_cq(door->done.get(), 0) != 0) return;
+    files.push_back({door->channel->fd, POLLIN, 0});
+    files.push_back({door->port.context()->async_fd, POLLIN, 0});
+  }
+  if (drain() || ::poll(files.data(), files.size(), -1) < 0) return;
+  for (std::size_t rail = 0; rail < doors_.size(); ++rail) {
+    const Door& door = *doors_[rail];
     ibv_cq* which = nullptr;
     void* context = nullptr;
-    if (port_.verbs().get_cq_event(channel_.get(), &which, &context) == 0)
-      port_.verbs().ack_cq_events(which, 1);
+    if (files[1 + 2 * rail].revents != 0 &&
+        door.port.verbs().get_cq_event(door.channel.get(), &which, &context) == 0)
+      door.port.verbs().ack_cq_events(which, 1);
+    if (files[2 + 2 * rail].revents != 0) look_at_events(door.port);
   }
-  if (files[1].revents != 0) look_at_events();
 }
 
-void Service::look_at_events() {
+void Service::look_at_events(const Port& port) {
   ibv_async_event event{};
-  if (port_.verbs().get_async_event(port_.context(), &event) != 0) return;
+  if (port.verbs().get_async_event(port.context(), &event) != 0) return;
   const auto type = event.event_type;
-  port_.verbs().ack_async_event(&event);
+  port.verbs().ack_async_event(&event);
   if (type == IBV_EVENT_PORT_ERR)
-    LOG(kWarn, "transport", "ib: {} is down; what is under way waits for it for seconds",
-        port_.name());
+    LOG(kWarn, "transport", "ib: {} is down; what is under way there waits for it for seconds",
+        port.name());
   else if (type == IBV_EVENT_PORT_ACTIVE)
-    LOG(kInfo, "transport", "ib: {} is up", port_.name());
+    LOG(kInfo, "transport", "ib: {} is up", port.name());
   else if (type == IBV_EVENT_DEVICE_FATAL)
-    LOG(kError, "transport", "ib: the device of {} has failed; see dmesg", port_.name());
+    LOG(kError, "transport", "ib: the device of {} has failed; see dmesg", port.name());
 }
 
 // True if there was something.
 bool Service::drain() {
-  std::array<ibv_wc, 32> done;
-  const int count = ibv_poll_cq(done_.get(), static_cast<int>(done.size()), done.data());
-  for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
+  bool found = false;
+  for (const auto& door : doors_) {
+    std::array<ibv_wc, 32> done;
+    const int count = ibv_poll_cq(door->done.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(*door, done[static_cast<std::size_t>(i)]);
+    found |= count > 0;
+  }
   while (!waiting_.empty() && take_request(waiting_.front())) waiting_.pop_front();
-  return count > 0;
+  return found;
 }
 
-void Service::take(const ibv_wc& done) {
-  if (done.wr_id >= kSent)
-    take_sent(done);
-  else if (done.wr_id >= kRequests)
-    waiting_.push_back(done);
+void Service::take(Door& door, const ibv_wc& done) {
+  if (done.wr_id >= Door::kSent)
+    take_sent(door, done);
+  else if (done.wr_id >= Door::kRequests)
+    waiting_.push_back({&door, done});
   else
-    take_dial(done);
+    take_dial(door, done);
 }
 
-void Service::take_dial(const ibv_wc& done) {
+void Service::take_dial(Door& door, const ibv_wc& done) {
   Dial dial;
   const auto npes = static_cast<std::int64_t>(peers_.size());
-  const bool known = datagrams_->read(done, &dial) && dial.from >= 0 && dial.from < npes &&
-                     dial.key == peers_[static_cast<std::size_t>(pe_)].key;
+  const bool known = door.datagrams->read(done, &dial) && dial.from >= 0 && dial.from < npes &&
+                     dial.key == peers_[static_cast<std::size_t>(pe_)].key &&
+                     door.rail < peers_[static_cast<std::size_t>(dial.from)].doors.size();
   if (done.status != IBV_WC_WR_FLUSH_ERR) {
-    const Status posted = datagrams_->post_receive(done.wr_id);
+    const Status posted = door.datagrams->post_receive(done.wr_id);
     if (!posted.is_ok()) LOG(kError, "transport", "ib: {}", posted.text());
   }
   if (!known) return;  // a stranger's, or damaged
   if (dial.kind == Dial::Kind::kAsk)
-    serve(dial);
+    serve(door, dial);
+  else if (dial.kind == Dial::Kind::kEnd)
+    end(door, dial);
   else
-    work_.replied(dial);
+    work_.replied(dial, door.rail);
 }
 
 // One who asks again has not heard, and hears the same.
-void Service::serve(const Dial& ask) {
+void Service::serve(Door& door, const Dial& ask) {
   Dial reply{.key = peers_[static_cast<std::size_t>(ask.from)].key,
              .kind = Dial::Kind::kAnswer,
              .from = pe_,
              .lane = ask.lane,
              .asked = ask.qp};
-  auto& served = served_[{ask.from, ask.lane}];
+  Caller& caller = callers_[{ask.from, ask.lane}];
+  caller.pe = ask.from;
+  auto& served = caller.ends[door.rail];
   if (served == nullptr) {
     auto fresh = std::make_unique<Served>();
-    const Status tied = tie_to(ask, *fresh);
+    fresh->caller = &caller;
+    const Status tied = tie_to(door, ask, *fresh);
     if (tied.is_ok()) {
-      by_qp_[fresh->qp->qp_num] = fresh.get();
+      door.by_qp[fresh->qp->qp_num] = fresh.get();
       served = std::move(fresh);
     } else {
       LOG(kWarn, "transport", "ib: PE {} asked for a queue pair: {}", ask.from, tied.text());
@@ -181,77 +201,55 @@ void Service::serve(const Dial& ask) {
     reply.qp = served->qp->qp_num;
     reply.psn = served->psn;
   }
-  const Status sent = datagrams_->send(ask.from, reply);
+  this->reply(door, ask.from, reply);
+}
+
+// Also of one that was never tied here, or that knows already: what it took does not change.
+void Service::end(Door& door, const Dial& ask) {
+  if (ask.rail >= doors_.size()) return;
+  Dial reply{.key = peers_[static_cast<std::size_t>(ask.from)].key,
+             .kind = Dial::Kind::kEnded,
+             .from = pe_,
+             .lane = ask.lane,
+             .psn = ask.psn,
+             .asked = ask.asked,
+             .rail = ask.rail,
+             .known = 1};
+  Served* const served = callers_[{ask.from, ask.lane}].ends[ask.rail].get();
+  if (served != nullptr && served->theirs == ask.asked) {
+    Door& failed = *doors_[ask.rail];
+    if (!std::exchange(served->has_ended, true)) {
+      // What is still on its way shall not come after what comes by another rail.
+      ibv_qp_attr ended{};
+      ended.qp_state = IBV_QPS_ERR;
+      const Status modified =
+          failed.port.modify(served->qp.get(), ended, IBV_QP_STATE, "end a queue pair");
+      if (!modified.is_ok()) LOG(kWarn, "transport", "ib: {}", modified.text());
+      drop(failed, served->qp->qp_num);
+    }
+    const Result<std::uint32_t> next = next_psn(failed.port, served->qp.get());
+    reply.known = next.is_ok() ? 1 : 0;
+    reply.psn = next.is_ok() ? *next : 0;
+  }
+  this->reply(door, ask.from, reply);
+}
+
+void Service::reply(const Door& door, int pe, const Dial& dial) const {
+  const Status sent = door.datagrams->send(pe, dial);
   if (!sent.is_ok()) LOG(kWarn, "transport", "ib: {}", sent.text());
 }
 
-Status Service::tie_to(const Dial& ask, Served& served) const {
-  ASSIGN_OR_RETURN(served.qp, make_reliable(port_, {.sent = done_.get(),
-                                                    .received = done_.get(),
-                                                    .receives = requests_.queue(),
-                                                    .sends = 2 * kLaneRequests,
-                                                    .access = IBV_ACCESS_REMOTE_WRITE |
-                                                              IBV_ACCESS_REMOTE_READ}));
-  served.pe = ask.from;
+Status Service::tie_to(const Door& door, const Dial& ask, Served& served) const {
+  ASSIGN_OR_RETURN(served.qp, make_reliable(door.port, {.sent = door.done.get(),
+                                                        .received = door.done.get(),
+                                                        .receives = door.requests.queue(),
+                                                        .sends = 2 * kLaneRequests,
+                                                        .access = door.port.heap_access()}));
   served.theirs = ask.qp;
   served.psn = random_psn();
-  return tie(port_, served.qp.get(),
-             {peers_[static_cast<std::size_t>(ask.from)].port, ask.qp, ask.psn}, served.psn);
-}
-
-// False: not now, since too many answers are under way.
-bool Service::take_request(const ibv_wc& done) {
-  const auto served = by_qp_.find(done.qp_num);
-  if (done.status == IBV_WC_SUCCESS && served != by_qp_.end()) {
-    Request request;
-    if (answers_ == kAnswers || served->second->answers == 2 * kLaneRequests) return false;
-    std::memcpy(&request, requests_.place(done.wr_id), sizeof request);
-    Answer reply{.ticket = request.ticket};
-    const Status done = work_.execute(request, served->second->pe, &reply.old);
-    reply.code = static_cast<std::uint32_t>(done.code());
-    std::strncpy(reply.text.data(), done.text(), reply.text.size() - 1);
-    answer(*served->second, reply);
-  } else if (done.status != IBV_WC_SUCCESS) {
-    drop(done.qp_num);
-  }
-  const Status posted = requests_.post(done.wr_id);
-  if (!posted.is_ok()) LOG(kError, "transport", "ib: {}", posted.text());
-  return true;
-}
-
-void Service::answer(Served& served, const Answer& answer) {
-  const std::size_t size = answer.code == 0 ? offsetof(Answer, text) : sizeof answer;
-  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&answer), static_cast<std::uint32_t>(size), 0};
-  ibv_send_wr request{};
-  request.wr_id = kSent;
-  request.sg_list = &bytes;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_SEND;
-  request.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
-  ibv_send_wr* bad = nullptr;
-  if (const int error = ibv_post_send(served.qp.get(), &request, &bad); error != 0) {
-    LOG(kError, "transport", "ib: {}", failure("answer a request", port_.name(), error).text());
-    return;
-  }
-  ++served.answers;
-  ++answers_;
-}
-
-void Service::take_sent(const ibv_wc& done) {
-  const auto served = by_qp_.find(done.qp_num);
-  if (served == by_qp_.end()) return;
-  --served->second->answers;
-  --answers_;
-  if (done.status != IBV_WC_SUCCESS) drop(done.qp_num);
-}
-
-// Its PE is gone, or has ended. The queue pair stays, without a use, as long as its completions may
-// come.
-void Service::drop(std::uint32_t qp) {
-  const auto served = by_qp_.find(qp);
-  if (served == by_qp_.end()) return;
-  answers_ -= served->second->answers;
-  by_qp_.erase(served);
+  const PeAddress& asker = peers_[static_cast<std::size_t>(ask.from)];
+  return tie(door.port, served.qp.get(), {asker.doors[door.rail].port, ask.qp, ask.psn},
+             served.psn);
 }
 
 }  // namespace weft::ib

@@ -2,7 +2,8 @@
 // ask, and executes atomics on its memory.
 //
 // Orders. A request comes behind everything that its lane sent before; its atomic is executed with
-// acquire and release, and the answer, a message, comes after it.
+// acquire and release, and the answer, a message, comes after it. A lane's requests are executed in
+// the order of their sequence, each once, whatever rails they come by: one thread does it.
 #pragma once
 
 #include <atomic>
@@ -11,79 +12,73 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "host/transport/ib/datagrams.hpp"
-#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/door.hpp"
 #include "src/base/unique_fd.hpp"
 
 namespace weft::ib {
 
 class Service {
  public:
-  // Requests of one lane that may wait for an answer.
-  static constexpr int kLaneRequests = 64;
-
   struct Work {
     // Gives the old value of an atomic.
     std::function<Status(const Request& request, int from, std::uint64_t* old)> execute;
-    // What a PE replied to my ask().
-    std::function<void(const Dial& reply)> replied;
+    // What a PE replied to my ask() by that rail.
+    std::function<void(const Dial& reply, std::size_t rail)> replied;
   };
-  static Result<std::unique_ptr<Service>> create(const Port& port, int pe, Work work);
+  static Result<std::unique_ptr<Service>> create(std::span<const Port> ports, int pe, Work work);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  std::uint32_t dial_qp() const { return datagrams_->number(); }
+  // How others find it, rail by rail.
+  std::vector<DoorAddress> addresses() const;
   // All addresses are known.
   void start(std::vector<PeAddress> peers);
-  // Asks a PE for a queue pair that is tied to `qp` of mine; may be lost, so ask again. By any
-  // thread.
-  Status ask(int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
+  // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
+  // again. By any thread.
+  Status ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
+  // Asks it, by that rail, to end what `qp` of mine is tied to on another, and to say how far it
+  // came; likewise.
+  Status ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed, std::uint32_t qp,
+                 std::uint32_t psn);
 
  private:
-  // The end here of another PE's lane.
-  struct Served {
-    Handle<ibv_qp> qp = no_handle<ibv_qp>();
-    int pe = 0;
-    std::uint32_t theirs = 0;
-    std::uint32_t psn = 0;
-    int answers = 0;  // under way
-  };
   using Name = std::pair<int, std::uint32_t>;  // PE and lane
+  struct Heard {
+    Door* door;
+    ibv_wc wc;
+  };
 
-  Service(const Port& port, int pe, Work work) : port_(port), pe_(pe), work_(std::move(work)) {}
-  Status open();
+  Service(int pe, Work work) : pe_(pe), work_(std::move(work)) {}
+  Status open(std::span<const Port> ports);
   void run();
   void sleep();
   bool drain();
-  void take(const ibv_wc& done);
-  void take_dial(const ibv_wc& done);
-  bool take_request(const ibv_wc& done);
-  void take_sent(const ibv_wc& done);
-  void serve(const Dial& ask);
-  Status tie_to(const Dial& ask, Served& served) const;
-  void answer(Served& served, const Answer& answer);
-  void drop(std::uint32_t qp);
-  void look_at_events();
+  static void look_at_events(const Port& port);
+  void take(Door& door, const ibv_wc& done);
+  void take_dial(Door& door, const ibv_wc& done);
+  void serve(Door& door, const Dial& ask);
+  void end(Door& door, const Dial& ask);
+  void reply(const Door& door, int pe, const Dial& dial) const;
+  Status tie_to(const Door& door, const Dial& ask, Served& served) const;
+  // Requests.
+  bool take_request(const Heard& heard);
+  static void answer(Door& door, Served& served, const Answer& answer);
+  static void take_sent(Door& door, const ibv_wc& done);
+  static void drop(Door& door, std::uint32_t qp);
 
-  const Port& port_;
   const int pe_;
   const Work work_;
   std::vector<PeAddress> peers_;
-  Handle<ibv_comp_channel> channel_ = no_handle<ibv_comp_channel>();
-  Handle<ibv_cq> done_ = no_handle<ibv_cq>();
-  Receives requests_;
-  std::unique_ptr<Datagrams> datagrams_;
+  std::vector<std::unique_ptr<Door>> doors_;  // by rail
 
   // Of the thread.
-  std::map<Name, std::unique_ptr<Served>> served_;
-  std::unordered_map<std::uint32_t, Served*> by_qp_;
-  std::deque<ibv_wc> waiting_;  // until answers are on their way
-  int answers_ = 0;             // under way
+  std::map<Name, Caller> callers_;
+  std::deque<Heard> waiting_;  // requests, until answers are on their way
 
   UniqueFd wake_;
   std::atomic<bool> stops_{false};

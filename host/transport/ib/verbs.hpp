@@ -41,6 +41,7 @@ namespace weft::ib {
   ROW(destroy_srq)             \
   ROW(create_qp)               \
   ROW(modify_qp)               \
+  ROW(query_qp)                \
   ROW(destroy_qp)              \
   ROW(create_ah)               \
   ROW(destroy_ah)              \

@@ -12,6 +12,8 @@ namespace weft::network {
 template <class Flight>
 class Flights {
  public:
+  // All before it are over.
+  std::uint64_t first() const { return first_; }
   // The number of the next.
   std::uint64_t next() const { return first_ + flights_.size(); }
   Flight& add(const Flight& flight) { return flights_.emplace_back(flight); }

@@ -10,7 +10,7 @@
 namespace weft::network {
 
 Blob Heaps::add_mine(const Region& region, Registered memory) {
-  const Shared shared{memory.address, region.memory.bytes(), memory.key};
+  const Shared shared{memory.address, region.memory.bytes(), memory.keys};
   const std::lock_guard lock(mutex_);
   mine_.insert_or_assign(reinterpret_cast<std::uint64_t>(region.memory.base()),
                          Mine{region.offset, shared.bytes, std::move(memory)});
@@ -55,8 +55,8 @@ Extent Heaps::extent_of(const Ends& ends) const {
           .adopted_end = ends.adopted.load(std::memory_order_acquire)};
 }
 
-bool Heaps::find(int pe, std::uint64_t offset, std::uint64_t bytes,
-                 std::vector<There>& parts) const {
+bool Heaps::find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<There>& parts,
+                 std::size_t rail) const {
   const std::shared_lock lock(mutex_);
   const auto& chunks = theirs_[static_cast<std::size_t>(pe)];
   auto chunk = chunks.upper_bound(offset);
@@ -68,7 +68,7 @@ bool Heaps::find(int pe, std::uint64_t offset, std::uint64_t bytes,
       return false;
     const std::uint64_t skip = offset - chunk->first;
     const std::uint64_t part = std::min(bytes, chunk->second.bytes - skip);
-    parts.push_back({chunk->second.address + skip, chunk->second.key, part});
+    parts.push_back({chunk->second.address + skip, chunk->second.keys[rail], part});
     offset += part;
     bytes -= part;
     ++chunk;
@@ -89,7 +89,8 @@ std::byte* Heaps::find_mine(std::uint64_t offset, std::uint64_t bytes) const {
   return nullptr;
 }
 
-std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t bytes) const {
+std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t bytes,
+                                           std::size_t rail) const {
   const auto at = reinterpret_cast<std::uint64_t>(local);
   const std::shared_lock lock(mutex_);
   auto chunk = mine_.upper_bound(at);
@@ -98,7 +99,7 @@ std::optional<std::uint64_t> Heaps::key_of(const void* local, std::uint64_t byte
   const std::uint64_t skip = at - chunk->first;
   if (skip >= chunk->second.bytes || bytes > chunk->second.bytes - skip) return std::nullopt;
   if (chunk->second.memory.hold == nullptr) return std::nullopt;
-  return chunk->second.memory.local_key;
+  return chunk->second.memory.local_keys[rail];
 }
 
 }  // namespace weft::network

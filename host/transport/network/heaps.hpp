@@ -41,17 +41,19 @@ class Heaps {
     std::uint64_t bytes = 0;
   };
   // `bytes` at an offset of a PE's, one chunk after the other. False: not all of it exists.
-  bool find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<There>& parts) const;
+  bool find(int pe, std::uint64_t offset, std::uint64_t bytes, std::vector<There>& parts,
+            std::size_t rail = 0) const;
   // Where `bytes` at an offset of mine lie; null: they are not there, or in several places.
   std::byte* find_mine(std::uint64_t offset, std::uint64_t bytes) const;
   // My key of local memory that lies in a registered chunk of mine.
-  std::optional<std::uint64_t> key_of(const void* local, std::uint64_t bytes) const;
+  std::optional<std::uint64_t> key_of(const void* local, std::uint64_t bytes,
+                                      std::size_t rail = 0) const;
 
  private:
   struct Shared {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t key = 0;
+    Keys keys{};
   };
   struct Mine {
     std::uint64_t offset = 0;

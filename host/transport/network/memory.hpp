@@ -1,6 +1,7 @@
 // Memory that a device of a network may use, and memory of a transport's own that is such.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,11 +14,15 @@
 
 namespace weft::network {
 
+// Ports that a PE may use side by side; memory has keys for each.
+inline constexpr std::size_t kMostRails = 4;
+using Keys = std::array<std::uint64_t, kMostRails>;
+
 struct Registered {
-  std::shared_ptr<void> hold;   // gives the registration back
-  std::uint64_t address = 0;    // by which peers name the first byte
-  std::uint64_t key = 0;        // that peers show
-  std::uint64_t local_key = 0;  // for requests of my own: an lkey, or a descriptor's address
+  std::shared_ptr<void> hold;  // gives the registration back
+  std::uint64_t address = 0;   // by which peers name the first byte
+  Keys keys{};                 // that peers show
+  Keys local_keys{};           // for requests of my own: lkeys, or a descriptor's address
 };
 using Register = std::function<Result<Registered>(std::byte* base, std::size_t bytes)>;
 
@@ -32,7 +37,7 @@ class Buffer {
     return made;
   }
   std::byte* base() const { return memory_.get(); }
-  std::uint64_t key() const { return registered_.local_key; }
+  std::uint64_t key(std::size_t rail = 0) const { return registered_.local_keys[rail]; }
 
  private:
   static constexpr std::size_t kAlign = 4096;

@@ -22,10 +22,10 @@ class OwnMemory {
   // The key of what the device may read where it is, or write; nothing: it is to be staged. What
   // stays where it is must not change meanwhile. What the network's device writes to a GPU a kernel
   // that runs need not see, so bytes that are got go there by the GPU's own copies.
-  std::optional<std::uint64_t> key_of(const Op& op) const {
+  std::optional<std::uint64_t> key_of(const Op& op, std::size_t rail = 0) const {
     const bool gets = op.kind == OpKind::kGet;
     if (gets ? gpu_ != nullptr : (op.flags & kOpSourceStays) == 0) return std::nullopt;
-    return heaps_.key_of(reinterpret_cast<const void*>(op.local), op.bytes);
+    return heaps_.key_of(reinterpret_cast<const void*>(op.local), op.bytes, rail);
   }
   // Complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const {

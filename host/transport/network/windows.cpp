@@ -10,7 +10,7 @@ Result<Windows::Place> Windows::open(Platform& platform, const Register& registe
   const std::size_t bytes = theirs_.size() * kPanes * pane_bytes_;
   ASSIGN_OR_RETURN(memory_, platform.host_visible(bytes));
   ASSIGN_OR_RETURN(registered_, register_memory(memory_.base(), bytes));
-  return Place{registered_.address, registered_.key, bytes};
+  return Place{registered_.address, bytes, registered_.keys};
 }
 
 std::byte* Windows::pane_of(int from, int pane, std::uint64_t bytes) const {
@@ -45,10 +45,10 @@ void Windows::give(int pe, int pane) { set(pe, pane, State::kFree); }
 void Windows::lose(int pe, int pane) { set(pe, pane, State::kLost); }
 
 // In each window, those of one PE lie at one place.
-Heaps::There Windows::there(int pe, int pane, std::uint64_t bytes) const {
+Heaps::There Windows::there(int pe, int pane, std::uint64_t bytes, std::size_t rail) const {
   const Place& place = theirs_[static_cast<std::size_t>(pe)].place;
-  return {place.address + static_cast<std::uint64_t>(pe_ * kPanes + pane) * pane_bytes_, place.key,
-          bytes};
+  return {place.address + static_cast<std::uint64_t>(pe_ * kPanes + pane) * pane_bytes_,
+          place.keys[rail], bytes};
 }
 
 }  // namespace weft::network

@@ -34,7 +34,8 @@ class Windows {
 
   // --- mine --------------------------------------------------------------------------------------
   struct Place {
-    std::uint64_t address = 0, key = 0, bytes = 0;  // 0 bytes: there is none
+    std::uint64_t address = 0, bytes = 0;  // 0 bytes: there is none
+    Keys keys{};
   };
   // Makes it, and tells what others need.
   Result<Place> open(Platform& platform, const Register& register_memory);
@@ -52,7 +53,7 @@ class Windows {
   void give(int pe, int pane);
   // Its owner may still use it, and will not say when it does no more.
   void lose(int pe, int pane);
-  Heaps::There there(int pe, int pane, std::uint64_t bytes) const;
+  Heaps::There there(int pe, int pane, std::uint64_t bytes, std::size_t rail = 0) const;
 
  private:
   enum class State : std::uint8_t { kFree, kTaken, kLost };

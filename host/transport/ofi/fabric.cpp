@@ -148,8 +148,8 @@ Result<Registered> Fabric::add_memory(std::byte* base, std::size_t bytes) {
   }
   Registered registered;
   registered.address = (mode & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<std::uint64_t>(base) : 0;
-  registered.key = ::fi_mr_key(made.get());
-  registered.local_key = reinterpret_cast<std::uint64_t>(::fi_mr_desc(made.get()));
+  registered.keys[0] = ::fi_mr_key(made.get());
+  registered.local_keys[0] = reinterpret_cast<std::uint64_t>(::fi_mr_desc(made.get()));
   registered.hold = std::shared_ptr<void>(made.release(), [this](void* memory) {
     const std::lock_guard closing(mutex_);
     ::fi_close(&static_cast<fid_mr*>(memory)->fid);

@@ -73,9 +73,11 @@ WEFT_OPTION(gpu_transports, "WEFT_GPU_TRANSPORTS", kText, "p2p,loopback,staged,i
 WEFT_OPTION(gpu_rdma, "WEFT_GPU_RDMA", kEnum, "auto", "auto|dmabuf|peer|staged", "", transport,
             "How a network reaches the memory of GPUs: dmabuf (the driver exports it to the network device), peer (the network device's driver knows the GPU's: nvidia_peermem), staged (through memory of the host); auto takes the first that works.")
 WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
-            "RDMA device of ib, and its port: mlx5_0 or mlx5_0:1; auto takes the active port that is nearest to the PE's NUMA node.")
+            "RDMA devices of ib, comma-separated, each with its port or without: mlx5_0 or mlx5_0:1,mlx5_1; auto takes the active port that is nearest to the PE's NUMA node, and its equals.")
+WEFT_OPTION(ib_rails, "WEFT_IB_RAILS", kInt, 2, 1, 4, transport,
+            "Most ports that auto takes for a PE: large transfers go by all of them, and when one fails the others go on.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
-            "GID of that port; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
+            "GID of those ports; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,
             "File of the verbs library, if libibverbs.so.1 is not where the system looks.")
 WEFT_OPTION(ofi_provider, "WEFT_OFI_PROVIDER", kText, "auto", "", "", transport,

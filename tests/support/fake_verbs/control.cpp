@@ -4,21 +4,21 @@
 namespace weft::fake_verbs {
 namespace {
 
-void set_cut(int device, bool is_cut) {
-  State& all = state();
-  const std::lock_guard lock(all.mutex);
-  Device& cut = *all.devices.at(static_cast<std::size_t>(device));
-  if (cut.is_cut == is_cut) return;
-  cut.is_cut = is_cut;
+Device& device_at(int index) { return *state().devices.at(static_cast<std::size_t>(index)); }
+
+}  // namespace
+
+void set_cut(Device& device, bool is_cut) {
+  device.cut_after = 0;
+  if (device.is_cut == is_cut) return;
+  device.is_cut = is_cut;
   ibv_async_event event{};
   event.element.port_num = 1;
   event.event_type = is_cut ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE;
-  for (Context* const context : all.contexts)
-    if (context->device == &cut) context->events.push(event);
+  for (Context* const context : state().contexts)
+    if (context->device == &device) context->events.push(event);
   wake_wire();  // whoever waits for a receive waits no longer
 }
-
-}  // namespace
 
 FAKE_VERB void fake_verbs_live(FakeVerbsLive* out) {
   const std::lock_guard lock(state().mutex);
@@ -35,7 +35,30 @@ FAKE_VERB void fake_verbs_fail(const char* function, int nth, int error) {
   all.failures_left = all.failures.size();
 }
 
-FAKE_VERB void fake_verbs_cut(int device) { set_cut(device, true); }
-FAKE_VERB void fake_verbs_mend(int device) { set_cut(device, false); }
+FAKE_VERB std::size_t fake_verbs_atomics() {
+  const std::lock_guard lock(state().mutex);
+  return state().atomics;
+}
+
+FAKE_VERB std::size_t fake_verbs_carried(int device) {
+  const std::lock_guard lock(state().mutex);
+  return device_at(device).carried;
+}
+
+FAKE_VERB void fake_verbs_cut(int device) {
+  const std::lock_guard lock(state().mutex);
+  set_cut(device_at(device), true);
+}
+
+FAKE_VERB void fake_verbs_mend(int device) {
+  const std::lock_guard lock(state().mutex);
+  set_cut(device_at(device), false);
+}
+
+FAKE_VERB void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effect) {
+  const std::lock_guard lock(state().mutex);
+  device_at(device).cut_after = nth;
+  device_at(device).last_takes_effect = takes_effect;
+}
 
 }  // namespace weft::fake_verbs

@@ -8,6 +8,7 @@
 // The environment says what there is; it is read by ibv_get_device_list() while no device is open:
 //   FAKE_VERBS_DEVICES   how many devices; 1
 //   FAKE_VERBS_LINK      "ib": InfiniBand, with LIDs; Ethernet
+//   FAKE_VERBS_ATOMICS   "glob": atomic with the processor, too, as ibv_query_device says; HCA
 //   FAKE_VERBS_DROP_UD   N: every Nth datagram is lost; none
 //   FAKE_VERBS_GPU       ways to register memory of the fake GPUs (tests/support/fake_gpu), read at
 //                        each call: "dmabuf", "peer", "none"; both of the first
@@ -31,7 +32,14 @@ void fake_verbs_live(weft::FakeVerbsLive* out);
 // The nth call from now of that function, by the name that verbs.h has for it, fails so; nth 0:
 // none does.
 void fake_verbs_fail(const char* function, int nth, int error);
+// How many atomics devices have carried out, ever.
+std::size_t fake_verbs_atomics();
+// And requests over reliable connections that device has.
+std::size_t fake_verbs_carried(int device);
 // Pulls the cable of that device, and puts it back.
 void fake_verbs_cut(int device);
 void fake_verbs_mend(int device);
+// Pulls it at the nth request from now that the device sends over reliable connections. That one
+// may still take effect at the other end; its sender does not hear of it.
+void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effect);
 }

@@ -84,6 +84,7 @@ void reset(Qp& qp) {
   qp.receives.taken = 0;
   qp.posted = 0;
   qp.freed = 0;
+  qp.taken = 0;
   qp.attr = {};
 }
 

@@ -30,7 +30,11 @@ struct Device : ibv_device {
   bool knows(const union ibv_gid& gid, std::uint32_t type) const;
   int index;
   bool is_ib;
+  bool is_global = false;  // its atomics are atomic with the processor's
   bool is_cut = false;
+  std::uint64_t cut_after = 0;  // requests over reliable connections; 0: not
+  bool last_takes_effect = false;
+  std::uint64_t carried = 0;  // of these, ever
   std::uint16_t lid;
   std::vector<ibv_gid_entry> gids;
 };
@@ -117,6 +121,7 @@ struct Qp : ibv_qp {
   std::uint64_t posted = 0;             // sends, ever
   std::atomic<std::uint64_t> freed{0};  // of these, up to which one slots are free again
   bool is_listed = false;               // in State::busy
+  std::uint32_t taken = 0;              // packets of the other end's
 };
 
 template <class Own, class Theirs>

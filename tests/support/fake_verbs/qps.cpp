@@ -75,6 +75,7 @@ FAKE_VERB int ibv_query_qp(ibv_qp* queried, ibv_qp_attr* attr, int, ibv_qp_init_
   *attr = qp.attr;
   attr->qp_state = attr->cur_qp_state = qp.now;
   attr->cap = qp.init.cap;
+  attr->rq_psn = (qp.attr.rq_psn + qp.taken) & 0xffffff;
   *init = qp.init;
   return 0;
 }

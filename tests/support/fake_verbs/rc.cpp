@@ -73,6 +73,7 @@ Result change_word(Qp& qp, Qp& peer, const Spans& local, Send& work) {
   const auto remote =
       target(peer, atomic.rkey, atomic.remote_addr, sizeof old, IBV_ACCESS_REMOTE_ATOMIC);
   if (!remote) return {IBV_WC_REM_ACCESS_ERR, 0};
+  ++state().atomics;
   old = change(reinterpret_cast<std::uint64_t*>(remote->base), work.wr);
   move(local, {{reinterpret_cast<std::byte*>(&old), sizeof old}});
   return {IBV_WC_SUCCESS, sizeof old};
@@ -84,6 +85,13 @@ Result send(Qp&, Qp& peer, const Spans& local, Send& work) {
     case IBV_WC_LOC_LEN_ERR: return {IBV_WC_REM_INV_REQ_ERR, 0};
     default: return {IBV_WC_REM_OP_ERR, 0};
   }
+}
+
+std::uint32_t packets_of(const Qp& qp, const Spans& message, ibv_wr_opcode opcode) {
+  const std::size_t bytes = bytes_of(message), most = std::size_t{128} << qp.attr.path_mtu;
+  const bool is_atomic =
+      opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+  return is_atomic || bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + most - 1) / most);
 }
 
 }  // namespace
@@ -98,6 +106,11 @@ Result carry_out_rc(Qp& qp, Send& work) {
   if (bytes_of(*local) > kMaxMessage) return {IBV_WC_LOC_LEN_ERR, 0};
   Qp* const peer = peer_of(qp);
   if (peer == nullptr) return {IBV_WC_RETRY_EXC_ERR, 0};
+  Device& device = qp.device_of();
+  ++device.carried;
+  const bool is_last = device.cut_after != 0 && --device.cut_after == 0;
+  if (is_last) set_cut(device, true);
+  if (is_last && !device.last_takes_effect) return {IBV_WC_RETRY_EXC_ERR, 0};
   const auto act = is_send                       ? send
                    : opcode == IBV_WR_RDMA_WRITE ? write
                    : opcode == IBV_WR_RDMA_READ  ? read
@@ -106,7 +119,8 @@ Result carry_out_rc(Qp& qp, Send& work) {
   // Whoever is asked for what he must not do takes no more requests either.
   if (result.status == IBV_WC_REM_ACCESS_ERR || result.status == IBV_WC_REM_INV_REQ_ERR)
     fail(*peer);
-  return result;
+  if (result.status == IBV_WC_SUCCESS) peer->taken += packets_of(qp, *local, opcode);
+  return is_last ? Result{IBV_WC_RETRY_EXC_ERR, 0} : result;
 }
 
 bool waits_for_receive(const Qp& qp) {

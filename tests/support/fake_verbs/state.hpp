@@ -28,7 +28,7 @@ struct State {
   std::map<std::uint32_t, Qp*> qps;
   std::map<std::uint32_t, Mr*> keys;  // of both kinds
   std::vector<Qp*> busy;              // those that may have something to do
-  std::uint64_t lost_each = 0, datagrams = 0;
+  std::uint64_t lost_each = 0, datagrams = 0, atomics = 0;
   FakeVerbsLive live{};
 
   struct Failure {
@@ -84,6 +84,9 @@ Result carry_out_ud(Qp& qp, Send& work);
 std::optional<Spans> payload(const Qp& qp, Send& work);
 bool is_valid(const Device& device, const ibv_ah_attr& address);
 bool names(const Device& from, const ibv_ah_attr& address, const Device& device);
+
+// control.cpp
+void set_cut(Device& device, bool is_cut);
 
 // wire.cpp
 void start_wire();

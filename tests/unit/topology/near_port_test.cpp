@@ -38,15 +38,33 @@ TEST(NearPorts, InfiniBandIsTakenBeforeEthernetOfTheSameSpeed) {
 
 TEST(NearPorts, PesShareEqualPortsInTurn) {
   const MachineFacts machine = recorded("two_nics");
-  const std::string shared = " port 1: same NUMA node; one of 2 that PEs share in turn";
+  const std::string shared =
+      " port 1: same NUMA node; one of 2 that PEs share in turn, WEFT_IB_RAILS at a time";
   EXPECT_EQ(first(machine, Place{"", 0}, 0), "mlx5_0" + shared);
   EXPECT_EQ(first(machine, Place{"", 0}, 1), "mlx5_1" + shared);
   EXPECT_EQ(first(machine, Place{"", 0}, 2), "mlx5_0" + shared);
-  EXPECT_EQ(first(machine, Place{"", 1}, 3),
-            "mlx5_1 port 1: none is nearer; one of 2 that PEs share in turn");
+  EXPECT_EQ(
+      first(machine, Place{"", 1}, 3),
+      "mlx5_1 port 1: none is nearer; one of 2 that PEs share in turn, WEFT_IB_RAILS at a time");
   const MachineFacts dgx = recorded("dgx_h100");
   for (int rank = 0; rank < 8; ++rank)
     EXPECT_EQ(near_ports(dgx.ports, Place{"", 1}, rank)[0].port, 4 + rank % 4) << rank;
+}
+
+TEST(NearPorts, EqualPortsAreOfOneLevel) {
+  const auto levels = [](const MachineFacts& machine, const Place& place) {
+    std::string all;
+    for (const PortChoice& each : near_ports(machine.ports, place, 1))
+      all += std::to_string(each.level);
+    return all;
+  };
+  const MachineFacts dgx = recorded("dgx_h100");
+  EXPECT_EQ(levels(dgx, Place{"", 1}), "000011112");       // the NUMA node's, others, Ethernet
+  EXPECT_EQ(levels(dgx, dgx.gpus[0].place), "011122223");  // that behind its switch before these
+  MachineFacts two = recorded("two_nics");
+  EXPECT_EQ(levels(two, Place{"", 0}), "00");
+  two.ports[1].gbps = 200;
+  EXPECT_EQ(levels(two, Place{"", 0}), "01");
 }
 
 TEST(NearPorts, WhoSharesKeepsAllOthersToFallBackTo) {

@@ -212,6 +212,29 @@ TEST_F(FakeVerbsTest, APortThatIsCutSaysSoUntilItIsMended) {
   EXPECT_EQ(port.state, IBV_PORT_ACTIVE);
 }
 
+// The sender hears the same whether its last request took effect or not; the other end knows.
+TEST_F(FakeVerbsTest, APortIsLostAtTheRequestThatIsNamed) {
+  for (const bool takes_effect : {false, true}) {
+    VerbsPair pair;
+    pair.memory[0].words[0] = 1;
+    pair.memory[0].words[1] = 2;
+    const std::size_t before = fake_verbs_carried(0);
+    fake_verbs_cut_after(0, 2, takes_effect);
+    ASSERT_EQ(pair.write(1, 0, 1).post(pair.qp[0].get()), 0);
+    ASSERT_EQ(pair.write(2, 1, 1).post(pair.qp[0].get()), 0);
+    EXPECT_EQ(wait(pair.card[0]).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(wait(pair.card[0]).status, IBV_WC_RETRY_EXC_ERR);
+    EXPECT_EQ(fake_verbs_carried(0), before + 2);
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr init{};
+    ASSERT_EQ(ibv_query_qp(pair.qp[1].get(), &attributes, IBV_QP_RQ_PSN, &init), 0);
+    const std::uint32_t taken = takes_effect ? 2 : 1;
+    EXPECT_EQ(attributes.rq_psn, (pair.qp[0]->qp_num + taken) & 0xffffff);
+    EXPECT_EQ(pair.memory[1].words[1], takes_effect ? 2u : 0u);
+    fake_verbs_mend(0);
+  }
+}
+
 TEST_F(FakeVerbsTest, WhatIsInUseStays) {
   VerbsPair pair;
   EXPECT_EQ(ibv_close_device(pair.card[0].context.get()), EBUSY);

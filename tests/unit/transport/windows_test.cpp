@@ -20,7 +20,7 @@ class HostPlatform : public test::IdlePlatform {
 };
 
 Result<Registered> registered(std::byte* base, std::size_t) {
-  return Registered{.address = reinterpret_cast<std::uint64_t>(base), .key = 5};
+  return Registered{.address = reinterpret_cast<std::uint64_t>(base), .keys = {5, 6}};
 }
 
 TEST(Windows, AreBoundedAndHaveAPaneForEveryPe) {
@@ -50,6 +50,7 @@ TEST(Windows, APaneLiesWhereItsOwnerLooksForIt) {
       const Heaps::There there = theirs.there(0, pane, 100);
       EXPECT_EQ(there.address, reinterpret_cast<std::uint64_t>(owner.pane_of(asker, pane, 100)));
       EXPECT_EQ(there.key, 5u);
+      EXPECT_EQ(theirs.there(0, pane, 100, 1).key, 6u);
       EXPECT_EQ(there.bytes, 100u);
     }
   }

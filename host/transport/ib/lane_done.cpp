@@ -1,0 +1,171 @@
+// What a lane does with what is done, and with what fails.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+#include "host/transport/ib/lane.hpp"
+
+namespace weft::ib {
+
+namespace {
+
+// Whether it may be the port or the network, so that another way may be better; or what was asked.
+bool is_of_the_way(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+// Whoever sees that an op is complete must have been told of its failure: that waits for
+// progress().
+void IbLane::retire() {
+  if (error_.is_ok()) flights_.retire();
+}
+
+void IbLane::poll() {
+  for (const auto& port : ports_) poll(*port);
+  retire();
+}
+
+void IbLane::poll(LanePort& port) {
+  std::array<ibv_wc, 32> done;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(port.done.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(port, done[static_cast<std::size_t>(i)]);
+  } while (count == static_cast<int>(done.size()));
+}
+
+void IbLane::take(LanePort& port, const ibv_wc& done) {
+  const auto found = port.by_qp.find(done.qp_num);
+  if (found == port.by_qp.end()) return;
+  if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers)
+    return take_answer(port, done);
+  Path& path = *found->second;
+  if (path.state() != Path::State::kReady) return;
+  if (done.status == IBV_WC_SUCCESS)
+    path.complete(done.wr_id, [this](std::uint64_t flight) { sent(flights_[flight]); });
+  else if (is_of_the_way(done.status))
+    fail(path, cause(path, done));
+  else
+    break_off(link_to(path.pe()), cause(path, done));
+}
+
+void IbLane::sent(Flight& flight) {
+  --flight.sending;
+  settle(flight);
+}
+
+// All that went out of it is done, if that is so: what it took is free again, what it brought goes
+// where it is to.
+void IbLane::settle(Flight& flight) {
+  if (flight.sending != 0 || flight.again) return;
+  Link& link = *flight.link;
+  if (std::exchange(flight.native, false)) --link.natives;
+  if (std::exchange(flight.apart, false) && --link.apart == 0) lift_fence(link);
+  const bool waits_for_pane = flight.by_pane && flight.op.kind == OpKind::kGet && !flight.reading;
+  if (flight.room.base == nullptr || waits_for_pane) return;
+  bring(flight);
+  env_.staging->give(std::exchange(flight.room, {}));
+  if (std::exchange(flight.reading, false))
+    env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+}
+
+void IbLane::bring(Flight& flight) {
+  if (flight.op.kind == OpKind::kGet) {
+    auto* const to = reinterpret_cast<void*>(flight.op.local);
+    note(env_.own.copy(to, flight.room.base, flight.op.bytes));
+  } else if (is_amo(flight.op.kind)) {
+    std::uint64_t old = 0;
+    get_from(&old, flight.room.base, sizeof old);
+    bring_result(flight.op, old);
+  }
+}
+
+void IbLane::note(Status failure) {
+  if (error_.is_ok()) error_ = std::move(failure);
+}
+
+void IbLane::lift_fence(Link& link) {
+  if (link.requests == 0 && link.apart == 0) link.fenced = false;
+}
+
+void IbLane::take_answer(LanePort& port, const ibv_wc& done) {
+  Answer answer;
+  std::memcpy(&answer, port.answers.place(done.wr_id), sizeof answer);
+  note(port.answers.post(done.wr_id));
+  if (!flights_.has(answer.ticket)) return;
+  Flight& asked = flights_[answer.ticket];
+  if (!asked.asking) return;
+  asked.asking = false;
+  if (std::exchange(asked.again, false)) settle(asked);  // it had been taken
+  Link& link = *asked.link;
+  --requests_;
+  if (--link.requests == 0) lift_fence(link);
+  const auto code = static_cast<Code>(answer.code);
+  if (code != Code::kOk)
+    note(Status::error(code, fmt::format("{}: PE {} could not: {}", describe(asked.op), asked.op.pe,
+                                         answer.text.data())));
+  else if (is_amo(asked.op.kind))
+    bring_result(asked.op, answer.old);
+  if (asked.pane != Windows::kNoPane) leave_pane(asked, answer.ticket, code == Code::kOk);
+}
+
+// The owner does no more with it. What was got is still in there.
+void IbLane::leave_pane(Flight& flight, std::uint64_t number, bool is_well) {
+  const bool gets = flight.op.kind == OpKind::kGet;
+  if (gets && is_well) return read_pane(flight, number);
+  env_.windows->give(flight.link->pe, std::exchange(flight.pane, Windows::kNoPane));
+  if (gets) env_.staging->give(std::exchange(flight.room, {}));
+}
+
+void IbLane::read_pane(Flight& flight, std::uint64_t number) {
+  Link& link = *flight.link;
+  flight.reading = true;
+  flight.path = &link.main_path();
+  if (link.moving || flight.path->state() != Path::State::kReady) {
+    flight.again = true;  // when there is a way
+    return;
+  }
+  find_target(flight).ignore();  // a pane is always found
+  build(flight, number);
+  ++flight.sending;
+  flight.path->give(work_.all(), number);
+  ring(*flight.path);
+}
+
+// An answer may be lost where nothing of mine is: the oldest request that waits for long asks the
+// network whether its path is still there.
+void IbLane::look_for_silence() {
+  constexpr std::uint64_t kLongNs = 1'000'000'000;
+  const std::uint64_t first = flights_.first(), now = now_ns();
+  if (std::exchange(oldest_, first) != first || since_ns_ == 0) since_ns_ = now;
+  if (now - since_ns_ < kLongNs || !flights_.has(first)) return;
+  since_ns_ = now;
+  const Flight& oldest = flights_[first];
+  if (!oldest.asking || oldest.sending != 0 || oldest.again) return;
+  oldest.path->probe();
+  ring(*oldest.path);
+}
+
+Status IbLane::cause(const Path& path, const ibv_wc& done) const {
+  std::string text =
+      fmt::format("{}: {}", path.describe(), path.at().port.verbs().wc_status_str(done.status));
+  if (done.wr_id < LanePort::kAnswers && flights_.has(done.wr_id))
+    text = fmt::format("{}: {}", describe(flights_[done.wr_id].op), text);
+  if (done.status == IBV_WC_RETRY_EXC_ERR)
+    text += ". Its process may have ended, or the link between the two be cut";
+  return Status::error(Code::kPeerLost, std::move(text));
+}
+
+}  // namespace weft::ib

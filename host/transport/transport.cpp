@@ -62,15 +62,6 @@ Status bad_list(const TransportEnv& env, std::string_view why) {
 
 std::span<const TransportRow> transport_registry() { return kRows; }
 
-Result<Facts> facts_of(const TransportEnv& env) {
-  if (env.facts != nullptr && !env.facts->empty())
-    return (*env.facts)[static_cast<std::size_t>(env.pe)];
-  ASSIGN_OR_RETURN(Facts mine, discover());
-  if (env.options != nullptr)
-    mine.part = part_of_machine(env.options->pretend_hosts, env.pe, env.npes);
-  return mine;
-}
-
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
   const Options& options = *env.options;
   ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));

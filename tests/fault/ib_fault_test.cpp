@@ -15,8 +15,7 @@
 
 #include "host/transport/ib/ib.hpp"
 #include "src/base/status.hpp"
-#include "tests/fault/talk.hpp"
-#include "tests/support/fake_verbs/fake_verbs.hpp"
+#include "tests/fault/ib_test.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft {
@@ -25,25 +24,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using Word = std::uint64_t;
-
-Options by_ib() {
-  Options options;
-  options.transports = "ib,loopback";
-  options.ib_library = FAKE_VERBS_LIBRARY;
-  options.heap_size = std::uint64_t{64} << 20;
-  options.heap_chunk = std::uint64_t{8} << 20;
-  return options;
-}
-
-class IbTest : public ::testing::Test {
- protected:
-  void TearDown() override {
-    FakeVerbsLive live{};
-    fake_verbs_live(&live);
-    EXPECT_EQ(live, FakeVerbsLive{}) << "something was not given back";
-  }
-};
 
 TEST_F(IbTest, JobsOfSeveralSizes) {
   for (const int npes : {1, 2, 3, 6}) EXPECT_OK(run_local(npes, talk, by_ib()));

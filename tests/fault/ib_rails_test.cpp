@@ -10,8 +10,7 @@
 #include <weft/weft.hpp>
 
 #include "src/base/status.hpp"
-#include "tests/fault/talk.hpp"
-#include "tests/support/fake_verbs/fake_verbs.hpp"
+#include "tests/fault/ib_test.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft {
@@ -21,23 +20,17 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-class RailsTest : public ::testing::Test {
+class RailsTest : public IbTest {
  protected:
   static Options by_two() {
-    Options options;
-    options.transports = "ib,loopback";
-    options.ib_library = FAKE_VERBS_LIBRARY;
+    Options options = by_ib();
     options.ib_device = "fake0,fake1";
-    options.heap_size = std::uint64_t{64} << 20;
-    options.heap_chunk = std::uint64_t{8} << 20;
     options.wait_timeout = 60;  // only ends what hangs
     return options;
   }
   void TearDown() override {
     for (const int device : {0, 1}) fake_verbs_mend(device);
-    FakeVerbsLive live{};
-    fake_verbs_live(&live);
-    EXPECT_EQ(live, FakeVerbsLive{}) << "something was not given back";
+    IbTest::TearDown();
   }
   const Setting two_{"FAKE_VERBS_DEVICES", "2"};
 };

@@ -24,12 +24,9 @@ using ::testing::HasSubstr;
 constexpr int kOutOfMemory = 12;  // FI_ENOMEM
 
 Options by_ofi() {
-  Options options;
-  options.transports = "ofi,loopback";
+  Options options = options_by("ofi,loopback");
   options.ofi_library = FAULTY_FABRIC_LIBRARY;
   options.ofi_domain = "lo";
-  options.heap_size = std::uint64_t{64} << 20;
-  options.heap_chunk = std::uint64_t{8} << 20;
   return options;
 }
 

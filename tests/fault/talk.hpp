@@ -41,6 +41,15 @@ inline Status talk(Runtime& rt) {
   return rt.barrier();
 }
 
+// Of a job that goes by these.
+inline Options options_by(const char* transports) {
+  Options options;
+  options.transports = transports;
+  options.heap_size = std::uint64_t{64} << 20;
+  options.heap_chunk = std::uint64_t{8} << 20;
+  return options;
+}
+
 // For as long as it lives, and read by the library when the next job opens it.
 class Setting {
  public:

@@ -47,9 +47,8 @@ class Job {
   std::unique_ptr<StreamWaits> stream_waits;  // with a GPU, once there was a device()
   Status no_gpu;                              // why, if there are GPUs
   std::uint64_t journal_offset = 0;           // of dev/journal.hpp's table; 0: WEFT_CHECK is off
-  std::vector<int>
-      host_of;           // the first PE of each PE's host; empty: collectives do not look at hosts
-  bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
+  std::vector<int> host_of;  // each PE's first neighbour; empty: collectives do not look at hosts
+  bool crowded = false;      // more PEs on this host than cores: who waits must give its core away
   std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
 
   // Once the routes are there: transports that move nothing by themselves get a proxy thread.

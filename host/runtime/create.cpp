@@ -212,13 +212,7 @@ Status Runtime::Impl::compare_maps() {
 
 // All PEs come to the same, and each host's map one another.
 void Runtime::Impl::look_at_hosts() {
-  std::vector<int> host_of;
-  for (std::size_t pe = 0; pe < job->facts.size(); ++pe) {
-    const auto first = std::find_if(job->facts.begin(), job->facts.end(), [&](const Facts& other) {
-      return same_host(other, job->facts[pe]);
-    });
-    host_of.push_back(static_cast<int>(first - job->facts.begin()));
-  }
+  std::vector<int> host_of = hosts_of(job->facts);
   const std::set<int> hosts(host_of.begin(), host_of.end());
   if (hosts.size() == 1 || hosts.size() == host_of.size()) return;
   LOG(kInfo, "runtime", "{} PEs on {} hosts: what collectives have for all crosses to a host once",

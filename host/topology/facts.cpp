@@ -1,5 +1,8 @@
 #include "host/topology/facts.hpp"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace weft {
@@ -8,6 +11,15 @@ bool same_machine(const Facts& a, const Facts& b) {
   return a.boot() == b.boot() && !a.boot().empty();
 }
 bool same_host(const Facts& a, const Facts& b) { return same_machine(a, b) && a.part == b.part; }
+
+std::vector<int> hosts_of(const std::vector<Facts>& facts) {
+  std::map<std::pair<std::string_view, std::int32_t>, int> firsts;
+  std::vector<int> hosts;
+  for (const Facts& each : facts)
+    hosts.push_back(
+        firsts.try_emplace({each.boot(), each.part}, static_cast<int>(hosts.size())).first->second);
+  return hosts;
+}
 
 bool same_process(const Facts& a, const Facts& b) {
   return a.process == b.process;  // 128 random bits

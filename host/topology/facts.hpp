@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <weft/result.hpp>
 
@@ -30,6 +31,8 @@ struct Facts {
 
 bool same_machine(const Facts& a, const Facts& b);
 bool same_host(const Facts& a, const Facts& b);  // a part of a machine counts as one
+// Of each PE the first that is on its host, in time that grows little faster than the job.
+std::vector<int> hosts_of(const std::vector<Facts>& facts);
 bool same_process(const Facts& a, const Facts& b);
 
 // Why memory of `theirs` cannot be mapped by `mine`, and how to mend it; "" if it can. Pure.

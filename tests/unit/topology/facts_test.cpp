@@ -51,6 +51,14 @@ TEST(WhyNotMapped, AMachineMayPlaySeveralHosts) {
   EXPECT_THAT(why_not_mapped(mine, theirs), HasSubstr("WEFT_PRETEND_HOSTS"));
 }
 
+TEST(HostsOf, NamesTheFirstPeOfEachHost) {
+  std::vector<Facts> facts = {recorded("a", kBootA, 1), recorded("b", kBootB, 2),
+                              recorded("a", kBootA, 3), recorded("b", kBootB, 4)};
+  EXPECT_EQ(hosts_of(facts), (std::vector<int>{0, 1, 0, 1}));
+  facts[2].part = 1;
+  EXPECT_EQ(hosts_of(facts), (std::vector<int>{0, 1, 2, 1}));
+}
+
 TEST(PartOfMachine, SharesAreEqualAndInTurn) {
   std::vector<int> parts;
   for (int pe = 0; pe < 7; ++pe) parts.push_back(part_of_machine(3, pe, 7));

@@ -25,11 +25,16 @@ Status broken_team(const char* routine, const Team& team) {
                   caller_or(routine), team.id));
 }
 
+Status ready(Context::Impl& c) {
+  if (c.job->has_ended() || !c.failed.is_ok()) [[unlikely]]
+    return c.usable();
+  return Status::ok();
+}
+
 // `algorithm(member)` on my block of the team. The arguments have passed their checks.
 template <class Algorithm>
 Status run(Context::Impl& c, const Team& team, const CollectiveCall& call, Algorithm algorithm) {
-  if (c.job->has_ended() || !c.failed.is_ok()) [[unlikely]]
-    RETURN_IF_ERROR(c.usable());
+  RETURN_IF_ERROR(ready(c));
   const char* routine = to_string(call.routine);
   ContextPort port(c, routine);
   HostMember member(port, HostThread{}, team);
@@ -60,16 +65,16 @@ CollectiveCall call_of(const Context::Impl& c, Routine routine, const void* dst,
 
 // Members' calls are compared first, where they are checked; then it is a meeting and nothing else.
 Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
-  RETURN_IF_ERROR(check_member(c, to_string(routine), team));
+  const char* const name = to_string(routine);
+  RETURN_IF_ERROR(check_member(c, name, team));
   CollectiveCall call;
   call.routine = routine;
   if (c.checks) RETURN_IF_ERROR(run(c, team, call, [](HostMember&) { return true; }));
-  if (c.job->has_ended() || !c.failed.is_ok()) [[unlikely]]
-    RETURN_IF_ERROR(c.usable());
-  ContextPort port(c, to_string(routine));
+  RETURN_IF_ERROR(ready(c));
+  ContextPort port(c, name);
   bool is_broken = false;
   dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
-  return is_broken ? broken_team(to_string(routine), team) : port.take_status();
+  return is_broken ? broken_team(name, team) : port.take_status();
 }
 
 // Stores to mapped peers need no more than the sync: its signals release them. What went by Ops

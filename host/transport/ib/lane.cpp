@@ -125,27 +125,22 @@ Status IbLane::post_on(Link& link, const Op& op) {
   if (waits()) poll();
   if (waits()) return Status::error(Code::kBusy, "what comes before a fence is under way");
   if (flight.asking) RETURN_IF_ERROR(make_room_for_request());
-  if (by_pane) return post_by_pane(flight);
-  RETURN_IF_ERROR(find_target(flight));
-  RETURN_IF_ERROR(make_room(flight, static_cast<int>(parts_.size()) + 1));
-  RETURN_IF_ERROR(take_local(flight));
-  send(flight);
-  return Status::ok();
-}
-
-Status IbLane::post_by_pane(Flight& flight) {
-  const int pe = flight.link->pe;
-  RETURN_IF_ERROR(make_room(flight, 2));
-  if (flight.op.bytes != 0) {
-    ASSIGN_OR_RETURN(flight.pane, env_.windows->take(pe));
+  if (by_pane && op.bytes != 0) {
+    ASSIGN_OR_RETURN(flight.pane, env_.windows->take(link.pe));
   }
-  Status ready = find_target(flight);
-  if (ready.is_ok()) ready = take_local(flight);
+  Status ready = prepare(flight);
   if (ready.is_ok())
     send(flight);
   else
-    env_.windows->give(pe, flight.pane);
+    env_.windows->give(link.pe, flight.pane);
   return ready;
+}
+
+// What sending it takes.
+Status IbLane::prepare(Flight& flight) {
+  RETURN_IF_ERROR(find_target(flight));
+  RETURN_IF_ERROR(make_room(flight, static_cast<int>(parts_.size()) + 1));
+  return take_local(flight);
 }
 
 // The rail whose turn it is, if it is tied: until then pieces go by the first. And as long as what

@@ -135,7 +135,7 @@ class IbLane {
   Status make_ready(Link& link);
   Status post_fence(const Op& op);
   Status post_on(Link& link, const Op& op);
-  Status post_by_pane(Flight& flight);
+  Status prepare(Flight& flight);
   Path& path_of_piece(Link& link);
   Status find_target(const Flight& flight);
   Status find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
@@ -149,6 +149,7 @@ class IbLane {
   Request request_of(const Flight& flight, std::uint64_t number) const;
   void build(const Flight& flight, std::uint64_t number);
   void send(const Flight& taken);
+  void give(Flight& flight, std::uint64_t number, WorkList& work);
   void ring(Path& path);
   void ring_all();
 

@@ -137,10 +137,12 @@ void IbLane::read_pane(Flight& flight, std::uint64_t number) {
     flight.again = true;  // when there is a way
     return;
   }
-  find_target(flight).ignore();  // a pane is always found
-  build(flight, number);
-  ++flight.sending;
-  flight.path->give(work_.all(), number);
+  // Not by work_ and parts_: they may be of an op that waits for room meanwhile.
+  const Heaps::There there =
+      env_.windows->there(link.pe, flight.pane, flight.op.bytes, flight.path->rail());
+  WorkList read;
+  read.transfer(IBV_WR_RDMA_READ, {&there, 1}, mine(flight));
+  give(flight, number, read);
   ring(*flight.path);
 }
 

@@ -80,10 +80,9 @@ void IbLane::judge(Flight& flight, Path::Fate fate) {
 
 // The native atomic of a flight. The way to its PE goes on.
 void IbLane::lose(Flight& flight, std::string_view how) {
-  if (error_.is_ok())
-    error_ = Status::error(Code::kPeerLost,
-                           fmt::format("{}: {} failed while it was under way; {}",
-                                       describe(flight.op), flight.path->describe(), how));
+  note(Status::error(Code::kPeerLost,
+                     fmt::format("{}: {} failed while it was under way; {}", describe(flight.op),
+                                 flight.path->describe(), how)));
   end(flight);
 }
 
@@ -102,7 +101,7 @@ Status IbLane::send_again(Flight& flight, std::uint64_t number) {
   Path& path = link.main_path();
   flight.path = &path;
   if (Status found = find_target(flight); !found.is_ok()) {  // adopted memory that is no longer
-    if (error_.is_ok()) error_ = std::move(found);
+    note(std::move(found));
     end(flight);
     return Status::ok();
   }
@@ -110,11 +109,10 @@ Status IbLane::send_again(Flight& flight, std::uint64_t number) {
     return Status::error(Code::kBusy, "the send queue is full");
   if (std::exchange(flight.apart, false)) --link.apart;
   lift_fence(link);
-  build(flight, number);
   flight.again = false;
-  ++flight.sending;
   path.fence();  // whatever fences there were
-  path.give(work_.all(), number);
+  build(flight, number);
+  give(flight, number, work_);
   ring(path);
   if (path.state() == Path::State::kReady) return Status::ok();
   return Status::error(Code::kBusy, "another port is tried");
@@ -154,7 +152,7 @@ void IbLane::break_off(Link& link, Status why) {
     lost = true;
     end(flight);
   }
-  if (lost && error_.is_ok()) error_ = link.broken;
+  if (lost) note(link.broken);
   retire();
 }
 

@@ -137,17 +137,22 @@ void IbLane::send(const Flight& taken) {
   const std::uint64_t number = flights_.next();
   Flight& flight = flights_.add(taken);
   if (flight.asking) flight.sequence = ++link.sequence;
-  build(flight, number);
-  flight.sending = work_.all().empty() ? 0 : 1;
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
   link.natives += flight.native ? 1 : 0;
   link.apart += flight.apart ? 1 : 0;
   Path& path = *taken.path;
-  if (path.held() == 0) holding_.push_back(&path);
-  path.give(work_.all(), number);
+  build(flight, number);
+  give(flight, number, work_);
   if (taken.asking || !may_be_held(taken.op) || path.held() >= kMostHeld) ring(path);
   retire();
+}
+
+void IbLane::give(Flight& flight, std::uint64_t number, WorkList& work) {
+  Path& path = *flight.path;
+  flight.sending += work.all().empty() ? 0 : 1;
+  if (path.held() == 0) holding_.push_back(&path);
+  path.give(work.all(), number);
 }
 
 void IbLane::ring(Path& path) {

@@ -60,27 +60,28 @@ Service::~Service() {
   thread_.join();
 }
 
+// What all that is said to a PE of a queue pair has in common.
+Dial Service::dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t asked) const {
+  return {.key = peers_[static_cast<std::size_t>(pe)].key,
+          .kind = kind,
+          .from = pe_,
+          .lane = lane,
+          .asked = asked};
+}
+
 Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp,
                     std::uint32_t psn) {
-  const Dial ask{.key = peers_[static_cast<std::size_t>(pe)].key,
-                 .kind = Dial::Kind::kAsk,
-                 .from = pe_,
-                 .lane = lane,
-                 .qp = qp,
-                 .psn = psn,
-                 .asked = qp};
+  Dial ask = dial(pe, Dial::Kind::kAsk, lane, qp);
+  ask.qp = qp;
+  ask.psn = psn;
   return doors_[rail]->datagrams->send(pe, ask);
 }
 
 Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed,
                         std::uint32_t qp, std::uint32_t psn) {
-  const Dial ask{.key = peers_[static_cast<std::size_t>(pe)].key,
-                 .kind = Dial::Kind::kEnd,
-                 .from = pe_,
-                 .lane = lane,
-                 .psn = psn,
-                 .asked = qp,
-                 .rail = static_cast<std::uint32_t>(failed)};
+  Dial ask = dial(pe, Dial::Kind::kEnd, lane, qp);
+  ask.psn = psn;
+  ask.rail = static_cast<std::uint32_t>(failed);
   return doors_[rail]->datagrams->send(pe, ask);
 }
 
@@ -176,11 +177,7 @@ void Service::take_dial(Door& door, const ibv_wc& done) {
 
 // One who asks again has not heard, and hears the same.
 void Service::serve(Door& door, const Dial& ask) {
-  Dial reply{.key = peers_[static_cast<std::size_t>(ask.from)].key,
-             .kind = Dial::Kind::kAnswer,
-             .from = pe_,
-             .lane = ask.lane,
-             .asked = ask.qp};
+  Dial reply = dial(ask.from, Dial::Kind::kAnswer, ask.lane, ask.qp);
   Caller& caller = callers_[{ask.from, ask.lane}];
   caller.pe = ask.from;
   auto& served = caller.ends[door.rail];
@@ -207,14 +204,10 @@ void Service::serve(Door& door, const Dial& ask) {
 // Also of one that was never tied here, or that knows already: what it took does not change.
 void Service::end(Door& door, const Dial& ask) {
   if (ask.rail >= doors_.size()) return;
-  Dial reply{.key = peers_[static_cast<std::size_t>(ask.from)].key,
-             .kind = Dial::Kind::kEnded,
-             .from = pe_,
-             .lane = ask.lane,
-             .psn = ask.psn,
-             .asked = ask.asked,
-             .rail = ask.rail,
-             .known = 1};
+  Dial reply = dial(ask.from, Dial::Kind::kEnded, ask.lane, ask.asked);
+  reply.psn = ask.psn;
+  reply.rail = ask.rail;
+  reply.known = 1;
   Served* const served = callers_[{ask.from, ask.lane}].ends[ask.rail].get();
   if (served != nullptr && served->theirs == ask.asked) {
     Door& failed = *doors_[ask.rail];

@@ -53,6 +53,7 @@ class Service {
     ibv_wc wc;
   };
 
+  Dial dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t asked) const;
   Service(int pe, Work work) : pe_(pe), work_(std::move(work)) {}
   Status open(std::span<const Port> ports);
   void run();

@@ -118,6 +118,9 @@ class WEFT_API Context {
   void share();
 
   // --- bytes ------------------------------------------------------------------------------
+  // Memory of a call that failed may still be read, or written by a get, until the runtime is gone:
+  // a network finishes what it has begun.
+  //
   // `bytes` from `src` (any memory of mine) to `dst` (symmetric) on `pe`, then `notify` there once
   // all of them are visible. 0 bytes with a notify is a plain signal.
   Status put_bytes(void* dst, const void* src, std::size_t bytes, int pe, Notify notify = none(),

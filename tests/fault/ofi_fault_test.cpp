@@ -112,6 +112,19 @@ TEST_F(OfiTest, AConnectionIsLost) {
   run_local(2, body, by_ofi()).ignore();
 }
 
+// With an answer half here: closing its connection must harm nobody.
+TEST_F(OfiTest, AJobEndsWhileItReads) {
+  constexpr std::size_t kWords = 500'000;
+  std::vector<Word> back[] = {std::vector<Word>(kWords), std::vector<Word>(kWords)};
+  const auto body = [&](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(kWords));
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.context().get_nbi(back[rt.pe()].data(), words, kWords, 1 - rt.pe()));
+    return Status::error(Code::kInternal, "that is enough");
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_CODE(run_local(2, body, by_ofi()), Code::kInternal);
+}
+
 // Whatever call fails: all PEs hear, or nobody needed it.
 TEST_F(OfiTest, EveryCallMayFail) {
   const char* const calls[] = {"fi_getinfo",   "fi_fabric",   "fi_domain", "fi_av_open",

@@ -17,14 +17,16 @@ namespace weft {
 
 using Word = std::uint64_t;
 
-// A little of everything.
+// A little of everything. What an op has given up may still be read or written until the runtime is
+// gone, so that memory lives as long as the PE's thread.
 inline Status talk(Runtime& rt) {
   const auto npes = static_cast<std::size_t>(rt.npes());
   Context& ctx = rt.context();
   ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(npes + 2));
   ASSIGN_OR_RETURN(Word* const bulk, rt.callocate<Word>(100'000));
   const int right = (rt.pe() + 1) % rt.npes(), left = (rt.pe() + rt.npes() - 1) % rt.npes();
-  std::vector<Word> mine(100'000, static_cast<Word>(rt.pe()) + 7);
+  thread_local std::vector<Word> mine, back;
+  mine.assign(100'000, static_cast<Word>(rt.pe()) + 7);
   RETURN_IF_ERROR(ctx.put(bulk, mine.data(), mine.size(), right, set(words, 1)));
   RETURN_IF_ERROR(wait_until(ctx, words, Cmp::kEq, Word{1}));
   EXPECT_EQ(bulk[99'999], static_cast<Word>(left) + 7);
@@ -35,7 +37,7 @@ inline Status talk(Runtime& rt) {
   const Word number = static_cast<Word>(rt.pe());
   RETURN_IF_ERROR(fcollect(ctx, rt.world(), words + 2, &(words[0] = number), 1));
   for (std::size_t pe = 0; pe < npes; ++pe) EXPECT_EQ(words[2 + pe], pe);
-  std::vector<Word> back(100'000);
+  back.assign(100'000, 0);
   RETURN_IF_ERROR(ctx.get(back.data(), bulk, back.size(), right));
   EXPECT_EQ(back, mine);
   return rt.barrier();

@@ -1,5 +1,7 @@
 #include "host/transport/ofi/endpoint.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -22,7 +24,25 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Options& options) {
 }
 
 // Operations under way name marks and memory of mine.
-Endpoint::~Endpoint() { fabric_->close_endpoint(); }
+Endpoint::~Endpoint() { close(); }
+
+// A peer that lives answers them, or closes its end, which ends them with an error.
+void Endpoint::finish_reads() {
+  std::vector<Event> events;
+  const std::uint64_t deadline = now_ns() + kMostFinishNs;
+  while (reads_ > 0 && now_ns() < deadline) {
+    if (!poll(events)) ::sched_yield();
+    events.clear();
+  }
+}
+
+void Endpoint::close() {
+  if (reads_ == 0) return fabric_->close_endpoint();
+  LOG(kWarn, "transport", "ofi: {}: {} reads do not end; the endpoint is left open",
+      fabric_->describe(), reads_);
+  fabric_->leave_endpoint();
+  reads_ = 0;
+}
 
 Status Endpoint::make_places() {
   ASSIGN_OR_RETURN(buffer_, network::Buffer::make(kPlaces * kMessageBytes,
@@ -99,7 +119,10 @@ Status Endpoint::post(const Transfer& transfer, std::uint32_t lane, std::uint64_
   const ssize_t result = transfer.reads ? ::fi_readmsg(fabric_->endpoint(), &message, FI_COMPLETION)
                                         : ::fi_writemsg(fabric_->endpoint(), &message,
                                                         FI_COMPLETION | FI_DELIVERY_COMPLETE);
-  if (result == 0) return Status::ok();
+  if (result == 0) {
+    reads_ += transfer.reads ? 1 : 0;
+    return Status::ok();
+  }
   free_marks_.push_back(&mark);
   return failed(transfer.reads ? "read from" : "write to", transfer.pe, result);
 }
@@ -243,6 +266,7 @@ void Endpoint::give_back(Posted& posted, std::string why, std::vector<Event>& ev
   event.flight = posted.flight;
   event.transfer = posted.transfer;
   event.failure = std::move(why);
+  reads_ -= posted.transfer.reads ? 1 : 0;
   free_marks_.push_back(&posted);
 }
 

@@ -84,6 +84,12 @@ class Endpoint {
   std::uint64_t heard(int pe) const {
     return heard_[static_cast<std::size_t>(pe)].load(std::memory_order_relaxed);
   }
+  // When nobody else polls any more, and before it is closed. The tcp provider must not be closed
+  // in the middle of an answer to a read: it reports that read twice, the second time without a
+  // context, which rxm follows into nothing (libfabric 1.17).
+  void finish_reads();
+  // Nothing touches what was posted any more. With reads that did not end it stays open instead.
+  void close();
   // A file to sleep on until there is something to poll; -1: there is something, or no such file.
   int file_to_sleep_on();
 
@@ -112,6 +118,7 @@ class Endpoint {
   static constexpr std::size_t kBatch = 16;    // completions that are read at once
   static constexpr std::size_t kMostUnanswered = 64;
   static constexpr int kBatches = 8;  // and how often before the lock is given up
+  static constexpr std::uint64_t kMostFinishNs = 2'000'000'000;
 
   explicit Endpoint(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
   Status make_places();
@@ -140,6 +147,7 @@ class Endpoint {
   std::deque<Place*> unposted_;  // could not be posted again yet
   std::deque<Posted> marks_;
   std::vector<Posted*> free_marks_;
+  std::size_t reads_ = 0;  // under way
   DueAnswers due_;
   std::size_t served_ = 0, answered_ = 0;  // requests; and as many when answers were sent
   std::vector<network::Buffer> letter_memory_;

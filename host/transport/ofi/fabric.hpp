@@ -53,8 +53,9 @@ class Fabric {
   fid_av* names() const { return names_.get(); }
   fid_cq* done() const { return done_.get(); }
   fid_ep* endpoint() const { return endpoint_.get(); }
-  // Nothing touches what was posted any more.
   void close_endpoint() { endpoint_.reset(); }
+  // Open as it is, for good, and with it what it hangs on.
+  void leave_endpoint() { static_cast<void>(endpoint_.release()); }
   // Of the queue, to sleep on; -1: it has none.
   int file() const { return file_; }
 

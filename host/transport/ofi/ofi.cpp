@@ -39,9 +39,10 @@ class Ofi final : public network::NetworkTransport {
         }) {}
   ~Ofi() override {
     service_.reset();
+    if (endpoint_ != nullptr) endpoint_->finish_reads();
     drop_heaps();
     // What was given up may still be under way, to or from what is staged.
-    if (endpoint_ != nullptr) endpoint_->fabric().close_endpoint();
+    if (endpoint_ != nullptr) endpoint_->close();
   }
 
   Status post(Lane lane, const Op& op) override;

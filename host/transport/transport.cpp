@@ -8,6 +8,7 @@
 #include "host/transport/fault/fault.hpp"
 #include "host/transport/ib/ib.hpp"
 #include "host/transport/loopback/loopback.hpp"
+#include "host/transport/null/null.hpp"
 #include "host/transport/ofi/ofi.hpp"
 #include "host/transport/p2p/p2p.hpp"
 #include "host/transport/staged/staged.hpp"
@@ -25,6 +26,8 @@ constexpr std::array kRows = {
     TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
     TransportRow{"ofi", "PEs of other hosts, by what networks libfabric has: tcp, EFA, Slingshot",
                  make_ofi},
+    TransportRow{"null", "measurements of rings: takes what kernels ask for, and brings nothing",
+                 make_null},
 };
 
 const TransportRow* find_row(std::string_view name) {

@@ -3,6 +3,7 @@
 //   weft-run -n 8 weft-gpu-perf     PEs are processes
 //   weft-gpu-perf --pes 2           PEs are threads
 //     --tsv                         lines for programs: who, row, shape, bytes, value, unit
+//     --ring                        no rows: what kernels ask of the host (ring.hpp)
 //     --start-up NS                 no rows: the seconds from NS (`date +%s%N`) until a first
 //     kernel
 //                                   has put a word to the next PE, a line from each PE
@@ -19,6 +20,7 @@
 #include <weft/weft.hpp>
 
 #include "perftest/gpu/bench.hpp"
+#include "perftest/gpu/ring.hpp"
 #include "perftest/size.hpp"
 
 namespace weft::perf::gpu {
@@ -27,6 +29,7 @@ namespace {
 struct Choices {
   int pes = 0;  // as threads; 0: this process is one
   bool lines = false;
+  bool ring = false;
   long long started = 0;  // 0: measure rows
 };
 
@@ -169,6 +172,10 @@ Status start_up(Runtime& rt, const Choices& choices) {
 Status run_pe(Runtime& rt, const Choices& choices) {
   if (rt.gpu() < 0)
     return Status::error(Code::kUnsupported, "weft-gpu-perf: this job has no GPU memory");
+  if (choices.ring) {
+    ASSIGN_OR_RETURN(RingBench bench, RingBench::create(rt));
+    return bench.run(choices.lines);
+  }
   return choices.started != 0 ? start_up(rt, choices) : measure_all(rt, choices.lines);
 }
 
@@ -187,6 +194,8 @@ std::optional<Choices> parse(int argc, char** argv) {
     const long long value = i + 1 < argc ? std::atoll(argv[i + 1]) : 0;
     if (name == "--tsv") {
       choices.lines = true;
+    } else if (name == "--ring") {
+      choices.ring = true;
     } else if (name == "--pes" && value > 0) {
       choices.pes = static_cast<int>(value);
       ++i;
@@ -206,8 +215,9 @@ std::optional<Choices> parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto choices = weft::perf::gpu::parse(argc, argv);
   if (!choices) {
-    std::fprintf(stderr,
-                 "usage: [weft-run -n N] weft-gpu-perf [--pes N] [--tsv] [--start-up NS]\n");
+    std::fprintf(
+        stderr,
+        "usage: [weft-run -n N] weft-gpu-perf [--pes N] [--tsv] [--ring] [--start-up NS]\n");
     return 2;
   }
   const weft::Status status = weft::perf::gpu::run(*choices);

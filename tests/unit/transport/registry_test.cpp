@@ -48,6 +48,44 @@ TEST_F(RegistryTest, GpuMemoryHasAListOfItsOwn) {
               HasSubstr("WEFT_GPU_TRANSPORTS=nvlink: transport 'nvlink' does not exist"));
 }
 
+// Every op is complete as soon as it is posted, a word that is asked for is 0, and no job of hosts
+// is built on it.
+TEST_F(RegistryTest, NullTakesAllAndBringsNothing) {
+  options.transports = options.gpu_transports = "null";
+  TransportEnv of_gpu = env();
+  of_gpu.is_gpu = true;
+  auto made = make_transports(of_gpu);
+  ASSERT_OK(made);
+  Transport& null = *made->front();
+  EXPECT_TRUE(null.reaches(1));
+  EXPECT_FALSE(null.reaches(0));
+  ASSERT_OK(null.attach(1, 0, 4096, {}));
+  std::uint64_t word = 7, old = 7;
+  Op put;
+  put.kind = OpKind::kPut;
+  put.pe = 1;
+  put.bytes = sizeof word;
+  put.remote = 64;
+  put.local = reinterpret_cast<std::uint64_t>(&word);
+  EXPECT_OK(null.post(Lane(1), put));
+  Op fetch;
+  fetch.kind = OpKind::kAmoFetchAdd;
+  fetch.pe = 1;
+  fetch.width = 8;
+  fetch.remote = 64;
+  fetch.result = reinterpret_cast<std::uint64_t>(&old);
+  EXPECT_OK(null.post(Lane(1), fetch));
+  EXPECT_EQ(old, 0u);
+  EXPECT_EQ(null.completed(Lane(1)), 2u);
+  put.remote = 4096;
+  EXPECT_CODE(null.post(Lane(1), put), Code::kOutOfRange);
+
+  const auto of_host = make_transports(env());
+  ASSERT_OK(of_host);
+  EXPECT_FALSE((*of_host)[0]->reaches(1));
+  EXPECT_THAT((*of_host)[0]->why_not(1), HasSubstr("WEFT_GPU_TRANSPORTS"));
+}
+
 TEST_F(RegistryTest, PutsEachIntoAFaultInjectorIfAsked) {
   EXPECT_THAT(*names("p2p,loopback", "late=1"),
               ::testing::ElementsAre("fault:p2p", "fault:loopback"));

@@ -16,7 +16,10 @@ namespace {
 
 // What lies where in the picture.
 constexpr std::size_t kHandlesAt = sizeof(DeviceState);
-constexpr std::size_t kAdoptedAt = kHandlesAt + kMaxLanes * sizeof(DeviceContext);
+constexpr std::size_t kTicketsAt =
+    (kHandlesAt + kMaxLanes * sizeof(DeviceContext) + alignof(RingTickets) - 1) /
+    alignof(RingTickets) * alignof(RingTickets);
+constexpr std::size_t kAdoptedAt = kTicketsAt + kMaxLanes * sizeof(RingTickets);
 constexpr std::size_t kPeersAt = kAdoptedAt + Heap::kMaxAdopted * sizeof(AdoptedRange);
 static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kAdoptedAt % alignof(AdoptedRange) == 0 &&
               kPeersAt % alignof(std::byte*) == 0);
@@ -111,7 +114,7 @@ Status GpuSpace::lay_out() {
   const auto count = static_cast<std::size_t>(teams_.count);
   const auto npes = static_cast<std::size_t>(npes_);
   ASSIGN_OR_RETURN(void* const picture,
-                   heap_->allocate(kPeersAt + npes * sizeof(std::byte*), alignof(DeviceState)));
+                   heap_->allocate(kPeersAt + npes * sizeof(std::byte*), alignof(RingTickets)));
   picture_ = static_cast<std::byte*>(picture);
   ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
   ASSIGN_OR_RETURN(answer_, platform_.host_visible(sizeof(std::uint64_t)));
@@ -141,7 +144,10 @@ Status GpuSpace::publish(DeviceState state) {
 
 Status GpuSpace::publish_ring(int lane, const RingView& ring) {
   auto* const state = reinterpret_cast<DeviceState*>(picture_);
-  return copy(&state->ring[lane], &ring, sizeof(ring));
+  RingView own = ring;
+  own.tickets = reinterpret_cast<RingTickets*>(picture_ + kTicketsAt) + lane;
+  RETURN_IF_ERROR(copy(own.tickets, ring.tickets, sizeof(RingTickets)));
+  return copy(&state->ring[lane], &own, sizeof(own));
 }
 
 DeviceContext GpuSpace::handle() const {

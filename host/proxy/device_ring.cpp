@@ -1,6 +1,7 @@
 #include "host/proxy/device_ring.hpp"
 
 #include <bit>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -27,23 +28,24 @@ Result<std::unique_ptr<DeviceRing>> DeviceRing::create(Platform& platform, const
   return ring;
 }
 
-// One block of zeroed memory: slots, results, their busy words, and a line for each counter.
+// One block of zeroed memory: slots, results, their busy words, a line for each counter, and what
+// kernels count, unless they have memory of their own for that.
 Status DeviceRing::allocate(Platform& platform) {
   const std::uint64_t capacity = std::bit_ceil(limits_.capacity);
   const std::uint64_t slots = capacity * sizeof(Op);
   const std::uint64_t results = capacity * sizeof(std::uint64_t);
   const std::uint64_t busy = capacity * sizeof(std::uint32_t);
   const std::uint64_t counters = slots + results + (busy + kLine - 1) / kLine * kLine;
-  ASSIGN_OR_RETURN(memory_, platform.host_visible(counters + 4 * kLine));
+  ASSIGN_OR_RETURN(memory_, platform.host_visible(counters + 3 * kLine + sizeof(RingTickets)));
   std::byte* base = memory_.base();
   view_.capacity = capacity;
   view_.slots = reinterpret_cast<Op*>(base);
   view_.results = reinterpret_cast<std::uint64_t*>(base + slots);
   view_.results_busy = reinterpret_cast<std::uint32_t*>(base + slots + results);
-  view_.head = reinterpret_cast<std::uint64_t*>(base + counters);
-  view_.consumed = reinterpret_cast<std::uint64_t*>(base + counters + kLine);
-  view_.completed = reinterpret_cast<std::uint64_t*>(base + counters + 2 * kLine);
-  view_.wanted = reinterpret_cast<std::uint64_t*>(base + counters + 3 * kLine);
+  view_.consumed = reinterpret_cast<std::uint64_t*>(base + counters);
+  view_.completed = reinterpret_cast<std::uint64_t*>(base + counters + kLine);
+  view_.wanted = reinterpret_cast<std::uint64_t*>(base + counters + 2 * kLine);
+  view_.tickets = new (base + counters + 3 * kLine) RingTickets{.credit = capacity};
   return Status::ok();
 }
 
@@ -64,6 +66,8 @@ bool DeviceRing::step(std::uint64_t now_ns, Status& failure) {
 bool DeviceRing::take(std::uint64_t now_ns, Status& failure) {
   int count = 0;
   while (count < limits_.batch && next_record() && post_next(now_ns, failure)) ++count;
+  // The records and, unless they stay, their sources were read.
+  if (count != 0) dev::ring::free_slots(view_, taken_);
   return count != 0;
 }
 
@@ -93,7 +97,7 @@ bool DeviceRing::post_next(std::uint64_t now_ns, Status& failure) {
   if (in_flight_.size() == 1) front_since_ = now_ns;
   next_.reset();
   busy_since_ = 0;
-  dev::ring::free_slots(view_, ++taken_);  // the record and, unless it stays, its source were read
+  ++taken_;
   return true;
 }
 

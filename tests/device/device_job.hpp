@@ -76,7 +76,8 @@ class DeviceJob {
  private:
   // The single words that kernels and the proxy share, and what tells kernels where the rest is.
   struct Words {
-    std::uint64_t head = 0, consumed = 0, completed = 0, wanted = 0;
+    RingTickets tickets;
+    std::uint64_t consumed = 0, completed = 0, wanted = 0;
     FaultRecord fault;
     DeviceState state;
   };
@@ -111,7 +112,8 @@ class DeviceJob {
     state.peer = pe.peers.data();
     state.deadline_ns = options_.deadline_ns;
     state.fault = &words.fault;
-    state.ring[0] = {pe.slots.data(),  options_.ring_capacity, &words.head,       &words.consumed,
+    words.tickets.credit = options_.ring_capacity;
+    state.ring[0] = {pe.slots.data(),  options_.ring_capacity, &words.tickets,    &words.consumed,
                      &words.completed, &words.wanted,          pe.results.data(), pe.busy.data()};
     pe.handle = {pe.heap.data(),
                  pe.peers.data(),

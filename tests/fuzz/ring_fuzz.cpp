@@ -43,13 +43,15 @@ class Input {
 // A ring that has already seen `base` records, whose slots still hold what those left there.
 struct Ring {
   Ring(std::uint64_t capacity, std::uint64_t base, std::uint64_t junk)
-      : slots(capacity), results(capacity), busy(capacity), counters(4, base) {
+      : slots(capacity), results(capacity), busy(capacity), counters(3, base) {
     view.slots = slots.data();
     view.capacity = capacity;
-    view.head = &counters[0];
-    view.consumed = &counters[1];
-    view.completed = &counters[2];
-    view.wanted = &counters[3];
+    tickets.next = tickets.claimed = tickets.counted = base;
+    tickets.credit = capacity;
+    view.tickets = &tickets;
+    view.consumed = &counters[0];
+    view.completed = &counters[1];
+    view.wanted = &counters[2];
     view.results = results.data();
     view.results_busy = busy.data();
     for (std::uint64_t i = 1; i <= capacity && i <= base; ++i) {
@@ -63,6 +65,7 @@ struct Ring {
   std::vector<std::uint64_t> results;
   std::vector<std::uint32_t> busy;
   std::vector<std::uint64_t> counters;
+  RingTickets tickets;
   RingView view;
 };
 
@@ -81,12 +84,12 @@ Op take_op(Input& input) {
 }
 
 void push(Ring& ring, std::deque<Op>& model, const Op& op) {
-  std::uint64_t ticket = 0;
+  dev::ring::Turn turn;
   const bool full = model.size() == ring.view.capacity;
-  const bool pushed = dev::ring::try_push(ring.view, op, dev::ring::Cell::kNone, 0, &ticket);
+  const bool pushed = dev::ring::try_publish(ring.view, turn, op, dev::ring::Cell::kNone, 0);
   require(pushed == !full, full ? "took a record beyond its capacity" : "refused with room left");
   if (!pushed) return;
-  require(ticket == ring.counters[0] - 1, "gave another ticket than the next one");
+  require(turn.ticket == ring.tickets.next - 1, "gave another ticket than the next one");
   model.push_back(op);
   model.back().flags &= static_cast<std::uint8_t>(~kOpLap);  // the ring's own bit
 }

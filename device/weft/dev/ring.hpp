@@ -2,10 +2,12 @@
 // not mapped.
 //
 // A record is published by its last word, whose lap bit flips each time round, so the reader needs
-// no counter of the writers. A ticket is taken only with credit in hand: a producer that gives up
-// at its deadline leaves no hole that later records would wait behind. Taking the ticket and
-// writing the record are one attempt, without a wait in between: on GPUs whose lanes run in lock
-// step, a lane that waits for credit would else keep its neighbours from publishing what frees it.
+// no counter of the writers. A ticket is taken only with credit in hand, so its slot is as good as
+// free: a producer that gives up leaves no hole that later records would wait behind. Credit is a
+// semaphore and tickets are counted up, so that however many threads ask at once, each is served by
+// two atomics near by; the host's memory is read when credit has run out. Trying for a ticket and
+// writing the record are one attempt: on GPUs whose lanes run in lock step, a lane that waits for
+// credit would else keep its neighbours from publishing what frees it.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +43,7 @@ WEFT_DEVICE std::uint8_t lap_of(const RingView& ring, std::uint64_t ticket) {
 
 // --- device end ---------------------------------------------------------------------------------
 
-// Acquire: pairs with free_slots(); the host has read what a producer is about to overwrite.
+// Acquire: pairs with free_slots(); the host has read what is about to become credit.
 WEFT_DEVICE std::uint64_t consumed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.consumed);
 }
@@ -85,18 +87,72 @@ WEFT_DEVICE void publish(const RingView& ring, std::uint64_t ticket, const Op& o
                                                    word);
 }
 
-// One attempt to take a ticket and publish `op` under it. False: no credit, or another producer
-// was faster.
-WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std::uint64_t word,
-                          std::uint64_t* ticket) {
-  const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(ring.head);
-  if (next - consumed(ring) >= ring.capacity) return false;
-  if (cell != Cell::kNone && !cell_is_free(ring, next)) return false;
-  if (platform::compare_swap<Order::kRelaxed, Reach::kDevice>(ring.head, next, next + 1) != next)
+WEFT_DEVICE bool has_credit(const RingView& ring) {
+  return static_cast<std::int64_t>(
+             platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->credit)) > 0;
+}
+
+// Makes credit of what the host has consumed meanwhile, for everybody.
+WEFT_DEVICE void renew_credit(const RingView& ring) {
+  RingTickets& tickets = *ring.tickets;
+  const std::uint64_t claimed = platform::load<Order::kRelaxed, Reach::kDevice>(&tickets.claimed);
+  const std::uint64_t fresh = consumed(ring) - claimed;
+  if (static_cast<std::int64_t>(fresh) <= 0) return;
+  if (platform::compare_swap<Order::kRelaxed, Reach::kDevice>(&tickets.claimed, claimed,
+                                                              claimed + fresh) != claimed)
+    return;
+  // Release: pairs with the acquire in slot_is_free(). Whoever adds has seen all that was claimed
+  // before to be consumed, so it does not matter who is first.
+  platform::add<Order::kRelease, Reach::kDevice>(&tickets.counted, fresh);
+  platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, fresh);
+}
+
+// Or somebody else finds it: thousands that read the host's memory would be in its way.
+WEFT_DEVICE bool find_credit(const RingView& ring) {
+  if (has_credit(ring)) return true;
+  std::uint64_t* const asking = &ring.tickets->asking;
+  if (platform::exchange<Order::kRelaxed, Reach::kDevice>(asking, std::uint64_t{1}) != 0)
     return false;
-  *ticket = next;
+  renew_credit(ring);
+  platform::store<Order::kRelaxed, Reach::kDevice>(asking, std::uint64_t{0});
+  return has_credit(ring);
+}
+
+// One attempt.
+WEFT_DEVICE bool take_ticket(const RingView& ring, std::uint64_t* ticket) {
+  if (!find_credit(ring)) return false;
+  RingTickets& tickets = *ring.tickets;
+  const std::uint64_t left =
+      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, ~std::uint64_t{0});
+  if (static_cast<std::int64_t>(left) <= 0) {
+    platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, std::uint64_t{1});
+    return false;
+  }
+  *ticket = platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
+  return true;
+}
+
+// Holds at once, or as soon as who renewed the credit has counted. Acquire: pairs with the release
+// in renew_credit(); the host has read what is about to be overwritten.
+WEFT_DEVICE bool slot_is_free(const RingView& ring, std::uint64_t ticket) {
+  return ticket - platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->counted) <
+         ring.capacity;
+}
+
+// A producer's way through the ring, attempt by attempt.
+struct Turn {
+  std::uint64_t ticket = 0;
+  bool taken = false, published = false;
+};
+
+// One attempt to publish `op`. False: not yet.
+WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
+                             std::uint64_t word) {
+  if (!turn.taken) turn.taken = take_ticket(ring, &turn.ticket);
+  if (!turn.taken || !slot_is_free(ring, turn.ticket)) return false;
+  if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket)) return false;
   Op op = asked;
-  const std::uint64_t slot = slot_of(ring, next);
+  const std::uint64_t slot = slot_of(ring, turn.ticket);
   const auto address = reinterpret_cast<std::uintptr_t>(&ring.results[slot]);
   if (cell == Cell::kCarries) {
     ring.results[slot] = word;
@@ -105,8 +161,20 @@ WEFT_DEVICE bool try_push(const RingView& ring, const Op& asked, Cell cell, std:
     platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot], 1u);
     (op.kind == OpKind::kGet ? op.local : op.result) = address;
   }
-  publish(ring, next, op);
+  publish(ring, turn.ticket, op);
+  turn.published = true;
   return true;
+}
+
+// Of who gives up: a ticket that was taken leaves a record that does nothing, since others are
+// behind it.
+WEFT_DEVICE void abandon(const RingView& ring, const Turn& turn, const Op& asked) {
+  if (!turn.taken || turn.published) return;
+  while (!slot_is_free(ring, turn.ticket)) platform::relax();
+  Op nothing;
+  nothing.kind = OpKind::kFence;
+  nothing.pe = asked.pe;
+  publish(ring, turn.ticket, nothing);
 }
 
 WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
@@ -129,7 +197,11 @@ WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint6
                       Cell cell = Cell::kNone, std::uint64_t word = 0) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return try_push(ring, op, cell, word, ticket); })) return true;
+  Turn turn;
+  const bool done = poll(deadline, [&] { return try_publish(ring, turn, op, cell, word); });
+  *ticket = turn.ticket;
+  if (done) return true;
+  abandon(ring, turn, op);
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
                  deadline.waited_ns());
   return false;
@@ -177,25 +249,27 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  std::uint64_t ticket = 0;
-  bool pushed = false;
+  Turn turn;
   const bool done = poll(deadline, [&] {
-    if (!pushed) {
-      pushed = try_push(ring, op, Cell::kBrings, 0, &ticket);
+    if (!turn.published) {
+      try_publish(ring, turn, op, Cell::kBrings, 0);
       return false;
     }
-    if (!is_complete(ring, ticket)) return false;
-    *word = ring.results[slot_of(ring, ticket)];
+    if (!is_complete(ring, turn.ticket)) return false;
+    *word = ring.results[slot_of(ring, turn.ticket)];
     // Release: who takes the cell next, and the host after it, write it after this read.
-    platform::store<Order::kRelease, Reach::kDevice>(&ring.results_busy[slot_of(ring, ticket)], 0u);
+    platform::store<Order::kRelease, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
+                                                     0u);
     return true;
   });
   if (done) return true;
   // Nobody will read the cell now; it is used again only after the late result has arrived.
-  if (pushed)
-    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, ticket)], 0u);
+  if (turn.published)
+    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
+                                                     0u);
+  abandon(ring, turn, op);
   report_timeout(h, where, static_cast<int>(op.pe), op.remote,
-                 pushed ? ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
+                 turn.published ? turn.ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
   return false;
 }
 
@@ -203,16 +277,17 @@ WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint
 WEFT_DEVICE bool is_used(ColdContext h) {
   if ((h.flags & kDeviceRing) == 0) return false;
   const RingView& ring = of(h);
-  return ring.capacity != 0 && platform::load<Order::kRelaxed, Reach::kDevice>(ring.head) != 0;
+  return ring.capacity != 0 &&
+         platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->next) != 0;
 }
 
 // Waits until everything is complete that this thread, or one it has synchronised with, has pushed.
 WEFT_DEVICE bool drain(ColdContext h, const char* where) {
-  const std::uint64_t head = platform::load<Order::kRelaxed, Reach::kDevice>(of(h).head);
+  const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(&of(h).tickets->next);
   Op op;
   op.pe = kAllPes;
   op.remote = kNoHeapOffset;
-  return wait_complete(h, where, op, head - 1);
+  return wait_complete(h, where, op, next - 1);
 }
 
 #if WEFT_TARGET_CPU

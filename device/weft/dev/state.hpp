@@ -12,15 +12,26 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 6;
+inline constexpr std::uint32_t kDeviceAbi = 7;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
-// One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All
+// What kernels count of a ring among themselves. In their own memory: every record passes by here,
+// and on a GPU the host's is a microsecond away.
+struct RingTickets {
+  alignas(128) std::uint64_t next = 0;    // free ticket
+  alignas(128) std::uint64_t credit = 0;  // slots that nobody has taken; below zero, as a signed
+                                          // number, while those who found none put back theirs
+  alignas(128) std::uint64_t asking = 0;  // 1: somebody looks for more
+  std::uint64_t claimed = 0;              // records of the consumed that somebody makes credit of,
+  std::uint64_t counted = 0;              // and has made
+};
+
+// One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All other
 // pointers are to host-visible memory, zeroed when the ring is made; counters count records since.
 struct RingView {
   Op* slots = nullptr;
-  std::uint64_t capacity = 0;          // a power of two
-  std::uint64_t* head = nullptr;       // next free ticket; touched by kernels only
+  std::uint64_t capacity = 0;  // a power of two; as much credit is there at first
+  RingTickets* tickets = nullptr;
   std::uint64_t* consumed = nullptr;   // records handed to a transport: credit for producers, and,
                                        // without kOpSourceStays, their sources may be reused
   std::uint64_t* completed = nullptr;  // records that are complete at their target, in order

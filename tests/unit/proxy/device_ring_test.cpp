@@ -162,11 +162,11 @@ TEST_F(DeviceRingTest, AResultIsThereBeforeItsCompletion) {
   op.width = 8;
   op.remote = 8;
   op.value = 5;
-  std::uint64_t ticket = 0;
-  ASSERT_TRUE(dev::ring::try_push(view, op, dev::ring::Cell::kBrings, 0, &ticket));
+  dev::ring::Turn turn;
+  ASSERT_TRUE(dev::ring::try_publish(view, turn, op, dev::ring::Cell::kBrings, 0));
   step();
   EXPECT_EQ(completed(view), 1u);
-  EXPECT_EQ(view.results[ticket], 42u);
+  EXPECT_EQ(view.results[turn.ticket], 42u);
   EXPECT_EQ(heap[8], std::byte{47});
 }
 

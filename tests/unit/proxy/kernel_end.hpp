@@ -18,8 +18,8 @@ inline Op numbered_put(std::uint64_t number, std::uint32_t pe = 0) {
 }
 
 inline bool push(const RingView& ring, const Op& op) {
-  std::uint64_t ticket = 0;
-  return dev::ring::try_push(ring, op, dev::ring::Cell::kNone, 0, &ticket);
+  dev::ring::Turn turn;
+  return dev::ring::try_publish(ring, turn, op, dev::ring::Cell::kNone, 0);
 }
 
 inline void push_all(const RingView& ring, std::uint64_t first, std::uint64_t count) {

@@ -92,11 +92,16 @@ class RingBench {
 
   explicit RingBench(Runtime& rt) : rt_(&rt) {}
 
+  // As many requests as take some time, by whatever way they go.
   Status measure(bool lines) {
-    constexpr int kRequests = 1 << 17;
+    constexpr int kFew = 1 << 10, kMany = 1 << 18;
+    constexpr double kSeconds = 0.05;
     for (const Shape shape : {Shape{1, 1}, {1, 32}, {1, 1024}, {8, 1024}, {132, 256}}) {
-      work_.iters = std::max(4, kRequests / shape.count());
-      ASSIGN_OR_RETURN(const double seconds, time<RingPuts>(shape));
+      work_.iters = std::max(1, kFew / shape.count());
+      ASSIGN_OR_RETURN(double seconds, time<RingPuts>(shape));
+      const double fit = work_.iters * kSeconds / seconds;
+      work_.iters = static_cast<int>(std::clamp(fit, 1.0, 1.0 * kMany / shape.count() + 1));
+      ASSIGN_OR_RETURN(seconds, time<RingPuts>(shape));
       print(lines, "requests", shape, 1e-6 * work_.iters * shape.count() / seconds, "M/s");
     }
     work_.iters = 2000;

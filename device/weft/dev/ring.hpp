@@ -118,7 +118,13 @@ WEFT_DEVICE bool find_credit(const RingView& ring) {
   return has_credit(ring);
 }
 
-// One attempt.
+// Acquire: pairs with the release in renew_credit(); the host has read what is in the slot.
+WEFT_DEVICE bool slot_is_free(const RingView& ring, std::uint64_t ticket) {
+  return ticket - platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->counted) <
+         ring.capacity;
+}
+
+// One attempt to get a slot.
 WEFT_DEVICE bool take_ticket(const RingView& ring, std::uint64_t* ticket) {
   if (!find_credit(ring)) return false;
   RingTickets& tickets = *ring.tickets;
@@ -129,14 +135,9 @@ WEFT_DEVICE bool take_ticket(const RingView& ring, std::uint64_t* ticket) {
     return false;
   }
   *ticket = platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
+  // Who made the credit has counted before: on processors that keep that order it holds at once.
+  while (!slot_is_free(ring, *ticket)) platform::relax();  // mutation: equivalent, holds at once
   return true;
-}
-
-// Holds at once, or as soon as who renewed the credit has counted. Acquire: pairs with the release
-// in renew_credit(); the host has read what is about to be overwritten.
-WEFT_DEVICE bool slot_is_free(const RingView& ring, std::uint64_t ticket) {
-  return ticket - platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->counted) <
-         ring.capacity;
 }
 
 // A producer's way through the ring, attempt by attempt.
@@ -149,7 +150,7 @@ struct Turn {
 WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
                              std::uint64_t word) {
   if (!turn.taken) turn.taken = take_ticket(ring, &turn.ticket);
-  if (!turn.taken || !slot_is_free(ring, turn.ticket)) return false;
+  if (!turn.taken) return false;
   if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket)) return false;
   Op op = asked;
   const std::uint64_t slot = slot_of(ring, turn.ticket);
@@ -170,7 +171,6 @@ WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, 
 // behind it.
 WEFT_DEVICE void abandon(const RingView& ring, const Turn& turn, const Op& asked) {
   if (!turn.taken || turn.published) return;
-  while (!slot_is_free(ring, turn.ticket)) platform::relax();
   Op nothing;
   nothing.kind = OpKind::kFence;
   nothing.pe = asked.pe;

@@ -11,6 +11,7 @@
 #include <weft/weft.hpp>
 
 #include "perftest/gpu/kernels.hpp"
+#include "perftest/gpu/rows.hpp"
 #include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 #include "perftest/timer.hpp"
@@ -41,15 +42,6 @@ struct RingPutQuiet {
       ctx.put_nbi(dev::Thread{}, work.dst, work.src, 1, work.peer);
       ctx.quiet(dev::Thread{});
     }
-  }
-};
-struct RingFetch {
-  RingWork work;
-  WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(work.handle);
-    Word seen = 0;  // each waits for the one before
-    for (int i = 0; i < work.iters; ++i)
-      seen = ctx.atomic_fetch_add(work.dst, Word{1} + (seen >> 63), work.peer);
   }
 };
 // With nothing under way.
@@ -98,34 +90,35 @@ class RingBench {
     constexpr double kSeconds = 0.05;
     for (const Shape shape : {Shape{1, 1}, {1, 32}, {1, 1024}, {8, 1024}, {132, 256}}) {
       work_.iters = std::max(1, kFew / shape.count());
-      ASSIGN_OR_RETURN(double seconds, time<RingPuts>(shape));
+      ASSIGN_OR_RETURN(double seconds, time(shape, RingPuts{work_}));
       const double fit = work_.iters * kSeconds / seconds;
       work_.iters = static_cast<int>(std::clamp(fit, 1.0, 1.0 * kMany / shape.count() + 1));
-      ASSIGN_OR_RETURN(seconds, time<RingPuts>(shape));
+      ASSIGN_OR_RETURN(seconds, time(shape, RingPuts{work_}));
       print(lines, "requests", shape, 1e-6 * work_.iters * shape.count() / seconds, "M/s");
     }
     work_.iters = 2000;
     const auto each = [&](const char* name, double seconds) {
       print(lines, name, {1, 1}, 1e6 * seconds / work_.iters, "us");
     };
-    ASSIGN_OR_RETURN(double seconds, time<RingPutQuiet>({1, 1}));
+    ASSIGN_OR_RETURN(double seconds, time({1, 1}, RingPutQuiet{work_}));
     each("put+quiet", seconds);
-    ASSIGN_OR_RETURN(seconds, time<RingFetch>({1, 1}));
+    ASSIGN_OR_RETURN(seconds,
+                     time({1, 1}, FetchAdd{work_.handle, work_.dst, work_.peer, work_.iters}));
     each("fetch_add", seconds);
     work_.iters = 20000;
-    ASSIGN_OR_RETURN(seconds, time<IdleQuiet>({1, 1}));
+    ASSIGN_OR_RETURN(seconds, time({1, 1}, IdleQuiet{work_}));
     each("idle quiet", seconds);
     return Status::ok();
   }
 
   // Seconds of a kernel, the median of some.
   template <class Kernel>
-  Result<double> time(Shape shape) {
+  Result<double> time(Shape shape, Kernel kernel) {
     constexpr int kTimes = 5;  // and one that warms up
     std::vector<double> seconds;
     for (int i = 0; i <= kTimes; ++i) {
       const Ns start = now_ns();
-      RETURN_IF_ERROR(dev::launch({shape.blocks, shape.threads}, Kernel{work_}));
+      RETURN_IF_ERROR(dev::launch({shape.blocks, shape.threads}, kernel));
       RETURN_IF_ERROR(dev::synchronize());
       if (i > 0) seconds.push_back(1e-9 * static_cast<double>(now_ns() - start));
     }
@@ -134,9 +127,8 @@ class RingBench {
   }
 
   static void print(bool lines, const char* name, Shape shape, double value, const char* unit) {
-    const std::string of =
-        shape.count() == 1 ? "thread"
-                           : std::to_string(shape.blocks) + " x " + std::to_string(shape.threads);
+    const Group group = shape.count() == 1 ? Group::kThread : Group::kBlock;
+    const std::string of = shape_of({What::kPut, group, shape.blocks, shape.threads, 0});
     std::printf(lines ? "weft\tring %s\t%s\t8\t%.6g\t%s\n" : "%-10s %-10s %10.3f %s\n", name,
                 of.c_str(), value, unit);
     std::fflush(stdout);

@@ -9,6 +9,7 @@
 #include "host/kernel/kernel_list.hpp"
 #include "host/team/blocks.hpp"
 #include "src/base/log.hpp"
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -17,8 +18,7 @@ namespace {
 // What lies where in the picture.
 constexpr std::size_t kHandlesAt = sizeof(DeviceState);
 constexpr std::size_t kTicketsAt =
-    (kHandlesAt + kMaxLanes * sizeof(DeviceContext) + alignof(RingTickets) - 1) /
-    alignof(RingTickets) * alignof(RingTickets);
+    round_up(kHandlesAt + kMaxLanes * sizeof(DeviceContext), alignof(RingTickets));
 constexpr std::size_t kAdoptedAt = kTicketsAt + kMaxLanes * sizeof(RingTickets);
 constexpr std::size_t kPeersAt = kAdoptedAt + Heap::kMaxAdopted * sizeof(AdoptedRange);
 static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kAdoptedAt % alignof(AdoptedRange) == 0 &&

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "host/memory/poison.hpp"
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -17,10 +18,6 @@ MemoryHints hints_of(const Options& options) {
   hints.huge_pages_needed = options.huge_pages == "on";
   hints.numa_local = options.numa == "local";
   return hints;
-}
-
-std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
 }
 
 }  // namespace

@@ -8,13 +8,15 @@
 #include <weft/dev/ring.hpp>
 
 #include "host/transport/apply.hpp"
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::size_t kLine = 128;  // counters of two sides never share a line or its neighbour
+// Counters of two sides never share a line or its neighbour.
+constexpr std::size_t kLine = alignof(RingTickets);
 
 }  // namespace
 
@@ -35,7 +37,7 @@ Status DeviceRing::allocate(Platform& platform) {
   const std::uint64_t slots = capacity * sizeof(Op);
   const std::uint64_t results = capacity * sizeof(std::uint64_t);
   const std::uint64_t busy = capacity * sizeof(std::uint32_t);
-  const std::uint64_t counters = slots + results + (busy + kLine - 1) / kLine * kLine;
+  const std::uint64_t counters = round_up(slots + results + busy, kLine);
   ASSIGN_OR_RETURN(memory_, platform.host_visible(counters + 3 * kLine + sizeof(RingTickets)));
   std::byte* base = memory_.base();
   view_.capacity = capacity;

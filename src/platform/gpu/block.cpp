@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 #include "src/platform/gpu/memory_blob.hpp"
@@ -28,7 +29,7 @@ Result<std::shared_ptr<Block>> Block::create(const Device& device, std::size_t b
   if (bytes == 0 || bytes > SIZE_MAX / 2)
     return Status::error(Code::kInvalidArgument,
                          fmt::format("cannot take {} bytes of GPU memory", bytes));
-  bytes = (bytes + kReserveAlign - 1) / kReserveAlign * kReserveAlign;
+  bytes = round_up(bytes, kReserveAlign);
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
   abi::Pointer memory = 0;
   // With room for the alignment, which drivers do not promise.
@@ -36,7 +37,7 @@ Result<std::shared_ptr<Block>> Block::create(const Device& device, std::size_t b
   if (made.error == abi::Error::kOutOfMemory)
     return device.no_room(made, bytes, "WEFT_GPU_HEAP_SIZE");
   RETURN_IF_ERROR(device.check(made, fmt::format("take {}", cpu::show_bytes(bytes))));
-  const abi::Pointer base = (memory + kReserveAlign - 1) / kReserveAlign * kReserveAlign;
+  const abi::Pointer base = round_up(memory, kReserveAlign);
   auto block = std::make_shared<Block>(device, memory, Range{abi::address(base), bytes});
   Registry::get().add(block);
   return block;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/room.hpp"
@@ -145,7 +146,7 @@ Result<Memory> GpuPlatform::open(const Blob& blob, Range where) {
 Result<Dmabuf> GpuPlatform::export_dmabuf(Range memory) const {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t skipped = reinterpret_cast<std::uintptr_t>(memory.base) % page;
-  const Range pages{memory.base - skipped, (memory.bytes + skipped + page - 1) / page * page};
+  const Range pages{memory.base - skipped, round_up(memory.bytes + skipped, page)};
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   int file = -1;
   std::uint64_t offset = 0;

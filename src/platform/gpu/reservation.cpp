@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
 
@@ -21,7 +22,7 @@ Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, s
     return Status::error(Code::kInvalidArgument,
                          fmt::format("cannot reserve {} bytes of address space", bytes));
   }
-  bytes = (bytes + unit - 1) / unit * unit;
+  bytes = round_up(bytes, unit);
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
   abi::Pointer base = 0;
   RETURN_IF_ERROR(device.check(

@@ -61,6 +61,10 @@ class Job {
   // Where kernels leave their times: two words for each block.
   Ns* clock() const { return clock_; }
 
+  // Collective, after what PE 0 has a part in: who has none sleeps until PE 0 is done with it. One
+  // who waits in a barrier takes a core, which on hosts with few is that of the network.
+  Status rest(bool has_no_part);
+
   // Collective: everyone's report, in PE order; also a barrier.
   Result<std::vector<Report>> exchange(const Report& mine);
 
@@ -73,6 +77,8 @@ class Job {
   std::uint64_t keys_ = 0;
   Report* reports_ = nullptr;  // two sets of one per PE: a fast PE may be one exchange ahead
   unsigned parity_ = 0;
+  std::uint64_t* done_ = nullptr;  // of PE 0's parts
+  std::uint64_t parts_ = 0;
   Ns* clock_ = nullptr;
   std::vector<void*> buffers_;
 };

@@ -42,6 +42,7 @@ class Measurer {
   Result<double> time(Which which, Count iters) {
     ASSIGN_OR_RETURN(const Ns mine,
                      which == Which::kWeft ? test_.run(iters) : test_.run_floor(iters));
+    RETURN_IF_ERROR(job_.rest(mine == 0));
     Report report;
     report.elapsed = mine;
     report.stop = interrupted() ? 1 : 0;

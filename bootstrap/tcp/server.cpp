@@ -1,7 +1,6 @@
 #include "bootstrap/tcp/server.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "bootstrap/tcp/seal.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 #include "src/net/interface.hpp"
 
 namespace weft::tcp {
@@ -179,11 +179,7 @@ Status Server::ended(int pe, std::string_view how) {
 }
 
 void Server::run() {
-  // Signals are for the threads of the program.
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-
+  begin_thread("weft-server");
   std::vector<pollfd>& polled = polled_;
   std::unique_lock lock(mutex_);
   while (!may_end(Clock::now())) {

@@ -16,6 +16,7 @@ bool Waiter::step() {
   spins_ = 0;
   ++steps_;
   const bool driven = drive();
+  if (driven && !job_.crowded && steps_ <= kDrivenSteps) return true;
   give_core_away();
   burst_ = burst(driven, kBurst);
   if (steps_ % 16 != 0) return true;

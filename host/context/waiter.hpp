@@ -39,10 +39,10 @@ class Waiter {
 
   // Between two looks. False: the wait is over, give_up() says why.
   bool again() {
+    if (++spins_ >= burst_) [[unlikely]]
+      return step();
     relax();
-    if (++spins_ < burst_) [[likely]]
-      return true;
-    return step();
+    return true;
   }
 
   // kPeerLost or kAborted if the job has ended. Else kTimeout with the report; and with
@@ -80,7 +80,10 @@ class Waiter {
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 64;
-  static constexpr int kDrivenBurst = 8;
+  // A transport that must be driven is looked at each time, and at first nothing else is done: a
+  // yield takes longer than a look.
+  static constexpr int kDrivenBurst = 1;
+  static constexpr int kDrivenSteps = 512;
   // On a crowded host each pause delays those who wait for this core, and could bring what is
   // missing. But a yield takes longer than a message, and is for nothing while the others sleep.
   static constexpr int kCrowdedBurst = 2;

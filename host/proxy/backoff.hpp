@@ -13,13 +13,17 @@ class Backoff {
   static constexpr Pause kNone{-1};
   static constexpr Pause kYield{0};
   static constexpr Pause kLongest{1000};
-  static constexpr Pause kNothingToDo{10000};  // no ring: only a fault record can come
+  // Only a fault record can come, or an operation that its owner leaves alone.
+  static constexpr Pause kNothingToDo{4000};
 
   void reset() { idle_ = 0; }
 
   // The pause after one more round in which nothing moved.
-  Pause next(bool has_work_sources) {
-    if (!has_work_sources) return kNothingToDo;
+  Pause next(bool is_needed) {
+    if (!is_needed) {
+      reset();
+      return kNothingToDo;
+    }
     constexpr int kSpins = 32, kYields = 96;
     if (++idle_ <= kSpins) return kNone;
     if (idle_ <= kSpins + kYields) return kYield;

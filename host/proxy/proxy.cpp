@@ -10,6 +10,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 
 namespace weft {
 
@@ -66,14 +67,24 @@ void Proxy::drive(LaneQueue* lane) {
   if (!routes_need_progress(*config_.routes)) return;
   {
     std::lock_guard lock(mutex_);
-    driven_.push_back(lane);
+    driven_.push_back({lane, lane->rounds()});
   }
   nudge();
 }
 
 void Proxy::release(LaneQueue* lane) {
   std::lock_guard lock(mutex_);
-  std::erase(driven_, lane);
+  std::erase_if(driven_, [lane](const Driven& each) { return each.lane == lane; });
+}
+
+// True unless nothing is under way, or the owner was at it since the last look.
+bool Proxy::Driven::carry_on() {
+  const std::uint64_t now = lane->rounds();
+  const bool owner_does = std::exchange(rounds, now) != now;
+  if (owner_does || !lane->needs_progress()) return false;
+  lane->progress();
+  rounds = lane->rounds();
+  return true;
 }
 
 bool Proxy::step(std::uint64_t now_ns) {
@@ -83,8 +94,8 @@ bool Proxy::step(std::uint64_t now_ns) {
     std::lock_guard lock(mutex_);
     for (const auto& ring : rings_)
       if (ring != nullptr) moved |= ring->step(now_ns, failure);
-    for (LaneQueue* lane : driven_)
-      if (lane->needs_progress()) lane->progress();
+    carries_on_ = false;
+    for (Driven& each : driven_) carries_on_ |= each.carry_on();
     fault = look_at_fault();
     note(fault);  // first: a kernel's own report says most
     note(failure);
@@ -168,20 +179,20 @@ void Proxy::nudge() {
 }
 
 void Proxy::run() {
+  begin_thread("weft-proxy");
   set_log_pe(config_.pe);
   Backoff backoff;
   for (;;) {
     const bool moved = step(now_ns());
     if (moved) backoff.reset();
-    if (!pause(moved ? Backoff::kNone : backoff.next(has_sources()))) return;
+    if (!pause(moved ? Backoff::kNone : backoff.next(is_needed()))) return;
   }
 }
 
-// Whether anything but a fault record can come.
-bool Proxy::has_sources() const {
+bool Proxy::is_needed() const {
   std::lock_guard lock(mutex_);
-  return !driven_.empty() || std::any_of(rings_.begin(), rings_.end(),
-                                         [](const auto& ring) { return ring != nullptr; });
+  return carries_on_ || std::any_of(rings_.begin(), rings_.end(),
+                                    [](const auto& ring) { return ring != nullptr; });
 }
 
 // False: the thread shall end.

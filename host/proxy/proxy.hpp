@@ -50,7 +50,9 @@ class Proxy {
   Result<RingView> open_ring(int context);
 
   // Also moves `lane`, a context's queue of host operations, while it has something outstanding
-  // that only progress() moves. Until release(), which waits for a running step to end.
+  // that only progress() moves and its owner leaves that alone: to one who waits, and moves it
+  // himself, a second thread on his core is in the way. Until release(), which waits for a running
+  // step to end.
   void drive(LaneQueue* lane);
   void release(LaneQueue* lane);
 
@@ -67,13 +69,18 @@ class Proxy {
 
  private:
   static constexpr int kMostPrinted = 20;
+  struct Driven {
+    LaneQueue* lane;
+    std::uint64_t rounds;  // of its progress() at the last look
+    bool carry_on();
+  };
 
   explicit Proxy(Config config);
   Status allocate();
   void run();
   bool pause(Backoff::Pause length);
   void nudge();
-  bool has_sources() const;
+  bool is_needed() const;
   Status look_at_fault();            // under mutex_
   void note(const Status& failure);  // under mutex_: the first one stays
   void tell(const Status& failure);
@@ -83,9 +90,10 @@ class Proxy {
   Memory fault_memory_;
   FaultRecord* fault_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards the three below
+  mutable std::mutex mutex_;  // guards the four below
   std::array<std::unique_ptr<DeviceRing>, kMaxLanes> rings_;
-  std::vector<LaneQueue*> driven_;
+  std::vector<Driven> driven_;
+  bool carries_on_ = false;  // what an owner leaves alone
   Status health_;
 
   std::atomic<int> failures_{0};

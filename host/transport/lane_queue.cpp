@@ -13,8 +13,11 @@ LaneQueue::LaneQueue(const Routes& routes, Lane lane)
   // A lane may have been another queue's before.
   for (std::size_t t = 0; t < posted_.size(); ++t)
     posted_[t].store(routes_.transports[t]->completed(lane), std::memory_order_relaxed);
-  for (std::uint32_t t = 0; t < posted_.size(); ++t)
-    if (std::find(routes.via.begin(), routes.via.end(), t) != routes.via.end()) used_.push_back(t);
+  for (std::uint32_t t = 0; t < posted_.size(); ++t) {
+    if (std::find(routes.via.begin(), routes.via.end(), t) == routes.via.end()) continue;
+    const Caps& caps = routes_.transports[t]->caps();
+    used_.push_back({t, caps.needs_progress, caps.moves_sooner});
+  }
 }
 
 Status LaneQueue::post(const Op& op, Ticket* ticket) {
@@ -51,7 +54,8 @@ Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket
 }
 
 Status LaneQueue::post_fence_to_all(const Op& op, Ticket* ticket) {
-  for (; fenced_ < used_.size(); ++fenced_) RETURN_IF_ERROR(post_one(used_[fenced_], op, ticket));
+  for (; fenced_ < used_.size(); ++fenced_)
+    RETURN_IF_ERROR(post_one(used_[fenced_].index, op, ticket));
   return Status::ok();
 }
 
@@ -81,12 +85,15 @@ Status LaneQueue::post_pieces(std::uint32_t transport, const Op& op, Ticket* tic
 }
 
 void LaneQueue::progress() {
-  for (const std::uint32_t t : used_) keep(routes_.transports[t]->progress(lane_));
+  rounds_.store(rounds() + 1, std::memory_order_relaxed);
+  for (const Used& each : used_)
+    if (each.needs_progress || each.moves_sooner)
+      keep(routes_.transports[each.index]->progress(lane_));
 }
 
 void LaneQueue::flush() {
-  for (const std::uint32_t t : used_)
-    if (!done_up_to(t)) keep(routes_.transports[t]->flush(lane_));
+  for (const Used& each : used_)
+    if (!done_up_to(each.index)) keep(routes_.transports[each.index]->flush(lane_));
 }
 
 bool LaneQueue::done(Ticket ticket) const {
@@ -99,8 +106,8 @@ bool LaneQueue::done_up_to(std::size_t transport) const {
 }
 
 bool LaneQueue::all_done() const {
-  for (const std::uint32_t t : used_)
-    if (!done_up_to(t)) return false;
+  for (const Used& each : used_)
+    if (!done_up_to(each.index)) return false;
   return true;
 }
 
@@ -110,25 +117,24 @@ bool LaneQueue::all_done(int pe) const {
 
 std::uint64_t LaneQueue::outstanding() const {
   std::uint64_t sum = 0;
-  for (const std::uint32_t t : used_) {
-    const std::uint64_t completed = routes_.transports[t]->completed(lane_);
-    const std::uint64_t posted = posted_[t].load(std::memory_order_relaxed);
+  for (const Used& each : used_) {
+    const std::uint64_t completed = routes_.transports[each.index]->completed(lane_);
+    const std::uint64_t posted = posted_[each.index].load(std::memory_order_relaxed);
     if (posted > completed) sum += posted - completed;
   }
   return sum;
 }
 
 bool LaneQueue::needs_progress() const {
-  for (const std::uint32_t t : used_)
-    if (routes_.transports[t]->caps().needs_progress && !done_up_to(t)) return true;
+  for (const Used& each : used_)
+    if (each.needs_progress && !done_up_to(each.index)) return true;
   return false;
 }
 
 bool LaneQueue::wants_progress() const {
-  const auto moves_sooner = [&](std::uint32_t t) {
-    return routes_.transports[t]->caps().moves_sooner;
-  };
-  return std::any_of(used_.begin(), used_.end(), moves_sooner) || needs_progress();
+  for (const Used& each : used_)
+    if (each.moves_sooner) return true;
+  return needs_progress();
 }
 
 void LaneQueue::keep(Status status) {

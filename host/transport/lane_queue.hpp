@@ -35,6 +35,8 @@ class LaneQueue {
   void give_up();
   // Moves what is outstanding. A failure is kept for take_error().
   void progress();
+  // How often that was called, but for calls at the same time: whether others do.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
   // Somebody waits for everything posted so far. Does not wait.
   void flush();
 
@@ -60,14 +62,21 @@ class LaneQueue {
   Status post_fence_to_all(const Op& op, Ticket* ticket);
   Status post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket);
 
+  // A transport by which some PE is reached, and what its Caps say of progress().
+  struct Used {
+    std::uint32_t index;
+    bool needs_progress, moves_sooner;
+  };
+
   const Routes& routes_;
   Lane lane_;
-  std::vector<std::uint32_t> used_;                 // transports by which some PE is reached
+  std::vector<Used> used_;
   std::vector<std::atomic<std::uint64_t>> posted_;  // per transport; written by the owner
   // Where an op of several posts is when kBusy interrupts it.
   std::uint32_t fenced_ = 0;    // of used_, that a fence to all has reached
   std::uint64_t sent_ = 0;      // bytes of an op in pieces
   bool pieces_fenced_ = false;  // and its last piece is ordered behind them
+  std::atomic<std::uint64_t> rounds_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   Status error_;  // guarded by mutex_

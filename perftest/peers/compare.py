@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Weft and Open MPI side by side: one program, this machine, runs in turns, medians.
+"""Weft and Open MPI side by side: one program, this machine or several, runs in turns, medians.
 
   perftest/peers/compare.py --build build/cpu-release
   perftest/peers/compare.py --build build/cpu-release --quick --json result.json
+  perftest/peers/compare.py --hosts node0,node1                   # by ssh and tcp: ofi beside UCX
+  tests/support/netns/run perftest/peers/compare.py --hosts node0,node1 --rsh node-exec --address 10.78.0.1
 
 Builds shmem_bench.c with both libraries, runs them in turns at each number of PEs, and prints one
-table with a ratio for each row: above 1 Weft is ahead.
+table with a ratio for each row: above 1 Weft is ahead. Several hosts share this folder, the first is this one,
+and PEs go to them in turns.
 """
 
 import argparse
@@ -49,8 +52,9 @@ def run(command, environment, limit):
 class Weft:
     name = "Weft"
 
-    def __init__(self, build):
-        self.build = Path(build).resolve()
+    def __init__(self, arguments):
+        self.build = Path(arguments.build).resolve()
+        self.arguments = arguments
         self.launcher = self.build / "bin" / "weft-run"
         if not self.launcher.exists():
             fail(f"{self.launcher} is not there; build weft-run and shmem_bench, or give --build")
@@ -62,7 +66,16 @@ class Weft:
         return program
 
     def command(self, program, npes):
-        return [self.launcher, "-n", str(npes), program]
+        return [self.launcher, "-n", str(npes), *self.spread(npes), program]
+
+    def spread(self, npes):
+        if not self.arguments.hosts:
+            return []
+        options = ["--hosts", shares(self.arguments.hosts, npes), "--rsh", self.arguments.rsh,
+                   "-x", "WEFT_TRANSPORTS=p2p,loopback,ofi", "-x", "WEFT_OFI_PROVIDER=tcp"]
+        if self.arguments.address:
+            options += ["-x", f"WEFT_BIND_ADDRESS={self.arguments.address}"]
+        return options
 
     def environment(self):
         return dict(os.environ)
@@ -71,11 +84,13 @@ class Weft:
 class OpenMpi:
     name = "Open MPI"
 
-    def __init__(self):
+    def __init__(self, arguments):
+        self.arguments = arguments
         for tool in ("oshcc", "oshrun"):
             if shutil.which(tool) is None:
                 fail(f"{tool} is not there, so there is nothing to compare with: {HOW_TO_INSTALL}")
 
+    # In the build folder, which all hosts see.
     def compile(self, folder):
         program = Path(folder) / "shmem_bench_openmpi"
         run(["oshcc", *FLAGS, SOURCE, "-o", program], dict(os.environ), 120)
@@ -84,11 +99,23 @@ class OpenMpi:
     # Without ^rdma Debian's Open MPI 4.1 crashes in shmem_finalize. The program pins by itself.
     def command(self, program, npes):
         return ["oshrun", "--mca", "osc", "^rdma", "--oversubscribe", "--bind-to", "none",
-                "-np", str(npes), program]
+                *self.spread(npes), "-np", str(npes), program]
+
+    def spread(self, npes):
+        if not self.arguments.hosts:
+            return []
+        return ["--mca", "plm_rsh_agent", self.arguments.rsh, "-H", shares(self.arguments.hosts, npes),
+                "--mca", "pml", "ucx", "--mca", "spml", "ucx", "-x", "UCX_TLS=tcp,self,sysv"]
 
     def environment(self):
         return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def shares(hosts, npes):
+    """node0:2,node1:1 for 3 PEs."""
+    names = hosts.split(",")
+    return ",".join(f"{name}:{npes // len(names) + (i < npes % len(names))}" for i, name in enumerate(names))
 
 
 def parse(text):
@@ -123,11 +150,11 @@ def times_faster(ours, others, unit):
     return statistics.median(more / less for more, less in turns)
 
 
-def compare(samples, npes):
+def compare(samples, npes, one_host):
     rows = []
     for (name, size), (ours, unit) in samples[Weft.name].items():
         theirs, _ = samples[OpenMpi.name][name, size]
-        ceiling, _ = samples[Weft.name].get((CEILING_OF.get(name), size), (None, unit))
+        ceiling, _ = samples[Weft.name].get((one_host and CEILING_OF.get(name), size), (None, unit))
         of_ceiling = times_faster(ours, ceiling, unit) if ceiling else None
         rows.append({"npes": npes, "row": name, "bytes": size, "unit": unit,
                      "weft": statistics.median(ours), "openmpi": statistics.median(theirs),
@@ -168,18 +195,21 @@ def main():
     parser.add_argument("--npes", default="2,4", help="numbers of PEs, comma-separated")
     parser.add_argument("--runs", type=int, default=5, help="runs of each library")
     parser.add_argument("--quick", action="store_true", help="3 runs with fewer iterations")
+    parser.add_argument("--hosts", default="", help="to spread over, by names that --rsh takes; by default this one alone")
+    parser.add_argument("--rsh", default="ssh", help="runs a command on a host")
+    parser.add_argument("--address", default="", help="of this host, if its name does not say it")
     parser.add_argument("--only", default="", help="rows whose names begin so")
     parser.add_argument("--json", help="write everything that was measured to this file")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.runs = min(arguments.runs, 3)
-    libraries = [Weft(arguments.build), OpenMpi()]
+    libraries = [Weft(arguments), OpenMpi(arguments)]
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=arguments.build) as folder:
         programs = {library.name: library.compile(folder) for library in libraries}
         for npes in map(int, arguments.npes.split(",")):
-            rows += compare(measure(libraries, programs, npes, arguments), npes)
+            rows += compare(measure(libraries, programs, npes, arguments), npes, not arguments.hosts)
     print_table(rows)
     if arguments.json:
         Path(arguments.json).write_text(json.dumps({"cores": os.cpu_count(), "rows": rows}, indent=1))

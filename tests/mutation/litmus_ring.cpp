@@ -106,6 +106,26 @@ void abandoned_words(JobOptions options) {
     }
 }
 
+// That all is complete is known here by what another thread has asked the host.
+void known_by_another(JobOptions options) {
+  DeviceJob job(options);
+  const Lines src(job, 16, 1), dst(job, 16, 1);
+  fill(Thread{}, src.of(job, 1), 16, 7);
+  std::atomic<bool> asked{false};
+  run_grids(1, 1, 2, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    if (dev::platform::thread_rank() == 0) {
+      ctx.get_nbi(Thread{}, dst.of(job, pe), src.of(job, pe), 16, 1);
+      ctx.quiet(Thread{});
+      asked.store(true, std::memory_order_relaxed);
+    } else {
+      while (!asked.load(std::memory_order_relaxed)) sched_yield();
+      ctx.quiet(Thread{});
+    }
+    LITMUS(is_filled(dst.of(job, pe), 16, 7));
+  });
+}
+
 // Threads fail one after the other; the host takes every record whole.
 void faults(JobOptions options) {
   forget_fences();  // the thread that takes them has fenced in other programs
@@ -175,6 +195,7 @@ int main(int argc, char** argv) {
   one_word_each(by_ring);
   carried_words(by_ring);
   abandoned_words(by_ring);
+  known_by_another(by_ring);
   faults(mapped);
   adopted_meanwhile(mapped);
   return 0;

@@ -52,18 +52,39 @@ WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
 }
 
-// Has record `ticket` completed? Asks the host for it: a hint that another waiter may overwrite
-// with a smaller one, so it is given again at each poll.
-WEFT_DEVICE bool is_complete(const RingView& ring, std::uint64_t ticket) {
-  if (completed(ring) > ticket) return true;
-  if (platform::load<Order::kRelaxed, Reach::kSystem>(ring.wanted) <= ticket)
-    platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
-  return false;
-}
+// The source of record `ticket`, a put without kOpSourceStays, may be reused: the host has handed
+// it on.
+struct IsConsumed {
+  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) const {
+    return consumed(ring) > ticket;
+  }
+};
+
+// Record `ticket` is complete. What the host says is remembered near by for everybody, and the host
+// is asked for it: without looking whether it knows, which takes as long as the answer, and again
+// now and then, since another waiter may have overwritten that with a smaller one.
+struct IsComplete {
+  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
+    // Acquire: pairs with the release below.
+    const std::uint64_t known =
+        platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->completed);
+    if (known > ticket) return true;
+    if (looks++ % kLooksToARequest == 0)
+      platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
+    const std::uint64_t now = completed(ring);
+    // Release: who finds it there sees what the host had written.
+    if (now > known)
+      platform::store<Order::kRelease, Reach::kDevice>(&ring.tickets->completed, now);
+    return now > ticket;
+  }
+
+  static constexpr unsigned kLooksToARequest = 8;
+  unsigned looks = 0;
+};
 
 // The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
 // there any more, and its asker has read (acquire: pairs with the release in fetch()).
-WEFT_DEVICE bool cell_is_free(const RingView& ring, std::uint64_t ticket) {
+WEFT_DEVICE bool cell_is_free(const RingView& ring, std::uint64_t ticket, IsComplete& is_complete) {
   if (ticket >= ring.capacity && !is_complete(ring, ticket - ring.capacity)) return false;
   return platform::load<Order::kAcquire, Reach::kDevice>(
              &ring.results_busy[slot_of(ring, ticket)]) == 0;
@@ -144,6 +165,7 @@ WEFT_DEVICE bool take_ticket(const RingView& ring, std::uint64_t* ticket) {
 struct Turn {
   std::uint64_t ticket = 0;
   bool taken = false, published = false;
+  IsComplete is_complete{};  // of what used the cell before
 };
 
 // One attempt to publish `op`. False: not yet.
@@ -151,7 +173,7 @@ WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, 
                              std::uint64_t word) {
   if (!turn.taken) turn.taken = take_ticket(ring, &turn.ticket);
   if (!turn.taken) return false;
-  if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket)) return false;
+  if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket, turn.is_complete)) return false;
   Op op = asked;
   const std::uint64_t slot = slot_of(ring, turn.ticket);
   const auto address = reinterpret_cast<std::uintptr_t>(&ring.results[slot]);
@@ -207,25 +229,12 @@ WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint6
   return false;
 }
 
-WEFT_DEVICE bool wait_complete(ColdContext h, const char* where, const Op& op,
-                               std::uint64_t ticket) {
+template <class IsOver>
+WEFT_DEVICE bool wait(ColdContext h, const char* where, const Op& op, std::uint64_t ticket,
+                      IsOver is_over) {
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return is_complete(ring, ticket); })) return true;
-  report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
-  return false;
-}
-
-// The source of a put without kOpSourceStays may be reused: the host has handed it on.
-WEFT_DEVICE bool is_consumed(const RingView& ring, std::uint64_t ticket) {
-  return consumed(ring) > ticket;
-}
-
-WEFT_DEVICE bool wait_consumed(ColdContext h, const char* where, const Op& op,
-                               std::uint64_t ticket) {
-  const RingView& ring = of(h);
-  Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return is_consumed(ring, ticket); })) return true;
+  if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
 }
@@ -236,12 +245,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
                                IsOver is_over) {
   std::uint64_t ticket;
   if (!push(h, where, op, &ticket)) return false;
-  if (!waits) return true;
-  const RingView& ring = of(h);
-  Deadline deadline(*h.state);
-  if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
-  report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
-  return false;
+  return !waits || wait(h, where, op, ticket, is_over);
 }
 
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
@@ -250,6 +254,7 @@ WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint
   const RingView& ring = of(h);
   Deadline deadline(*h.state);
   Turn turn;
+  IsComplete is_complete;
   const bool done = poll(deadline, [&] {
     if (!turn.published) {
       try_publish(ring, turn, op, Cell::kBrings, 0);
@@ -287,7 +292,7 @@ WEFT_DEVICE bool drain(ColdContext h, const char* where) {
   Op op;
   op.pe = kAllPes;
   op.remote = kNoHeapOffset;
-  return wait_complete(h, where, op, next - 1);
+  return wait(h, where, op, next - 1, IsComplete{});
 }
 
 #if WEFT_TARGET_CPU

@@ -63,13 +63,13 @@ WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t to, const void
   op.value = notify.value;
   op.signal = word;
   if (until == Until::kQuiet) op.flags = kOpSourceStays;
-  ring::push_and_wait(cold, "put", op, until == Until::kReusable && bytes != 0, ring::is_consumed);
+  ring::push_and_wait(cold, "put", op, until == Until::kReusable && bytes != 0, ring::IsConsumed{});
 }
 
 WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t from,
                                   std::uint64_t bytes, int pe, Until until) {
   ring::push_and_wait(cold, "get", get_op(dst, from, bytes, pe), until == Until::kReusable,
-                      ring::is_complete);
+                      ring::IsComplete{});
 }
 
 // Four chunks under way for each thread, with few registers.
@@ -257,9 +257,9 @@ WEFT_DEVICE void strided_by_ring(const DeviceContext& h, Scope scope, const char
   }
   if (!pushed) return;
   if (is_put) {
-    ring::wait_consumed(h, where, op, ticket);
+    ring::wait(h, where, op, ticket, ring::IsConsumed{});
   } else {
-    ring::wait_complete(h, where, op, ticket);
+    ring::wait(h, where, op, ticket, ring::IsComplete{});
   }
 }
 

@@ -12,13 +12,14 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 7;
+inline constexpr std::uint32_t kDeviceAbi = 8;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // What kernels count of a ring among themselves. In their own memory: every record passes by here,
 // and on a GPU the host's is a microsecond away.
 struct RingTickets {
   alignas(128) std::uint64_t next = 0;    // free ticket
+  std::uint64_t completed = 0;            // records known to be complete; may lag behind
   alignas(128) std::uint64_t credit = 0;  // slots that nobody has taken; below zero, as a signed
                                           // number, while those who found none put back theirs
   alignas(128) std::uint64_t asking = 0;  // 1: somebody looks for more

@@ -14,6 +14,7 @@
 #include "host/transport/ib/reliable.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
+#include "src/base/thread.hpp"
 
 namespace weft::ib {
 
@@ -86,6 +87,7 @@ Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_
 }
 
 void Service::run() {
+  begin_thread("weft-ib");
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
   while (!stops_.load(std::memory_order_acquire)) {

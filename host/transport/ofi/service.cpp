@@ -15,6 +15,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 
 namespace weft::ofi {
 
@@ -52,6 +53,7 @@ Service::~Service() {
 }
 
 void Service::run() {
+  begin_thread("weft-ofi");
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
   while (!stops_.load(std::memory_order_acquire)) {

@@ -26,7 +26,9 @@ TEST(Backoff, SpinsThenYieldsThenSleepsLongerUpToAMillisecond) {
 
 TEST(Backoff, LooksRarelyWhenNothingCanCome) {
   Backoff backoff;
+  for (int i = 0; i < 1000; ++i) backoff.next(true);
   EXPECT_EQ(backoff.next(false), Backoff::kNothingToDo);
+  EXPECT_EQ(backoff.next(true), Backoff::kNone);  // looks at once again, when there is something
 }
 
 }  // namespace

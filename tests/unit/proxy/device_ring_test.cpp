@@ -177,7 +177,7 @@ TEST_F(DeviceRingTest, WhatSomebodyWaitsForIsFlushedAndNothingElse) {
   step();
   step();
   EXPECT_EQ(transport.flushes, 0);
-  EXPECT_FALSE(dev::ring::is_complete(view, 0));
+  EXPECT_FALSE(dev::ring::IsComplete{}(view, 0));
   step();
   EXPECT_EQ(transport.flushes, 1);
   transport.complete(kLane, 1);
@@ -185,6 +185,18 @@ TEST_F(DeviceRingTest, WhatSomebodyWaitsForIsFlushedAndNothingElse) {
   const int flushes = transport.flushes;
   step();
   EXPECT_EQ(transport.flushes, flushes);
+}
+
+// The host's memory is far from a kernel.
+TEST_F(DeviceRingTest, WhatIsCompleteIsRememberedNearTheKernel) {
+  make();
+  push_all(view, 1, 3);
+  step();
+  ASSERT_EQ(completed(view), 3u);
+  EXPECT_TRUE(dev::ring::IsComplete{}(view, 0));
+  *view.completed = 0;  // which nobody asks now
+  EXPECT_TRUE(dev::ring::IsComplete{}(view, 2));
+  EXPECT_FALSE(dev::ring::IsComplete{}(view, 3));
 }
 
 TEST_F(DeviceRingTest, ARefusedRecordCountsAsCompleteAndIsReported) {
@@ -234,7 +246,7 @@ TEST_F(DeviceRingTest, ARecordThatSomebodyWaitsForInVainIsReportedOnce) {
   step(10 * kSecond);
   step(20 * kSecond);  // nobody waits: no deadline runs
   EXPECT_TRUE(failure.is_ok());
-  EXPECT_FALSE(dev::ring::is_complete(view, 2));
+  EXPECT_FALSE(dev::ring::IsComplete{}(view, 2));
   step(21 * kSecond);
   EXPECT_TRUE(failure.is_ok());
   step(22 * kSecond);

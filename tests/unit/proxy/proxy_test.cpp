@@ -160,6 +160,22 @@ TEST_F(ProxyTest, DrivesLanesWhileSomethingIsOutstandingAndKeepsTheirFailures) {
   EXPECT_EQ(transport.progress_calls, 1);
 }
 
+TEST_F(ProxyTest, LeavesALaneToAnOwnerWhoMovesItHimself) {
+  transport.complete_at_once = false;
+  LaneQueue queue(recording.routes, host_lane(0));
+  proxy->drive(&queue);
+  ASSERT_TRUE(queue.post(numbered_put(1)).is_ok());
+  for (int i = 1; i < 4; ++i) {
+    queue.progress();
+    proxy->step(1);
+    EXPECT_EQ(transport.progress_calls, i);
+  }
+  proxy->step(2);  // the owner was not seen since
+  proxy->step(3);
+  EXPECT_EQ(transport.progress_calls, 5);
+  proxy->release(&queue);
+}
+
 // --- the thread ---------------------------------------------------------------------------------
 
 bool eventually(const std::function<bool()>& condition) {

@@ -32,7 +32,7 @@ SAYS_READY = 1.0  # seconds that a peer's server gets to listen
 MIB = 1 << 20  # what perftest calls MB
 WINDOW = ("--window", "64")  # operations of ofi under way
 STREAM = ("--window", "960")  # between two completions; perftest's are all of a run
-FEW = 16  # large ones under way: more are lost on soft-RoCE, by everybody, and take seconds
+FEW = 32  # large ones under way: more are lost on soft-RoCE, by everybody, and take seconds
 IN_A_ROW = ("--window", "100")  # so that how PEs leave the barrier before a sample does not count
 
 

@@ -73,14 +73,17 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   RETURN_IF_ERROR(ready(c));
   ContextPort port(c, name);
   bool is_broken = false;
+  const bool owes_quiet = c.owes_quiet();
+  const std::uint64_t before = c.posts;
   dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
+  if (!owes_quiet && c.posts == before + port.signals()) c.met = c.posts;
   return is_broken ? broken_team(name, team) : port.take_status();
 }
 
 // Stores to mapped peers need no more than the sync: its signals release them. What went by Ops
 // must be complete. The sync takes place in any case, or the others would wait for nothing.
 Status barrier_call(Context::Impl& c, const Team& team) {
-  if (!c.posted) [[likely]]
+  if (!c.owes_quiet()) [[likely]]
     return sync_call(c, team, Routine::kBarrier);
   Status quiet = c.quiet(Context::Impl::kAnyPe);
   Status synced = sync_call(c, team, Routine::kBarrier);

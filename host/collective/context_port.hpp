@@ -38,6 +38,7 @@ class ContextPort {
       : c_(context), heap_(context.job->heap->range().base), routine_(routine) {}
 
   Status take_status() { return std::move(status_); }
+  std::uint64_t signals() const { return signals_; }  // that were posted
 
   TeamLayout layout() const { return team_layout(c_.job->teams, c_.npes); }
   std::byte* block(int team_id) const { return heap_ + team_block_offset(c_.job->teams, team_id); }
@@ -62,8 +63,10 @@ class ContextPort {
   // Release: pairs with the acquire in wait().
   void signal(std::uint64_t* word, std::uint64_t value, int pe) {
     std::byte* const peer = c_.direct(pe);
-    if (peer == nullptr) [[unlikely]]
+    if (peer == nullptr) [[unlikely]] {
+      ++signals_;
       return keep(c_.put(nullptr, nullptr, 0, pe, set(word, value), Done::kLocal));
+    }
     __atomic_store_n(at(peer, word), value, __ATOMIC_RELEASE);
   }
   bool wait(const std::uint64_t* word, std::uint64_t value, int pe) {
@@ -130,6 +133,7 @@ class ContextPort {
   Context::Impl& c_;
   std::byte* const heap_;
   const char* const routine_;
+  std::uint64_t signals_ = 0;
   Status status_;
 };
 

@@ -204,6 +204,7 @@ Status Context::Impl::post(const Op& op, LaneQueue::Ticket* ticket) {
     return remember(std::move(waited));
   }
   posted = true;
+  ++posts;
   if (op.kind != OpKind::kFence) unfenced = true;
   return status.is_ok() ? status : remember(std::move(status));
 }

@@ -7,8 +7,8 @@
   tests/support/netns/run perftest/peers/compare.py --hosts node0,node1 --rsh node-exec --address 10.78.0.1
 
 Builds shmem_bench.c with both libraries, runs them in turns at each number of PEs, and prints one
-table with a ratio for each row: above 1 Weft is ahead. Several hosts share this folder, the first is this one,
-and PEs go to them in turns.
+table with a ratio for each row: above 1 Weft is ahead. Several hosts share this folder, the first is this
+one, and each has one PE.
 """
 
 import argparse
@@ -66,12 +66,12 @@ class Weft:
         return program
 
     def command(self, program, npes):
-        return [self.launcher, "-n", str(npes), *self.spread(npes), program]
+        return [self.launcher, "-n", str(npes), *self.spread(), program]
 
-    def spread(self, npes):
+    def spread(self):
         if not self.arguments.hosts:
             return []
-        options = ["--hosts", shares(self.arguments.hosts, npes), "--rsh", self.arguments.rsh,
+        options = ["--hosts", self.arguments.hosts, "--rsh", self.arguments.rsh,
                    "-x", "WEFT_TRANSPORTS=p2p,loopback,ofi", "-x", "WEFT_OFI_PROVIDER=tcp"]
         if self.arguments.address:
             options += ["-x", f"WEFT_BIND_ADDRESS={self.arguments.address}"]
@@ -99,23 +99,18 @@ class OpenMpi:
     # Without ^rdma Debian's Open MPI 4.1 crashes in shmem_finalize. The program pins by itself.
     def command(self, program, npes):
         return ["oshrun", "--mca", "osc", "^rdma", "--oversubscribe", "--bind-to", "none",
-                *self.spread(npes), "-np", str(npes), program]
+                *self.spread(), "-np", str(npes), program]
 
-    def spread(self, npes):
+    def spread(self):
         if not self.arguments.hosts:
             return []
-        return ["--mca", "plm_rsh_agent", self.arguments.rsh, "-H", shares(self.arguments.hosts, npes),
-                "--mca", "pml", "ucx", "--mca", "spml", "ucx", "-x", "UCX_TLS=tcp,self,sysv"]
+        return ["--mca", "rtc", "^hwloc", "--mca", "plm_rsh_agent", self.arguments.rsh, "-H", self.arguments.hosts,
+                "--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
+                "--mca", "spml", "ucx", "-x", "UCX_TLS=tcp,self"]
 
     def environment(self):
         return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
-def shares(hosts, npes):
-    """node0:2,node1:1 for 3 PEs."""
-    names = hosts.split(",")
-    return ",".join(f"{name}:{npes // len(names) + (i < npes % len(names))}" for i, name in enumerate(names))
 
 
 def parse(text):
@@ -132,7 +127,7 @@ def parse(text):
 def measure(libraries, programs, npes, arguments):
     """{library: {row: ([values], unit)}}, the libraries in turns."""
     samples = {library.name: {} for library in libraries}
-    extra = ["--pin"] + (["--quick"] if arguments.quick else [])
+    extra = ["--attend" if arguments.hosts else "--pin"] + (["--quick"] if arguments.quick else [])
     extra += ["--only", arguments.only] if arguments.only else []
     for turn in range(arguments.runs):
         for library in libraries if turn % 2 == 0 else reversed(libraries):
@@ -192,7 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/cpu-release", help="Weft's build folder")
-    parser.add_argument("--npes", default="2,4", help="numbers of PEs, comma-separated")
+    parser.add_argument("--npes", default="2,4", help="numbers of PEs, comma-separated; with --hosts as many as those")
     parser.add_argument("--runs", type=int, default=5, help="runs of each library")
     parser.add_argument("--quick", action="store_true", help="3 runs with fewer iterations")
     parser.add_argument("--hosts", default="", help="to spread over, by names that --rsh takes; by default this one alone")
@@ -204,6 +199,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.runs = min(arguments.runs, 3)
+    if arguments.hosts:
+        arguments.npes = str(len(arguments.hosts.split(",")))
     libraries = [Weft(arguments), OpenMpi(arguments)]
     rows = []
     with tempfile.TemporaryDirectory(dir=arguments.build) as folder:

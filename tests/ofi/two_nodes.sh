@@ -13,7 +13,7 @@ run() {
   "$programs/weft-run" -n 4 --hosts node0:2,node1:2 --rsh node-exec --timeout 120 -x WEFT_BIND_ADDRESS=10.78.0.1 \
     -x TEST_PES=launched -x TEST_FABRIC=real -x "WEFT_CUDA_LIBRARY=$cuda" "$programs/$program" "$@"
 }
-run conformance_transport --gtest_brief=1 '--gtest_filter=*/ofi_launched:*/ofi_mixed_launched:*/ofi_mixed_launched_all:*/ofi_gpus_launched'
+run conformance_transport --gtest_brief=1 '--gtest_filter=*/ofi_launched:*/ofi_launched_all:*/ofi_mixed_launched:*/ofi_mixed_launched_all:*/ofi_gpus_launched'
 run weft-info | tee /dev/stderr | grep -q "PEs 2-3 *ofi"
 run weft-info --doctor
 for each in census semantics threads; do run $each; done

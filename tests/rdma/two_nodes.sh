@@ -14,7 +14,7 @@ run() {
   mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$hosts" -np $((2 * RDMA_VM_NODES)) -x TEST_PES=launched \
     -x TEST_VERBS=real -x WEFT_IB_DEVICE=rxe0,rxe1 "$programs/$program" "$@"
 }
-run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/mixed_launched_all'
+run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/ib_launched_all:*/mixed_launched_all'
 run weft-info --doctor
 for each in semantics tutorial-openshmem-halo_2d; do run $each; done
 echo "== a bad network"

@@ -2,13 +2,12 @@
 """Weft's operations between two hosts beside those of perftest (ib_write_lat and the like) or, by ofi, beside
 fi_pingpong of libfabric-bin, in one run.
 
-  perftest/network_report.py --hosts node0,node1                  # by ssh and mpirun
+  perftest/network_report.py --hosts node0,node1                  # by ssh and weft-run
   perftest/network_report.py --hosts node0,node1 --transport ofi --provider tcp
-  perftest/network_report.py --hosts node0,node1 --rsh node-exec --device rxe0 --quick
-  tests/support/netns/run perftest/network_report.py --hosts node0,node1 --rsh node-exec --launcher weft-run \\
-      --transport ofi --address 10.78.0.2                                         # two network namespaces of this machine
+  tests/support/netns/run perftest/network_report.py --hosts node0,node1 --rsh node-exec --transport ofi \\
+      --address 10.78.0.2                                         # two network namespaces of this machine
   tests/support/rdma_vm/run -n 2 --head -- perftest/network_report.py --hosts node0,node1 \\
-      --rsh node-exec --quick                                     # soft-RoCE, where there is no device
+      --rsh node-exec --launcher mpirun --quick                   # soft-RoCE, where there is no device
 
 Runs on the first of two hosts that share this folder. Each row is measured in turns, Weft and the
 peer, and its ratio is the median of the turns': above 1 Weft is ahead. Exit status: 0 if every program ran,
@@ -204,7 +203,8 @@ def main():
     parser.add_argument("--transport", choices=("ib", "ofi"), default="ib", help="of Weft")
     parser.add_argument("--provider", default="tcp", help="of libfabric, for ofi")
     parser.add_argument("--address", default="", help="of the other host, if its name does not say it")
-    parser.add_argument("--launcher", choices=("mpirun", "weft-run"), default="mpirun", help="of Weft's programs")
+    parser.add_argument("--launcher", choices=("weft-run", "mpirun"), default="weft-run",
+                        help="of Weft's programs; mpirun looks about all the while, which costs a node of one core 6 %%")
     parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-release", help="Weft's build folder")
     parser.add_argument("--device", default="", help="of both hosts; by default what each finds first")
     parser.add_argument("--gid", type=int, help="GID index for the peers")

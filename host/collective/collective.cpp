@@ -76,7 +76,9 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   const bool owes_quiet = c.owes_quiet();
   const std::uint64_t before = c.posts;
   dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
-  if (!owes_quiet && c.posts == before + port.signals()) c.met = c.posts;
+  const std::uint64_t after = before + port.signals();
+  if (!owes_quiet && after != before && c.posts == after)
+    c.met.store(after, std::memory_order_relaxed);
   return is_broken ? broken_team(name, team) : port.take_status();
 }
 

@@ -92,8 +92,8 @@ struct Context::Impl {
   std::atomic<bool> posted{false};    // an Op, since the last quiet
   std::atomic<bool> unfenced{false};  // an Op, since the last fence
   // Ops that were posted, and how many of them when all since the last quiet were signals of
-  // meetings that are over: those need no quiet.
-  std::uint64_t posts = 0, met = 0;
+  // meetings that are over: those need no quiet. Atomic for threads that share the context.
+  std::atomic<std::uint64_t> posts{0}, met{0};
   bool owes_quiet() const { return posted && posts != met; }
   // Where threads share the context, one at a time goes beyond the direct way.
   [[nodiscard]] std::unique_lock<std::mutex> turn() {

@@ -79,7 +79,7 @@ Line transport_line(const TransportRow& row, const Routes& routes, const Options
     return there(row.name, fmt::format("{}: {}", row.help, abilities((*used)->caps())));
   if (options.gpu_transports.find(row.name) != std::string::npos)
     return there(row.name, fmt::format("{}; for memory of GPUs alone", row.help));
-  if (std::string_view(row.name) == "null") return there(row.name, row.help);
+  if (!row.carries) return there(row.name, row.help);
   return missing(row.name, fmt::format("{}; not asked for", row.help),
                  fmt::format("WEFT_TRANSPORTS={},{}", options.transports, row.name));
 }

@@ -27,7 +27,7 @@ constexpr std::array kRows = {
     TransportRow{"ofi", "PEs of other hosts, by what networks libfabric has: tcp, EFA, Slingshot",
                  make_ofi},
     TransportRow{"null", "measurements of rings: takes what kernels ask for, and brings nothing",
-                 make_null},
+                 make_null, false},
 };
 
 const TransportRow* find_row(std::string_view name) {

@@ -109,6 +109,7 @@ struct TransportRow {
   const char* name;
   const char* help;
   std::unique_ptr<Transport> (*make)(const TransportEnv& env);
+  bool carries = true;  // false: for measurements, nothing arrives
 };
 std::span<const TransportRow> transport_registry();
 

@@ -5,7 +5,7 @@
 # missing here is skipped with a word.
 #   perftest/network_rows.sh [BUILD-FOLDER]                   (as root, on an idle machine; some 10 minutes)
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 build=${1:-build/cpu-release}
 failed=0
 

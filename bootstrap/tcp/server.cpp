@@ -126,7 +126,7 @@ Server::Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, dou
       wake_(std::move(wake)),
       failed_(std::move(failed)),
       meeting_(std::make_unique<Meeting>(std::max(npes_, 1), timeout_s)),
-      thread_([this] { run(); }) {}
+      thread_(start_thread("weft-server", [this] { run(); })) {}
 
 Server::~Server() {
   {
@@ -179,7 +179,6 @@ Status Server::ended(int pe, std::string_view how) {
 }
 
 void Server::run() {
-  begin_thread("weft-server");
   std::vector<pollfd>& polled = polled_;
   std::unique_lock lock(mutex_);
   while (!may_end(Clock::now())) {

@@ -16,7 +16,10 @@ bool Waiter::step() {
   spins_ = 0;
   ++steps_;
   const bool driven = drive();
-  if (driven && !job_.crowded && steps_ <= kDrivenSteps) return true;
+  if (driven && !job_.crowded && steps_ <= kDrivenSteps) {
+    burst_ = kDrivenBurst;
+    return true;
+  }
   give_core_away();
   burst_ = burst(driven, kBurst);
   if (steps_ % 16 != 0) return true;

@@ -153,7 +153,7 @@ void Proxy::start() {
   std::lock_guard lock(thread_mutex_);
   if (thread_.joinable()) return;
   stop_ = false;
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("weft-proxy", [this] { run(); });
 }
 
 void Proxy::stop() {
@@ -179,7 +179,6 @@ void Proxy::nudge() {
 }
 
 void Proxy::run() {
-  begin_thread("weft-proxy");
   set_log_pe(config_.pe);
   Backoff backoff;
   for (;;) {

@@ -90,7 +90,6 @@ class OpenMpi:
             if shutil.which(tool) is None:
                 fail(f"{tool} is not there, so there is nothing to compare with: {HOW_TO_INSTALL}")
 
-    # In the build folder, which all hosts see.
     def compile(self, folder):
         program = Path(folder) / "shmem_bench_openmpi"
         run(["oshcc", *FLAGS, SOURCE, "-o", program], dict(os.environ), 120)
@@ -203,7 +202,7 @@ def main():
         arguments.npes = str(len(arguments.hosts.split(",")))
     libraries = [Weft(arguments), OpenMpi(arguments)]
     rows = []
-    with tempfile.TemporaryDirectory(dir=arguments.build) as folder:
+    with tempfile.TemporaryDirectory(dir=arguments.build) as folder:  # which all hosts see
         programs = {library.name: library.compile(folder) for library in libraries}
         for npes in map(int, arguments.npes.split(",")):
             rows += compare(measure(libraries, programs, npes, arguments), npes, not arguments.hosts)

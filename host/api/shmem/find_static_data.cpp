@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/round_up.hpp"
+
 namespace weft::shmem {
 
 namespace {
@@ -75,10 +77,7 @@ class Object {
   }
 
   static std::string build_id_in(std::span<const unsigned char> notes, std::size_t align) {
-    const auto padded = [&](std::size_t bytes) {
-      const std::size_t unit = align == 8 ? 8 : 4;
-      return (bytes + unit - 1) / unit * unit;
-    };
+    const auto padded = [&](std::size_t bytes) { return round_up(bytes, align == 8 ? 8 : 4); };
     while (notes.size() >= sizeof(ElfW(Nhdr))) {
       ElfW(Nhdr) note;
       std::memcpy(&note, notes.data(), sizeof(note));

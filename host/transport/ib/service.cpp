@@ -49,7 +49,7 @@ std::vector<DoorAddress> Service::addresses() const {
 void Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
   for (const auto& door : doors_) door->datagrams->know(peers_);
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("weft-ib", [this] { run(); });
 }
 
 Service::~Service() {
@@ -87,7 +87,6 @@ Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_
 }
 
 void Service::run() {
-  begin_thread("weft-ib");
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
   while (!stops_.load(std::memory_order_acquire)) {

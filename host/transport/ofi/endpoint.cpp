@@ -180,7 +180,7 @@ Status Endpoint::send(int pe, Letter& letter) {
     return failed("send to", pe, result);
   }
   due_.drop(pe, answers);
-  go_along_ = go_along_ || alone_at_ == idle_polls_;
+  go_along_ = go_along_ || went_alone_;  // they would have met it
   if (is_small) free_letters_.push_back(&sent);
   return Status::ok();
 }
@@ -214,7 +214,7 @@ bool Endpoint::poll(std::vector<Event>& events) {
   }
   while (!unposted_.empty() && post_place(*unposted_.front()).is_ok()) unposted_.pop_front();
   // An answer may go along with what the caller sends next; or he sends nothing: then at once.
-  if (!found) ++idle_polls_;
+  if (!found) went_alone_ = false;
   if (!found || !go_along_ || served_ - answered_ >= kMostUnanswered) {
     answered_ = served_;
     // Those to whom nothing can be sent now stay for the next time.
@@ -352,9 +352,8 @@ bool Endpoint::answer_some(int pe) {
   if (result != 0)  // it is gone, or hears of nothing and says so itself
     LOG(kDebug, "transport", "ofi: {}", failed("answer", pe, result).text());
   due_.drop(pe, count);
-  // Nothing of mine went there since it was asked; nor has since, if another idle poll comes first.
   go_along_ = false;
-  alone_at_ = idle_polls_;
+  went_alone_ = true;
   return true;
 }
 

@@ -150,10 +150,9 @@ class Endpoint {
   std::size_t reads_ = 0;  // under way
   DueAnswers due_;
   std::size_t served_ = 0, answered_ = 0;  // requests; and as many when answers were sent
-  // Whether answers lately went along with a letter, or would have: then they wait for the next
-  // one.
+  // Answers lately went along with a letter, or would have: then they wait for the next one.
   bool go_along_ = true;
-  std::uint64_t idle_polls_ = 0, alone_at_ = ~std::uint64_t{0};  // when the last went alone
+  bool went_alone_ = false;  // the last ones, and no poll has found nothing since
   std::vector<network::Buffer> letter_memory_;
   std::deque<Sent> letters_;
   std::vector<Sent*> free_letters_;

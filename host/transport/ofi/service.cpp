@@ -39,7 +39,7 @@ Status Service::start() {
   if (!wake_)
     return Status::error(Code::kIo,
                          fmt::format("cannot make an event descriptor: {}", std::strerror(errno)));
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("weft-ofi", [this] { run(); });
   return Status::ok();
 }
 
@@ -53,7 +53,6 @@ Service::~Service() {
 }
 
 void Service::run() {
-  begin_thread("weft-ofi");
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
   while (!stops_.load(std::memory_order_acquire)) {

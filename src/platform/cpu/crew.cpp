@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 #include "src/platform/cpu/futex.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -122,23 +123,18 @@ namespace {
 
 void* worker_main(void* worker) { static_cast<Worker*>(worker)->live(); }
 
-// A detached thread without an order. Signals are for the program's own threads.
-int start_thread(Worker& worker) {
+// A detached thread without an order. It runs the program's kernels: faults and profiles are its
+// own.
+int start_worker(Worker& worker) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
 
-  sigset_t blocked, before;
-  ::sigfillset(&blocked);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF}) {
-    ::sigdelset(&blocked, fault);
-  }
-  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const SignalsBlocked blocked({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF});
   pthread_t thread;
   const int failure = ::pthread_create(&thread, &attributes, worker_main, &worker);
   if (failure == 0) ::pthread_setname_np(thread, "weft-grid");
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   return failure;
 }
@@ -165,7 +161,7 @@ Status Crew::grow(unsigned threads) {
 Status Crew::create(unsigned threads) {
   while (workers_.size() < threads) {
     auto worker = std::make_unique<Worker>();
-    if (const int failure = start_thread(*worker); failure != 0) {
+    if (const int failure = start_worker(*worker); failure != 0) {
       return Status::error(
           Code::kOutOfMemory,
           fmt::format("a grid of {} threads: the system gave {} and then refused: {}; nothing was "

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 #include "src/platform/cpu/fd_message.hpp"
 
 namespace weft::cpu {
@@ -101,16 +101,13 @@ Status FdServer::State::start() {
   }
   if (::listen(listener.get(), SOMAXCONN) != 0) return failure("cannot listen on a unix socket");
 
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the program's own threads
+  const SignalsBlocked blocked;
   const auto body = [](void* self) -> void* {
     static_cast<State*>(self)->serve();
     return nullptr;
   };
   const int refused = ::pthread_create(&thread, nullptr, body, this);
   if (refused == 0) ::pthread_setname_np(thread, "weft-fd");
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = refused;
   return refused == 0 ? Status::ok() : failure("no thread");
 }

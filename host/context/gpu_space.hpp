@@ -100,6 +100,7 @@ class GpuSpace {
     return static_cast<std::size_t>(&range - heap_->adopted().data());
   }
   Status show_adopted(const AdoptedRange& range) const;
+  Result<Memory> memory_for(std::size_t bytes) const;
 
   Platform& platform_;
   const int ordinal_, pe_, npes_;
@@ -114,6 +115,7 @@ class GpuSpace {
   std::vector<std::byte*> places_of_adopted_;    // of the piece that is being adopted
   // In the heap: a DeviceState, a DeviceContext for each lane, what is adopted, the table of peers.
   std::byte* picture_ = nullptr;
+  std::array<Memory, kMaxLanes> results_busy_;  // of the rings
   mutable std::mutex answer_mutex_;  // guards the word behind the next
   Memory answer_;
 };

@@ -27,6 +27,7 @@ class DeviceRing {
   static Result<std::unique_ptr<DeviceRing>> create(Platform& platform, const Routes& routes,
                                                     Lane lane, const Limits& limits);
 
+  Lane lane() const { return queue_.lane(); }
   const RingView& view() const { return view_; }
 
   // True if anything moved. The first failure goes to `failure`, if that is still ok; a record that

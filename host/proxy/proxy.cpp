@@ -51,13 +51,15 @@ Result<RingView> Proxy::open_ring(int context) {
   RingView view;
   {
     std::lock_guard lock(mutex_);
-    auto& ring = rings_[static_cast<std::size_t>(context)];
-    const Routes* const routes = config_.ring_routes ? config_.ring_routes : config_.routes;
-    if (ring == nullptr) {
-      ASSIGN_OR_RETURN(
-          ring, DeviceRing::create(*config_.platform, *routes, device_lane(context), limits_));
+    const Lane lane = device_lane(context);
+    auto found = std::find_if(rings_.begin(), rings_.end(),
+                              [lane](const auto& ring) { return ring->lane() == lane; });
+    if (found == rings_.end()) {
+      const Routes* const routes = config_.ring_routes ? config_.ring_routes : config_.routes;
+      ASSIGN_OR_RETURN(auto made, DeviceRing::create(*config_.platform, *routes, lane, limits_));
+      found = rings_.insert(rings_.end(), std::move(made));
     }
-    view = ring->view();
+    view = (*found)->view();
   }
   nudge();
   return view;
@@ -92,8 +94,7 @@ bool Proxy::step(std::uint64_t now_ns) {
   Status failure, fault;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& ring : rings_)
-      if (ring != nullptr) moved |= ring->step(now_ns, failure);
+    for (const auto& ring : rings_) moved |= ring->step(now_ns, failure);
     carries_on_ = false;
     for (Driven& each : driven_) carries_on_ |= each.carry_on();
     fault = look_at_fault();
@@ -190,16 +191,17 @@ void Proxy::run() {
 
 bool Proxy::is_needed() const {
   std::lock_guard lock(mutex_);
-  return carries_on_ || std::any_of(rings_.begin(), rings_.end(),
-                                    [](const auto& ring) { return ring != nullptr; });
+  return carries_on_ || !rings_.empty();
 }
 
 // False: the thread shall end.
 bool Proxy::pause(Backoff::Pause length) {
   if (length == Backoff::kYield) std::this_thread::yield();
-  std::unique_lock lock(thread_mutex_);
-  if (length > Backoff::kYield) wake_.wait_for(lock, length, [this] { return stop_ || nudged_; });
-  nudged_ = false;
+  if (length > Backoff::kYield) {
+    std::unique_lock lock(thread_mutex_);
+    wake_.wait_for(lock, length, [this] { return stop_ || nudged_; });
+    nudged_ = false;
+  }
   return !stop_;
 }
 

@@ -3,7 +3,6 @@
 // without a thread or a clock.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -91,7 +90,7 @@ class Proxy {
   FaultRecord* fault_ = nullptr;
 
   mutable std::mutex mutex_;  // guards the four below
-  std::array<std::unique_ptr<DeviceRing>, kMaxLanes> rings_;
+  std::vector<std::unique_ptr<DeviceRing>> rings_;
   std::vector<Driven> driven_;
   bool carries_on_ = false;  // what an owner leaves alone
   Status health_;
@@ -99,9 +98,10 @@ class Proxy {
   std::atomic<int> failures_{0};
   std::atomic<bool> told_{false};
 
-  mutable std::mutex thread_mutex_;  // guards the three below
+  mutable std::mutex thread_mutex_;  // guards the four below
   std::condition_variable wake_;
-  bool stop_ = false, nudged_ = false;
+  std::atomic<bool> stop_{false};  // also read without: looks that do not sleep take no lock
+  bool nudged_ = false;
   std::thread thread_;
 };
 

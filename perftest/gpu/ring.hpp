@@ -102,6 +102,8 @@ class RingBench {
     };
     ASSIGN_OR_RETURN(double seconds, time({1, 1}, RingPutQuiet{work_}));
     each("put+quiet", seconds);
+    ASSIGN_OR_RETURN(seconds, time_of_host());
+    each("host put", seconds);
     ASSIGN_OR_RETURN(seconds,
                      time({1, 1}, FetchAdd{work_.handle, work_.dst, work_.peer, work_.iters}));
     each("fetch_add", seconds);
@@ -124,6 +126,17 @@ class RingBench {
     }
     RETURN_IF_ERROR(rt_->health());
     return summarize(std::move(seconds)).p50;
+  }
+
+  // The same by the transport alone: put and quiet of a host thread, `iters` times.
+  Result<double> time_of_host() {
+    Context& ctx = rt_->context();
+    const Ns start = now_ns();
+    for (int i = 0; i < work_.iters; ++i) {
+      RETURN_IF_ERROR(ctx.put_nbi(work_.dst, work_.src, 1, work_.peer));
+      RETURN_IF_ERROR(ctx.quiet());
+    }
+    return 1e-9 * static_cast<double>(now_ns() - start);
   }
 
   static void print(bool lines, const char* name, Shape shape, double value, const char* unit) {

@@ -173,8 +173,9 @@ WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std:
   return true;
 }
 
-// Where blocks of the members' src can be read: in place where the peer is mapped, else in the slot
-// of its rank, which is free in an exchange that sends no payload.
+// Where blocks of the members' src can be read: in place where the peer is mapped, else in slots of
+// its rank. Behind a sync, in an exchange that sends no payload, those of all generations are free:
+// nobody goes on to the next exchange before I have told him that I have read his src.
 template <class Member>
 class Sources {
  public:
@@ -182,24 +183,29 @@ class Sources {
     for (int rank = 0; rank < n; ++rank)
       if (m.port().direct(src, m.pe(rank)) == nullptr) all_direct_ = false;
   }
-  // Largest block that pull() takes, out of `bytes`.
+  // Largest block out of `bytes`.
   WEFT_DEVICE std::size_t block(std::size_t bytes, std::size_t element) const {
     const std::size_t room = m_.payload_bytes() / element * element;
     return all_direct_ || bytes < room ? bytes : room;
   }
-  WEFT_DEVICE void pull(std::size_t offset, std::size_t bytes) {
+  // `bytes` from `offset` on, kGenerations blocks at most, which cost one round trip.
+  WEFT_DEVICE void pull(std::size_t offset, std::size_t bytes, std::size_t block) {
     offset_ = offset;
     if (all_direct_) return;
     for (int rank = 0; rank < n_; ++rank) {
       const int pe = m_.pe(rank);
-      if (m_.port().direct(src_, pe) == nullptr)
-        m_.port().get_nbi(m_.scope(), m_.payload(rank), src_ + offset, bytes, pe);
+      if (m_.port().direct(src_, pe) != nullptr) continue;
+      int number = 0;
+      for (std::size_t at = 0; at < bytes; at += block, ++number)
+        m_.port().get_nbi(m_.scope(), m_.payload(number, rank), src_ + offset + at,
+                          bytes - at < block ? bytes - at : block, pe);
     }
     m_.port().quiet(m_.scope());
   }
-  WEFT_DEVICE const std::byte* operator()(int rank) const {
+  // Block `number` of those, `at` bytes behind the first.
+  WEFT_DEVICE const std::byte* at(int rank, int number, std::size_t at) const {
     const std::byte* direct = m_.port().direct(src_, m_.pe(rank));
-    return direct != nullptr ? direct + offset_ : m_.payload(rank);
+    return direct != nullptr ? direct + offset_ + at : m_.payload(number, rank);
   }
 
  private:
@@ -216,10 +222,16 @@ WEFT_DEVICE void pull_and_fold(Member& m, std::byte* dst, const std::byte* src, 
                                const Fold& fold) {
   Sources<Member> sources(m, src, m.size());
   const std::size_t block = sources.block(bytes, fold.element);
-  for (std::size_t at = 0; at < bytes; at += block) {
-    const std::size_t now = bytes - at < block ? bytes - at : block;
-    sources.pull(at, now);
-    fold.fold(m.scope(), dst + at, sources, m.size(), now / fold.element);
+  const std::size_t most = block < bytes ? block * kGenerations : bytes;
+  for (std::size_t at = 0; at < bytes; at += most) {
+    const std::size_t some = bytes - at < most ? bytes - at : most;
+    sources.pull(at, some, block);
+    int number = 0;
+    for (std::size_t part = 0; part < some; part += block, ++number)
+      fold.fold(
+          m.scope(), dst + at + part,
+          [&](int rank) { return sources.at(rank, number, part); }, m.size(),
+          (some - part < block ? some - part : block) / fold.element);
   }
 }
 
@@ -286,13 +298,13 @@ WEFT_DEVICE bool scan_large(Member& m, std::byte* dst, const std::byte* src, std
   for (std::size_t at = mine.offset; at < mine.offset + mine.bytes; at += room) {
     const std::size_t left = mine.offset + mine.bytes - at;
     const std::size_t now = left < room ? left : room;
-    sources.pull(at, now);
+    sources.pull(at, now, now);
     std::byte* before = m.work(0);
     std::byte* after = m.work(1);
     fold.fill(scope, before, now / fold.element);
     for (int rank = 0; rank < n; ++rank) {
       // The first one is taken as it is: identity op x is not always x bit for bit (0 + -0).
-      const std::byte* next = sources(rank);
+      const std::byte* next = sources.at(rank, 0, 0);
       if (rank == 0)
         port.copy(scope, after, next, now);
       else

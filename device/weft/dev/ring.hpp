@@ -52,34 +52,70 @@ WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
 }
 
-// The source of record `ticket`, a put without kOpSourceStays, may be reused: the host has handed
-// it on.
-struct IsConsumed {
-  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) const {
-    return consumed(ring) > ticket;
-  }
-};
+// What somebody here has learned of that. Acquire: pairs with the release in Past.
+WEFT_DEVICE std::uint64_t known_complete(const RingView& ring) {
+  return platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->completed.known);
+}
 
-// Record `ticket` is complete. What the host says is remembered near by for everybody, and the host
-// is asked for it: without looking whether it knows, which takes as long as the answer, and again
-// now and then, since another waiter may have overwritten that with a smaller one.
-struct IsComplete {
-  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
-    // Acquire: pairs with the release below.
-    const std::uint64_t known =
-        platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->completed);
-    if (known > ticket) return true;
-    if (looks++ % kLooksToARequest == 0)
-      platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
-    const std::uint64_t now = completed(ring);
+// Whether what the host counts has come past a record. What it says is remembered near by for
+// everybody. Who waits looks himself at first, and does not ask near by what is news there, too;
+// then one at a time looks for all: thousands that read the host's memory would be in the way of
+// what they wait for.
+class Past {
+ public:
+  WEFT_DEVICE explicit Past(bool is_news) : is_news_(is_news) {}
+
+  // `look` asks the host.
+  template <class Look>
+  WEFT_DEVICE bool is(std::uint64_t ticket, HostCount& count, Look look) {
+    const bool alone = looks_ < kLooksAlone;
+    looks_ += alone ? 1 : 0;
+    std::uint64_t known = 0;
+    if (!alone || !is_news_) {
+      // Acquire: pairs with the release below.
+      known = platform::load<Order::kAcquire, Reach::kDevice>(&count.known);
+      if (known > ticket) return true;
+    }
+    if (!alone && !begins(count)) return false;
+    const std::uint64_t now = look();
     // Release: who finds it there sees what the host had written.
-    if (now > known)
-      platform::store<Order::kRelease, Reach::kDevice>(&ring.tickets->completed, now);
+    if (now > known) platform::store<Order::kRelease, Reach::kDevice>(&count.known, now);
+    if (!alone) platform::store<Order::kRelaxed, Reach::kDevice>(&count.asking, std::uint64_t{0});
     return now > ticket;
   }
 
-  static constexpr unsigned kLooksToARequest = 8;
-  unsigned looks = 0;
+ private:
+  static constexpr int kLooksAlone = 4;
+
+  WEFT_DEVICE static bool begins(HostCount& count) {
+    return platform::exchange<Order::kRelaxed, Reach::kDevice>(&count.asking, std::uint64_t{1}) ==
+           0;
+  }
+
+  bool is_news_;
+  int looks_ = 0;
+};
+
+// The source of record `ticket`, a put without kOpSourceStays, may be reused: the host has handed
+// it on.
+struct IsConsumed {
+  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
+    return past.is(ticket, ring.tickets->consumed, [&] { return consumed(ring); });
+  }
+  Past past{true};
+};
+
+// Record `ticket` is complete. Each time the host is asked it is told what is wanted: another may
+// have overwritten that with a smaller one.
+struct IsComplete {
+  WEFT_DEVICE explicit IsComplete(bool is_news = true) : past(is_news) {}
+  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
+    return past.is(ticket, ring.tickets->completed, [&] {
+      platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
+      return completed(ring);
+    });
+  }
+  Past past;
 };
 
 // The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
@@ -145,34 +181,36 @@ WEFT_DEVICE bool slot_is_free(const RingView& ring, std::uint64_t ticket) {
          ring.capacity;
 }
 
-// One attempt to get a slot.
-WEFT_DEVICE bool take_ticket(const RingView& ring, std::uint64_t* ticket) {
-  if (!find_credit(ring)) return false;
-  RingTickets& tickets = *ring.tickets;
-  const std::uint64_t left =
-      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, ~std::uint64_t{0});
-  if (static_cast<std::int64_t>(left) <= 0) {
-    platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, std::uint64_t{1});
-    return false;
-  }
-  *ticket = platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
-  // Who made the credit has counted before: on processors that keep that order it holds at once.
-  while (!slot_is_free(ring, *ticket)) platform::relax();  // mutation: equivalent, holds at once
-  return true;
-}
-
 // A producer's way through the ring, attempt by attempt.
 struct Turn {
   std::uint64_t ticket = 0;
-  bool taken = false, published = false;
-  IsComplete is_complete{};  // of what used the cell before
+  bool refused = false, taken = false, published = false;
+  IsComplete is_complete{false};  // of what used the cell before
 };
+
+// One attempt to get a slot. At first without a look whether there is one, which takes as long.
+WEFT_DEVICE bool take_ticket(const RingView& ring, Turn& turn) {
+  if (turn.refused && !find_credit(ring)) return false;
+  RingTickets& tickets = *ring.tickets;
+  const std::uint64_t left =
+      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, ~std::uint64_t{0});
+  turn.refused = static_cast<std::int64_t>(left) <= 0;
+  if (turn.refused) {
+    platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, std::uint64_t{1});
+    return false;
+  }
+  turn.ticket =
+      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
+  // Who made the credit has counted before: on processors that keep that order it holds at once.
+  while (!slot_is_free(ring, turn.ticket))
+    platform::relax();  // mutation: equivalent, holds at once
+  return turn.taken = true;
+}
 
 // One attempt to publish `op`. False: not yet.
 WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
                              std::uint64_t word) {
-  if (!turn.taken) turn.taken = take_ticket(ring, &turn.ticket);
-  if (!turn.taken) return false;
+  if (!turn.taken && !take_ticket(ring, turn)) return false;
   if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket, turn.is_complete)) return false;
   Op op = asked;
   const std::uint64_t slot = slot_of(ring, turn.ticket);
@@ -199,7 +237,8 @@ WEFT_DEVICE void abandon(const RingView& ring, const Turn& turn, const Op& asked
   publish(ring, turn.ticket, nothing);
 }
 
-WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
+// By value: a reference would be read again behind each word of the ring.
+WEFT_DEVICE RingView of(ColdContext h) { return h.state->ring[h.lane]; }
 
 WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
                                 std::uint64_t wanted, std::uint64_t waited_ns) {
@@ -217,7 +256,7 @@ WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::u
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
 WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
                       Cell cell = Cell::kNone, std::uint64_t word = 0) {
-  const RingView& ring = of(h);
+  const RingView ring = of(h);
   Deadline deadline(*h.state);
   Turn turn;
   const bool done = poll(deadline, [&] { return try_publish(ring, turn, op, cell, word); });
@@ -232,7 +271,7 @@ WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint6
 template <class IsOver>
 WEFT_DEVICE bool wait(ColdContext h, const char* where, const Op& op, std::uint64_t ticket,
                       IsOver is_over) {
-  const RingView& ring = of(h);
+  const RingView ring = of(h);
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
@@ -251,7 +290,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
 // has its word must give the cell back while others still wait for room.
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
-  const RingView& ring = of(h);
+  const RingView ring = of(h);
   Deadline deadline(*h.state);
   Turn turn;
   IsComplete is_complete;
@@ -280,15 +319,14 @@ WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint
 
 // Has anything ever gone through this ring?
 WEFT_DEVICE bool is_used(ColdContext h) {
-  if ((h.flags & kDeviceRing) == 0) return false;
-  const RingView& ring = of(h);
-  return ring.capacity != 0 &&
-         platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->next) != 0;
+  return platform::load<Order::kRelaxed, Reach::kDevice>(&h.state->ring[h.lane].tickets->next) != 0;
 }
 
 // Waits until everything is complete that this thread, or one it has synchronised with, has pushed.
 WEFT_DEVICE bool drain(ColdContext h, const char* where) {
-  const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(&of(h).tickets->next);
+  const RingView ring = of(h);
+  const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->next);
+  if (known_complete(ring) >= next) return true;
   Op op;
   op.pe = kAllPes;
   op.remote = kNoHeapOffset;

@@ -12,19 +12,25 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 8;
+inline constexpr std::uint32_t kDeviceAbi = 9;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
+
+// What the host counts of a ring, as kernels know it.
+struct HostCount {
+  alignas(128) std::uint64_t known = 0;  // may lag behind
+  std::uint64_t asking = 0;              // 1: somebody looks how far it is
+};
 
 // What kernels count of a ring among themselves. In their own memory: every record passes by here,
 // and on a GPU the host's is a microsecond away.
 struct RingTickets {
   alignas(128) std::uint64_t next = 0;    // free ticket
-  std::uint64_t completed = 0;            // records known to be complete; may lag behind
   alignas(128) std::uint64_t credit = 0;  // slots that nobody has taken; below zero, as a signed
                                           // number, while those who found none put back theirs
   alignas(128) std::uint64_t asking = 0;  // 1: somebody looks for more
   std::uint64_t claimed = 0;              // records of the consumed that somebody makes credit of,
   std::uint64_t counted = 0;              // and has made
+  HostCount consumed{}, completed{};
 };
 
 // One side of a device-to-host ring as a kernel sees it (dev/ring.hpp holds both ends). All other

@@ -31,8 +31,7 @@ WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
 }
 
 WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) {
-  const DeviceContext h = cold;
-  if (ring::is_used(h)) ring::drain(h, "quiet");
+  ring::drain(cold, "quiet");
 }
 
 WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {

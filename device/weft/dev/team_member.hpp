@@ -128,8 +128,10 @@ class TeamMember {
   WEFT_DEVICE void end_all() { header_.synced = header_.seq - 1; }
 
   // Where `rank`'s message of this exchange lands in a member's block.
-  WEFT_DEVICE std::byte* payload(int rank) const {
-    return block_ + layout_.payload(header_.seq, rank);
+  WEFT_DEVICE std::byte* payload(int rank) const { return payload(0, rank); }
+  // That of the exchange `later` ones after this.
+  WEFT_DEVICE std::byte* payload(int later, int rank) const {
+    return block_ + layout_.payload(header_.seq + static_cast<std::uint64_t>(later), rank);
   }
   WEFT_DEVICE std::size_t payload_bytes() const { return layout_.payload_bytes(); }
   WEFT_DEVICE std::byte* work(int index) const { return block_ + layout_.work_buffer(index); }

@@ -195,8 +195,30 @@ TEST_F(DeviceRingTest, WhatIsCompleteIsRememberedNearTheKernel) {
   ASSERT_EQ(completed(view), 3u);
   EXPECT_TRUE(dev::ring::IsComplete{}(view, 0));
   *view.completed = 0;  // which nobody asks now
-  EXPECT_TRUE(dev::ring::IsComplete{}(view, 2));
-  EXPECT_FALSE(dev::ring::IsComplete{}(view, 3));
+  EXPECT_TRUE(dev::ring::IsComplete(false)(view, 2));
+  EXPECT_FALSE(dev::ring::IsComplete(false)(view, 3));
+}
+
+TEST_F(DeviceRingTest, WhoWaitsLongLooksOnlyWhileNobodyElseDoes) {
+  make();
+  push_all(view, 1, 1);
+  dev::ring::IsComplete is_complete;
+  dev::ring::IsConsumed is_consumed;
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(is_complete(view, 0) || is_consumed(view, 0));
+  step();
+  for (HostCount* count : {&view.tickets->completed, &view.tickets->consumed}) {
+    EXPECT_EQ(count->asking, 0u);
+    count->asking = 1;
+  }
+  EXPECT_FALSE(is_complete(view, 0) || is_consumed(view, 0));
+  for (HostCount* count : {&view.tickets->completed, &view.tickets->consumed}) {
+    EXPECT_EQ(count->asking, 1u);
+    count->asking = 0;
+  }
+  EXPECT_TRUE(is_complete(view, 0) && is_consumed(view, 0));
+  EXPECT_EQ(view.tickets->completed.known, 1u);
+  EXPECT_EQ(view.tickets->consumed.known, 1u);
+  EXPECT_EQ(view.tickets->completed.asking + view.tickets->consumed.asking, 0u);
 }
 
 TEST_F(DeviceRingTest, ARefusedRecordCountsAsCompleteAndIsReported) {

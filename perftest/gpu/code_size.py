@@ -6,8 +6,9 @@
   perftest/gpu/code_size.py --runs 0             # all but compile times
 
 Needs nvcc, and no GPU. Each kernel is compiled alone for sm_90a, with Weft and bare (plain stores, then
-a release of the word). Compile time is CPU seconds of nvcc for an object, medians of runs in turns: other
-work on the machine changes them less than wall time.
+a release of the word). Compile time is CPU seconds of nvcc for an object with that GPU's code alone
+(-arch=sm_90a would go through everything once more, for PTX), medians of runs in turns: other work on
+the machine changes them less than wall time.
 
 Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
 if one of them loads more from the stack than a few words: then its threads wait for memory where they
@@ -93,7 +94,7 @@ class Compiler:
         if not generated.is_dir():
             fail(f"{generated} is not there: cmake --preset cuda-sm90, or give --build")
         self.folder = Path(folder)
-        self.command = [nvcc, "-std=c++17", "-O3", "-arch=sm_90a",
+        self.command = [nvcc, "-std=c++17", "-O3", "-gencode=arch=compute_90a,code=sm_90a",
                         *(f"-I{path}" for path in (ROOT / "include", ROOT / "device", generated, ROOT))]
 
     def run(self, what, text, *options):

@@ -3,9 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "host/transport/transport.hpp"
 
@@ -24,21 +25,24 @@ class Lanes {
     if (Own* const known = find(lane); known != nullptr) return *known;
     const std::lock_guard lock(mutex_);
     if (Own* const known = find(lane); known != nullptr) return *known;
-    owned_.push_back(make(static_cast<std::uint32_t>(lane)));
-    lanes_[static_cast<std::size_t>(lane)].store(owned_.back().get(), std::memory_order_release);
-    return *owned_.back();
+    const std::size_t count = count_.load(std::memory_order_relaxed);
+    owned_[count] = make(static_cast<std::uint32_t>(lane));
+    lanes_[static_cast<std::size_t>(lane)].store(owned_[count].get(), std::memory_order_release);
+    count_.store(count + 1, std::memory_order_release);
+    return *owned_[count];
   }
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const auto& lane : lanes_)
-      if (Own* const own = lane.load(std::memory_order_acquire); own != nullptr) visit(*own);
+    const std::size_t count = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < count; ++i) visit(*owned_[i]);
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Own>> owned_;  // under mutex_
   // Release in get(), acquire where they are looked at.
   std::array<std::atomic<Own*>, kTransportLanes> lanes_{};
+  std::array<std::unique_ptr<Own>, kTransportLanes> owned_;  // the first count_: as they were made
+  std::atomic<std::size_t> count_{0};
 };
 
 }  // namespace weft::network

@@ -64,6 +64,20 @@ std::string ring_text(const FaultRecord& r) {
       seconds(r), about_peer(r), r.seen, r.wanted);
 }
 
+std::string nic_timeout_text(const FaultRecord& r) {
+  return fmt::format(
+      "waited {:.3g} s{} for the NIC to carry the kernel's requests out: {} of {} are done. Is the "
+      "PE that is addressed still there? WEFT_WAIT_TIMEOUT sets the deadline",
+      seconds(r), about_peer(r), r.seen, r.wanted);
+}
+
+std::string nic_error_text(const FaultRecord& r) {
+  return fmt::format(
+      "the NIC has given up the queue{}, with syndrome {:#x}; none of what was asked since is "
+      "carried out",
+      about_peer(r), r.seen);
+}
+
 std::string range_text(const FaultRecord& r, std::uint64_t heap_bytes) {
   if (r.offset == kNoHeapOffset)
     return fmt::format(
@@ -109,6 +123,8 @@ Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t h
                    fmt::format("an earlier collective on team {} failed, so its members are out of "
                                "step; make a new team of those that are left",
                                r.wanted));
+    case FaultCode::kNicTimeout: return error(Code::kTimeout, nic_timeout_text(r));
+    case FaultCode::kNicError: return error(Code::kIo, nic_error_text(r));
     case FaultCode::kNone: break;
   }
   return error(

@@ -84,7 +84,11 @@ enum class FaultCode : std::uint32_t {
   kNotMember,    // collective on team `wanted`, of which this PE is no member
   kBadRoot,      // collective with root `seen` in a team of `wanted`
   kTeamBroken,   // collective on team `wanted` after an earlier one on it failed
+  kNicTimeout,   // of `wanted` requests the NIC has completed `seen`, and the deadline passed
+  kNicError,     // the NIC has given the queue to `pe` up: its syndrome is `seen`
 };
+
+struct QueueView;  // dev/nic/queue.hpp
 
 struct DeviceState {
   std::uint32_t abi = kDeviceAbi;
@@ -101,6 +105,9 @@ struct DeviceState {
   std::uint64_t journal_offset =
       0;  // heap offset of dev/journal.hpp's table; 0 unless WEFT_CHECK=1
   RingView ring[kMaxLanes];
+  // The third door: queues[lane * npes + pe], all of one type of NIC. Null: there is none, and no
+  // host code makes one yet.
+  const QueueView* queues = nullptr;
 };
 
 }  // namespace weft

@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "device" / "weft" / "dev"
 RECORD = ROOT / "tests" / "mutation" / "noticed.txt"
 # Other targets' platforms cannot run here; the contract is documentation.
-SKIPPED = {"platform/cuda.hpp", "platform/bulk_cuda.hpp", "platform/hip.hpp", "platform/contract.hpp", "platform/order.hpp", "launch.hpp"}
+SKIPPED = {"platform/cuda.hpp", "platform/bulk_cuda.hpp", "platform/hip.hpp", "platform/contract.hpp", "platform/order.hpp", "launch.hpp", "nic/contract.hpp"}
 TSAN = ["-O1", "-fsanitize=thread"]
 EXCUSE = re.compile(r"//\s*mutation: equivalent, (.+)$")
 
@@ -118,7 +118,7 @@ def waits(text):
         end = closing(text, m.end() - 1)
         if "relax()" in text[end:end + 20] or "condition()" in text[m.start():end]:
             yield m.start(), m.start() + len("while"), "if", "wait"
-    for begin, _, end in calls(text, r"wait|wait_\w+|drain|quiet|quiet_ring|arrived|all_arrived|announced"):
+    for begin, _, end in calls(text, r"(?:wait|wait_\w+|drain|quiet|quiet_ring|arrived|all_arrived|announced)(?:<Nic>)?"):
         yield begin, end, without(text, begin, end), "wait"
     # Attempts that give up when something is not there yet.
     for m in re.finditer(r"\bif \(", text):
@@ -132,6 +132,8 @@ def programs_for(path):
     """Those that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
     if path.startswith(("collective", "packed", "team_")):
         return ["collectives"]
+    if path.startswith("nic/"):
+        return ["nic"]
     if path.startswith("tile"):
         return ["move", "collectives"]
     if path.startswith(("ring", "fault", "check", "scope")):
@@ -241,6 +243,7 @@ def digest():
     programs = [path for path in (ROOT / "tests" / "mutation").iterdir() if path.suffix in (".cpp", ".hpp", ".py")]
     helpers = [ROOT / "tests" / "device" / name for name in
                ("device_job.hpp", "late_proxy.cpp", "late_proxy.hpp", "run_threads.hpp", "shared_memory.hpp")]
+    helpers.append(ROOT / "tests" / "support" / "soft_nic.hpp")
     total = hashlib.sha256()
     for path in sorted([*mutated, *programs, *helpers]):
         total.update(f"{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes() + b"\0")

@@ -5,15 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/device/run_threads.hpp"
 #include "tests/support/random.hpp"
-#include "tests/support/sanitizer.hpp"
 #include "tests/support/soft_nic.hpp"
 
 namespace weft {
@@ -88,7 +85,7 @@ TEST_P(NicDoor, WhatIsPutIsThereAfterQuiet) {
       const Word* const there = &job.heap[mine];
       ASSERT_EQ(std::count(there, there + kWords, me * 1000 + round), std::ptrdiff_t{kWords});
       for (Word i = 0; i < 3; ++i) ASSERT_EQ(there[kWords + 1 + i], round + i);
-      ASSERT_TRUE(get(h, copy_of(OpKind::kGet, mine, back.data(), kWords + 0)));
+      ASSERT_TRUE(get(h, copy_of(OpKind::kGet, mine, back.data(), kWords)));
       ASSERT_EQ(back[kWords - 1], me * 1000 + round);
     }
   });
@@ -161,6 +158,7 @@ TEST_P(NicDoor, FenceKeepsPutsBehindAtomics) {
       ASSERT_EQ(__atomic_load_n(&job.heap[mine], __ATOMIC_RELAXED), round);
     }
   });
+  for (unsigned t = 0; t < kThreads; ++t) EXPECT_EQ(job.heap[2 * t + 1], 50u);
   expect_no_fault(job);
 }
 
@@ -357,6 +355,41 @@ TEST(NicDoorFaults, AnErrorNamesPeerAndSyndrome) {
   EXPECT_FALSE(fence(job.handle));
   EXPECT_FALSE(quiet(job.handle));
   EXPECT_EQ(job.heap[0], 1u);
+}
+
+TEST(NicDoorFaults, TheFirstSyndromeIsKept) {
+  const auto entry_word = [](Word value) { return dev::nic::mlx5::swapped(value); };
+  constexpr Word kFailedAtTwo = 2 << 16 | dev::nic::mlx5::kRequestFailed << 4;
+  alignas(64) Word entry[8] = {};
+  QueueCounts counts;
+  QueueView queue;
+  queue.counts = &counts;
+  queue.completion = entry;
+  entry[6] = entry_word(0x15);
+  entry[7] = entry_word(kFailedAtTwo);
+  dev::nic::look<Mlx5>(queue);
+  entry[6] = entry_word(dev::nic::mlx5::kFlushed);
+  dev::nic::look<Mlx5>(queue);
+  EXPECT_EQ(counts.failure, kQueueFailed | 0x15);
+  EXPECT_EQ(counts.completed, 2u);
+}
+
+TEST(NicDoorFaults, AWordThatWasGivenUpIsFreeOnceItsResultHasCome) {
+  SoftNicOptions options;
+  options.result_count = 1;
+  options.stops_at = 0;
+  NicJob job(options);
+  const QueueView& queue = job.queues[NicJob::kPeer];
+  job.state.deadline_ns = 1'000'000;
+  Word word;
+  const Op op = op_of(OpKind::kAmoFetchAdd, 0, 1);
+  EXPECT_FALSE(dev::nic::fetch<Mlx5>(job.handle, kWhere, op, &word));
+  dev::nic::Cell cell;
+  EXPECT_FALSE(dev::nic::take_cell(queue, cell));
+  job.nic.resume();
+  job.state.deadline_ns = 0;
+  EXPECT_TRUE(quiet(job.handle));
+  EXPECT_TRUE(dev::nic::take_cell(queue, cell));
 }
 
 // Entries of flushed requests hide why, not that.

@@ -88,6 +88,13 @@ TEST(FaultReport, EveryOtherCodeHasItsText) {
   const Status ring = describe(record_of(FaultCode::kRingTimeout));
   EXPECT_EQ(ring.code(), Code::kTimeout);
   EXPECT_THAT(ring.text(), HasSubstr("4 of 5 are done"));
+  const Status late = describe(record_of(FaultCode::kNicTimeout));
+  EXPECT_EQ(late.code(), Code::kTimeout);
+  EXPECT_THAT(late.text(), HasSubstr("for PE 3 for the NIC"));
+  EXPECT_THAT(late.text(), HasSubstr("4 of 5 are done"));
+  const Status nic = describe(record_of(FaultCode::kNicError));
+  EXPECT_EQ(nic.code(), Code::kIo);
+  EXPECT_THAT(nic.text(), HasSubstr("the queue for PE 3, with syndrome 0x4"));
   const Status pe = describe(record_of(FaultCode::kBadPe));
   EXPECT_EQ(pe.code(), Code::kOutOfRange);
   EXPECT_THAT(pe.text(), HasSubstr("PE 3 does not exist; this job has PEs 0 to 7"));

@@ -169,11 +169,11 @@ WEFT_DEVICE bool take_cell(const QueueView& queue, Cell& cell) {
 WEFT_DEVICE void give_back(const QueueView& queue, const Cell& cell) {
   platform::store<Order::kRelease, Reach::kDevice>(owner_of(queue, cell), kWordIsFree);
 }
-// Nobody will read the word now; it is used again only after the late result has arrived.
+// Of who gives up. A word that a late result comes to is used again only after that has arrived.
 WEFT_DEVICE void abandon(const QueueView& queue, const Cell& cell, const Turn& turn) {
   if (!cell.taken) return;
-  platform::store<Order::kRelaxed, Reach::kDevice>(owner_of(queue, cell),
-                                                   turn.written ? turn.ticket + 1 : kWordIsFree);
+  if (!turn.written) return give_back(queue, cell);
+  platform::store<Order::kRelaxed, Reach::kDevice>(owner_of(queue, cell), turn.ticket + 1);
 }
 
 // Hands `op`, a fetching atomic, to the NIC and waits for the word that it brings back. One loop

@@ -57,8 +57,11 @@ void read_environment() {
       all.devices.push_back(std::make_unique<Device>(static_cast<int>(i), is_ib));
   }
   const char* const atomics = std::getenv("FAKE_VERBS_ATOMICS");
+  const std::string_view kind = atomics == nullptr ? "" : atomics;
   for (const auto& device : all.devices)
-    device->is_global = atomics != nullptr && std::string_view(atomics) == "glob";
+    device->atomics = kind == "glob"   ? IBV_ATOMIC_GLOB
+                      : kind == "none" ? IBV_ATOMIC_NONE
+                                       : IBV_ATOMIC_HCA;
   all.lost_each = number("FAKE_VERBS_DROP_UD", 0);
   all.datagrams = 0;
 }
@@ -124,7 +127,7 @@ FAKE_VERB int ibv_query_device(ibv_context* context, ibv_device_attr* out) {
   out->max_cqe = kMaxCqe;
   out->max_qp_rd_atom = out->max_qp_init_rd_atom = kMaxReads;
   out->max_res_rd_atom = kMaxReads << 16;
-  out->atomic_cap = own<Device>(context->device).is_global ? IBV_ATOMIC_GLOB : IBV_ATOMIC_HCA;
+  out->atomic_cap = own<Device>(context->device).atomics;
   out->max_srq_wr = static_cast<int>(kMaxWr);
   out->max_pkeys = 1;
   out->phys_port_cnt = 1;

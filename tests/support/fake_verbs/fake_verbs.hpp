@@ -8,7 +8,9 @@
 // The environment says what there is; it is read by ibv_get_device_list() while no device is open:
 //   FAKE_VERBS_DEVICES   how many devices; 1
 //   FAKE_VERBS_LINK      "ib": InfiniBand, with LIDs; Ethernet
-//   FAKE_VERBS_ATOMICS   "glob": atomic with the processor, too, as ibv_query_device says; HCA
+//   FAKE_VERBS_ATOMICS   "glob": atomic with the processor, too, as ibv_query_device says; "none":
+//                        there are none; HCA: atomic among those of that device. It reads the word,
+//                        lets time pass, in which others may do what they like, and writes it
 //   FAKE_VERBS_DROP_UD   N: every Nth datagram is lost; none
 //   FAKE_VERBS_GPU       ways to register memory of the fake GPUs (tests/support/fake_gpu), read at
 //                        each call: "dmabuf", "peer", "none"; both of the first

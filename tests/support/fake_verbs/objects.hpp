@@ -30,7 +30,8 @@ struct Device : ibv_device {
   bool knows(const union ibv_gid& gid, std::uint32_t type) const;
   int index;
   bool is_ib;
-  bool is_global = false;  // its atomics are atomic with the processor's
+  enum ibv_atomic_cap atomics = IBV_ATOMIC_HCA;  // with whom its atomics are atomic
+  std::uint32_t changing = 0;  // QP whose atomic has read its word, not yet written
   bool is_cut = false;
   std::uint64_t cut_after = 0;  // requests over reliable connections; 0: not
   bool last_takes_effect = false;
@@ -122,6 +123,7 @@ struct Qp : ibv_qp {
   std::atomic<std::uint64_t> freed{0};  // of these, up to which one slots are free again
   bool is_listed = false;               // in State::busy
   std::uint32_t taken = 0;              // packets of the other end's
+  std::uint64_t read = 0;               // what the word held that its next send changes
 };
 
 template <class Own, class Theirs>

@@ -54,6 +54,20 @@ Result read(Qp& qp, Qp& peer, const Spans& local, Send& work) {
   return {IBV_WC_SUCCESS, bytes};
 }
 
+bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+// By a device that is atomic with nobody else: it writes what it makes of what it has read before.
+std::uint64_t change_apart(std::uint64_t* word, std::uint64_t read, const ibv_send_wr& wr) {
+  const auto& atomic = wr.wr.atomic;
+  if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+    __atomic_store_n(word, read + atomic.compare_add, __ATOMIC_RELEASE);
+  else if (read == atomic.compare_add)
+    __atomic_store_n(word, atomic.swap, __ATOMIC_RELEASE);
+  return read;
+}
+
 std::uint64_t change(std::uint64_t* word, const ibv_send_wr& wr) {
   const auto& atomic = wr.wr.atomic;
   if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -74,7 +88,11 @@ Result change_word(Qp& qp, Qp& peer, const Spans& local, Send& work) {
       target(peer, atomic.rkey, atomic.remote_addr, sizeof old, IBV_ACCESS_REMOTE_ATOMIC);
   if (!remote) return {IBV_WC_REM_ACCESS_ERR, 0};
   ++state().atomics;
-  old = change(reinterpret_cast<std::uint64_t*>(remote->base), work.wr);
+  auto* const word = reinterpret_cast<std::uint64_t*>(remote->base);
+  Device& device = peer.device_of();
+  const bool has_read = device.changing == qp.qp_num;
+  if (has_read) device.changing = 0;
+  old = has_read ? change_apart(word, qp.read, work.wr) : change(word, work.wr);
   move(local, {{reinterpret_cast<std::byte*>(&old), sizeof old}});
   return {IBV_WC_SUCCESS, sizeof old};
 }
@@ -89,9 +107,8 @@ Result send(Qp&, Qp& peer, const Spans& local, Send& work) {
 
 std::uint32_t packets_of(const Qp& qp, const Spans& message, ibv_wr_opcode opcode) {
   const std::size_t bytes = bytes_of(message), most = std::size_t{128} << qp.attr.path_mtu;
-  const bool is_atomic =
-      opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  return is_atomic || bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + most - 1) / most);
+  return is_atomic(opcode) || bytes == 0 ? 1
+                                         : static_cast<std::uint32_t>((bytes + most - 1) / most);
 }
 
 }  // namespace
@@ -121,6 +138,41 @@ Result carry_out_rc(Qp& qp, Send& work) {
     fail(*peer);
   if (result.status == IBV_WC_SUCCESS) peer->taken += packets_of(qp, *local, opcode);
   return is_last ? Result{IBV_WC_RETRY_EXC_ERR, 0} : result;
+}
+
+// Whether a device is at an atomic of another queue pair, which is not gone meanwhile.
+bool is_changing_for_another(const Device& device, const Qp& qp) {
+  const auto other = state().qps.find(device.changing);
+  return device.changing != qp.qp_num && other != state().qps.end() &&
+         other->second->now == IBV_QPS_RTS && !other->second->sends.empty();
+}
+
+// The device of the word, if that is what the next send changes, and if it does so in two steps.
+Device* changes_apart(const Qp& qp) {
+  if (qp.qp_type != IBV_QPT_RC || qp.sends.empty() || !is_atomic(qp.sends.front().wr.opcode))
+    return nullptr;
+  Qp* const peer = peer_of(qp);
+  const bool apart = peer != nullptr && peer->device_of().atomics != IBV_ATOMIC_GLOB;
+  return apart ? &peer->device_of() : nullptr;
+}
+
+bool waits_for_device(const Qp& qp) {
+  const Device* const device = changes_apart(qp);
+  return device != nullptr && is_changing_for_another(*device, qp);
+}
+
+// True: the word has been read, and is to be written when it is the queue pair's turn again.
+bool reads_word(Qp& qp) {
+  Device* const device = changes_apart(qp);
+  if (device == nullptr || device->changing == qp.qp_num) return false;
+  const Qp& peer = *peer_of(qp);
+  const auto& atomic = qp.sends.front().wr.wr.atomic;
+  const auto remote =
+      target(peer, atomic.rkey, atomic.remote_addr, sizeof qp.read, IBV_ACCESS_REMOTE_ATOMIC);
+  if (!remote || atomic.remote_addr % sizeof qp.read != 0) return false;
+  qp.read = __atomic_load_n(reinterpret_cast<const std::uint64_t*>(remote->base), __ATOMIC_ACQUIRE);
+  device->changing = qp.qp_num;
+  return true;
 }
 
 bool waits_for_receive(const Qp& qp) {

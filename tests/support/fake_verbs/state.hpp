@@ -78,6 +78,8 @@ struct Result {
   std::size_t bytes;
 };
 bool waits_for_receive(const Qp& qp);
+bool waits_for_device(const Qp& qp);
+bool reads_word(Qp& qp);
 Result carry_out_rc(Qp& qp, Send& work);
 Result carry_out_ud(Qp& qp, Send& work);
 // Nothing: of local memory that is not.

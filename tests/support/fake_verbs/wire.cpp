@@ -28,6 +28,7 @@ void flush_one(Qp& qp) {
 
 void carry_out_next(Qp& qp) {
   if (qp.now == IBV_QPS_ERR) return flush_one(qp);
+  if (reads_word(qp)) return;
   Send work = std::move(qp.sends.front());
   qp.sends.pop_front();
   const Result result = qp.qp_type == IBV_QPT_RC ? carry_out_rc(qp, work) : carry_out_ud(qp, work);
@@ -44,7 +45,7 @@ Qp* pick() {
   const std::size_t first = state().random() % busy.size();
   for (std::size_t i = 0; i < busy.size(); ++i) {
     Qp* const qp = busy[(first + i) % busy.size()];
-    if (qp->now == IBV_QPS_ERR || !waits_for_receive(*qp)) return qp;
+    if (qp->now == IBV_QPS_ERR || !(waits_for_receive(*qp) || waits_for_device(*qp))) return qp;
   }
   return nullptr;
 }

@@ -235,6 +235,41 @@ TEST_F(FakeVerbsTest, APortIsLostAtTheRequestThatIsNamed) {
   }
 }
 
+// One more, again and again, by the device of card 1, until `add` of somebody else has got lost
+// among them. False: nothing has.
+template <class Add>
+bool loses(const VerbsPair& pair, std::uint64_t* word, Add add) {
+  std::uint64_t sum = *word;
+  for (int round = 0; round < 20000; ++round) {
+    EXPECT_EQ(atomic_add(1, pair.memory[0].sge(1, 1), pair.memory[1], 1).post(pair.qp[0].get()), 0);
+    sum += 1 + add();
+    wait(pair.card[0]);
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != sum) return true;
+  }
+  return false;
+}
+
+TEST_F(FakeVerbsTest, AtomicsAreAtomicWithThoseOfTheirDeviceAlone) {
+  VerbsPair pair;
+  auto* const word = pair.memory[1].words.data();
+  const auto by_processor = [&] {
+    std::this_thread::yield();
+    __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL);
+    return 1;
+  };
+  EXPECT_TRUE(loses(pair, word, by_processor));
+
+  *word = 0;
+  VerbsQp more[2] = {make_qp(pair.card[0], IBV_QPT_RC), make_qp(pair.card[1], IBV_QPT_RC)};
+  join(more[0].get(), more[1].get());
+  const auto by_device = [&] {
+    EXPECT_EQ(atomic_add(2, pair.memory[0].sge(2, 1), pair.memory[1], 1).post(more[0].get()), 0);
+    wait(pair.card[0]);
+    return 1;
+  };
+  EXPECT_FALSE(loses(pair, word, by_device));
+}
+
 TEST_F(FakeVerbsTest, WhatIsInUseStays) {
   VerbsPair pair;
   EXPECT_EQ(ibv_close_device(pair.card[0].context.get()), EBUSY);

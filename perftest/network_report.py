@@ -48,10 +48,11 @@ class Row:
     unit: str
     options: tuple = ()
     peer_options: tuple = ()
+    variables: tuple = ()  # of Weft's environment
 
 
-def latency(name, test, size, peer, options=(), peer_options=(), target=0.9):
-    return Row(name, test, size, peer, "p50_ns", 5, False, target, "us", (*IN_A_ROW, *options), peer_options)
+def latency(name, test, size, peer, options=(), peer_options=(), target=0.9, variables=()):
+    return Row(name, test, size, peer, "p50_ns", 5, False, target, "us", (*IN_A_ROW, *options), peer_options, variables)
 
 
 def ping(name, test, size):
@@ -87,6 +88,8 @@ IB_ROWS = [
     Row("put_nbi rate", "put_nbi_rate", 8, "ib_write_bw", "rate_mops", 4, True, 1.0, "Mop/s",
         STREAM, ("-l", "16")),
     latency("fetch_add", "atomic_lat", 8, "ib_atomic_lat", ("-a", "fetch_add"), ("-A", "FETCH_AND_ADD")),
+    latency("fetch_add by the NIC", "atomic_lat", 8, "ib_atomic_lat", ("-a", "fetch_add"), ("-A", "FETCH_AND_ADD"),
+            variables=("WEFT_IB_ATOMICS=nic",)),
 ]
 OFI_ROWS = [
     ping("signal, one way", "signal_lat", 8),
@@ -131,6 +134,8 @@ class Runner:
             command = [self.launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
                        "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2"]
         command += ["-x", f"WEFT_TRANSPORTS={transport},loopback"]
+        for variable in row.variables:
+            command += ["-x", variable]
         if transport == "ofi":
             command += ["-x", f"WEFT_OFI_PROVIDER={self.arguments.provider}"]
         if self.arguments.device:
@@ -225,6 +230,8 @@ def main():
             verdict = f">= {row.target:g} {row.peer}: {'holds' if ratio >= row.target else 'missed'}"
         else:
             verdict = f"none: two messages beside one of {row.peer}"
+        if row.variables:
+            verdict += f"; with {' '.join(row.variables)}"
         print(f"{row.name:<20} {row.size:>8} {ours:>10.4g} {theirs:>10.4g} {row.unit:<6} {ratio:>5.2f}  {verdict}",
               flush=True)
     return 0

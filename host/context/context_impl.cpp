@@ -23,7 +23,8 @@ Context::Impl::Impl(std::shared_ptr<Job> owner, int own_lane, bool wants_checks)
   way.peer = job->routes.peer.data();
   way.reachable = &reachable;
   reachable.adopted = heap->adopted().data();
-  if (!checks) reachable.npes = static_cast<unsigned>(npes);
+  // The shortest calls would add to words that a transport owns.
+  if (!checks && !job->routes.atomics) reachable.npes = static_cast<unsigned>(npes);
   refresh();
   job->enter(this, lane, &queue);
 }
@@ -68,8 +69,8 @@ void Context::Impl::fail(const Status& why) {
 
 Status Context::Impl::fence(std::uint32_t target) {
   RETURN_IF_ERROR(usable());
-  if (target != kAllPes && mapped(static_cast<int>(target)) != nullptr) return Status::ok();
-  if (!unfenced) return Status::ok();
+  const bool is_direct = target != kAllPes && mapped(static_cast<int>(target)) != nullptr;
+  if (!unfenced || (is_direct && !job->routes.atomics)) return Status::ok();
   Op op;
   op.kind = OpKind::kFence;
   op.pe = target;

@@ -65,6 +65,10 @@ struct Context::Impl {
   void refresh();
   // From here on every call returns `why`.
   void fail(const Status& why);
+  // Atomics so wide are carried by a transport, to every PE.
+  bool by_atomics(OpKind kind, std::size_t width) const {
+    return job->routes.by_atomics(kind, width);
+  }
   std::byte* mapped(int pe) const { return job->routes.peer[static_cast<std::size_t>(pe)]; }
   // The context goes away: completes what is outstanding. What cannot complete is left to the job.
   static void destroy(std::unique_ptr<Impl> impl);
@@ -80,6 +84,7 @@ struct Context::Impl {
   Status complete(LaneQueue::Ticket ticket, const char* operation, int pe);
   // Keeps the first failure of an operation for quiet().
   Status remember(Status failure);
+  Status note(int pe, std::uint64_t offset);
   void note_writer(std::byte* heap, std::uint64_t offset);
   Status post_note(std::uint32_t target, std::uint64_t offset);
 

@@ -114,8 +114,8 @@ Result<DeviceContext> Job::cpu_handle(int lane) {
   handle.state = device_state_;
   handle.heap_bytes = device_state_->heap_bytes;
   handle.teams = teams;
-  if (routes.map_all()) return handle;
-  handle.flags = kDeviceRing;
+  if (routes.map_all() && !routes.atomics) return handle;
+  handle.flags = kDeviceRing | (routes.atomics ? kDeviceAtomicsByRing : 0);
   RingView& ring = device_state_->ring[lane];
   if (ring.slots == nullptr) {
     ASSIGN_OR_RETURN(ring, proxy_->open_ring(lane));

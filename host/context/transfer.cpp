@@ -65,14 +65,19 @@ Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int tar
   op.flags = done == Done::kLater ? kOpSourceStays : 0;
   RETURN_IF_ERROR(check_put(dst, src, bytes, target, notify, &op));
   if (bytes == 0 && notify.op == NotifyOp::kNone) return Status::ok();
-  std::byte* const peer = mapped(target);
-  if (peer == nullptr) {
-    if (checks && notify.op != NotifyOp::kNone) RETURN_IF_ERROR(post_note(op.pe, op.signal));
-    return post(op, nullptr);
-  }
   // Who reads the journal because of the signal has seen this note: it comes before.
-  if (checks && notify.op != NotifyOp::kNone) note_writer(peer, op.signal);
+  if (checks && notify.op != NotifyOp::kNone) RETURN_IF_ERROR(note(target, op.signal));
+  std::byte* const peer = mapped(target);
+  if (peer == nullptr) return post(op, nullptr);
   apply_op(op, peer);
+  return Status::ok();
+}
+
+// In pe's journal: I write that word.
+Status Context::Impl::note(int target, std::uint64_t offset) {
+  std::byte* const peer = mapped(target);
+  if (peer == nullptr) return post_note(static_cast<std::uint32_t>(target), offset);
+  note_writer(peer, offset);
   return Status::ok();
 }
 
@@ -80,13 +85,14 @@ void Context::Impl::note_writer(std::byte* peer, std::uint64_t offset) {
   dev::journal_note(peer, job->journal_offset, offset, pe);
 }
 
-// The same through a transport. An atomic, since nobody needs to complete those for them to arrive.
+// The same through a transport. A signal, since nobody needs to complete those for them to arrive;
+// and since others store there, it must be no atomic where a transport owns those.
 Status Context::Impl::post_note(std::uint32_t target, std::uint64_t offset) {
   Op op;
-  op.kind = OpKind::kAmoSet;
+  op.kind = OpKind::kPut;
+  op.notify = NotifyOp::kSet;
   op.pe = target;
-  op.width = sizeof(std::uint64_t);
-  op.remote = job->journal_offset + dev::journal_slot(offset) * sizeof(std::uint64_t);
+  op.signal = job->journal_offset + dev::journal_slot(offset) * sizeof(std::uint64_t);
   op.value = dev::journal_entry(offset, pe);
   return post(op, nullptr);
 }
@@ -167,7 +173,7 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
     if (fetches) store_result(result, old, width);
     return Status::ok();
   }
-  if (std::byte* const peer = mapped(target); peer != nullptr) {
+  if (std::byte* const peer = mapped(target); peer != nullptr && !by_atomics(kind, width)) {
     if (checks && kind != OpKind::kAmoFetch) note_writer(peer, op.remote);
     const std::uint64_t old = amo_at(kind, peer + op.remote, width, value, compare);
     if (fetches) store_result(result, old, width);
@@ -177,7 +183,7 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
   // write to a stack that is gone.
   const bool blocks = fetches && done == Done::kLocal;
   if (fetches) op.result = address(blocks ? fetched.get() : result);
-  if (checks && kind != OpKind::kAmoFetch) RETURN_IF_ERROR(post_note(op.pe, op.remote));
+  if (checks && kind != OpKind::kAmoFetch) RETURN_IF_ERROR(note(target, op.remote));
   LaneQueue::Ticket ticket;
   RETURN_IF_ERROR(post(op, &ticket));
   if (!blocks) return Status::ok();

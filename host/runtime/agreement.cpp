@@ -64,6 +64,7 @@ std::string agreement_of(const Options& options) {
   add("WEFT_CHECK", options.check ? 1 : 0);
   add("WEFT_TRANSPORTS", options.transports);
   add("WEFT_GPU_TRANSPORTS", options.gpu_transports);
+  add("WEFT_IB_ATOMICS", options.ib_atomics);
   add("WEFT_PRETEND_HOSTS", options.pretend_hosts);
   return text;
 }

@@ -108,6 +108,13 @@ Status Runtime::Impl::start_gpu(const std::vector<Facts>& facts) {
   const auto with = std::find_if(facts.begin(), facts.end(),
                                  [](const Facts& theirs) { return theirs.gpus != 0; });
   if (with == facts.end()) return Status::ok();
+  if (job->options.ib_atomics == "nic")
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format(
+            "WEFT_IB_ATOMICS=nic, and PE {} on {} has a GPU: its kernels would not be atomic "
+            "with the RDMA device; set WEFT_GPU=off, or WEFT_IB_ATOMICS=owner, on all PEs",
+            with - facts.begin(), with->host_name()));
   if (without != facts.end()) {
     job->no_gpu = Status::error(
         Code::kUnsupported,

@@ -14,7 +14,8 @@ LaneQueue::LaneQueue(const Routes& routes, Lane lane)
   for (std::size_t t = 0; t < posted_.size(); ++t)
     posted_[t].store(routes_.transports[t]->completed(lane), std::memory_order_relaxed);
   for (std::uint32_t t = 0; t < posted_.size(); ++t) {
-    if (std::find(routes.via.begin(), routes.via.end(), t) == routes.via.end()) continue;
+    const bool reaches = std::find(routes.via.begin(), routes.via.end(), t) != routes.via.end();
+    if (!reaches && routes.atomics != t) continue;
     const Caps& caps = routes_.transports[t]->caps();
     used_.push_back({t, caps.needs_progress, caps.moves_sooner});
   }
@@ -26,13 +27,26 @@ Status LaneQueue::post(const Op& op, Ticket* ticket) {
   return status;
 }
 
+// Who brings an op to a PE does not know what another has brought there, so what is on both sides
+// of a fence must not be under way at once.
+Status LaneQueue::wait_for_split() {
+  if (!split_) return Status::ok();
+  if (all_done()) {
+    split_ = false;
+    return Status::ok();
+  }
+  flush();
+  return Status::error(Code::kBusy, "what comes before a fence is under way by another transport");
+}
+
 Status LaneQueue::post_parts(const Op& op, Ticket* ticket) {
+  if (op.kind == OpKind::kFence) RETURN_IF_ERROR(wait_for_split());
   if (op.kind == OpKind::kFence && op.pe == kAllPes) return post_fence_to_all(op, ticket);
   if (op.pe >= routes_.via.size())
     return Status::error(
         Code::kOutOfRange,
         fmt::format("PE {} does not exist: this job has PEs 0 to {}", op.pe, routes_.npes() - 1));
-  const std::uint32_t transport = routes_.via[op.pe];
+  const std::uint32_t transport = routes_.way_of(op);
   const bool moves = op.kind == OpKind::kPut || op.kind == OpKind::kGet;
   if (!moves || op.bytes <= routes_.transports[transport]->caps().max_bytes)
     return post_one(transport, op, ticket);
@@ -49,6 +63,7 @@ Status LaneQueue::post_one(std::uint32_t transport, const Op& op, Ticket* ticket
   RETURN_IF_ERROR(routes_.transports[transport]->post(lane_, op));
   const std::uint64_t count = posted_[transport].load(std::memory_order_relaxed) + 1;
   posted_[transport].store(count, std::memory_order_relaxed);
+  split_ |= op.kind != OpKind::kFence && routes_.is_split(op.pe);
   if (ticket != nullptr) *ticket = {transport, count};
   return Status::ok();
 }
@@ -112,7 +127,8 @@ bool LaneQueue::all_done() const {
 }
 
 bool LaneQueue::all_done(int pe) const {
-  return done_up_to(routes_.via[static_cast<std::size_t>(pe)]);
+  const auto at = static_cast<std::size_t>(pe);
+  return done_up_to(routes_.via[at]) && (!routes_.is_split(at) || done_up_to(*routes_.atomics));
 }
 
 std::uint64_t LaneQueue::outstanding() const {

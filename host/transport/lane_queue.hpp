@@ -59,6 +59,7 @@ class LaneQueue {
   // post() but for forgetting, at the end, how far it came.
   Status post_parts(const Op& op, Ticket* ticket);
   Status post_one(std::uint32_t transport, const Op& op, Ticket* ticket);
+  Status wait_for_split();
   Status post_fence_to_all(const Op& op, Ticket* ticket);
   Status post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket);
 
@@ -75,6 +76,7 @@ class LaneQueue {
   // Where an op of several posts is when kBusy interrupts it.
   std::uint32_t fenced_ = 0;    // of used_, that a fence to all has reached
   std::uint64_t sent_ = 0;      // bytes of an op in pieces
+  bool split_ = false;          // since the last fence ops to PEs that two transports serve
   bool pieces_fenced_ = false;  // and its last piece is ordered behind them
   std::atomic<std::uint64_t> rounds_{0};
   std::atomic<bool> failed_{false};

@@ -17,14 +17,15 @@ namespace {
 // Transports that are wired at one time.
 using Stage = std::vector<Transport*>;
 
-// What is at hand first, and with it the network that is preferred. A further network is opened
-// only if those leave somebody out.
+// What is at hand first, and with it the network that is preferred, and one that owns atomics. A
+// further network is opened only if those leave somebody out.
 std::vector<Stage> stages_of(const std::vector<std::unique_ptr<Transport>>& transports) {
   std::vector<Stage> stages(1);
   bool has_network = false;
   for (const auto& transport : transports) {
     const bool is_network = transport->caps().link == Link::kNetwork;
-    if (is_network && std::exchange(has_network, true))
+    const bool is_second = is_network && std::exchange(has_network, true);
+    if (is_second && !transport->caps().owns_atomics)
       stages.push_back({transport.get()});
     else
       stages.front().push_back(transport.get());
@@ -89,6 +90,8 @@ Status choose(Routes& routes, const Stage& wired, Bootstrap& bootstrap) {
       offer.why_not.push_back(is_wired ? transport->why_not(pe) : "not opened: nobody needs it");
     offers.push_back(std::move(offer));
   }
+  for (std::uint32_t t = 0; t < routes.transports.size(); ++t)
+    if (routes.transports[t]->caps().owns_atomics) routes.atomics = t;
   routes.peer.assign(static_cast<std::size_t>(npes), nullptr);
   routes.via.clear();
   routes.reason.clear();
@@ -127,6 +130,24 @@ Result<std::vector<Blob>> handles(const Routes& routes, const Region& region) {
   return blobs;
 }
 
+// A PE's chunk, of the transport that reaches it; and of that which executes atomics there.
+Result<Mapping> attach_one(const Routes& routes, int pe, const Region& region,
+                           const std::vector<std::vector<Blob>>& all) {
+  const auto at = static_cast<std::size_t>(pe);
+  const auto attach = [&](std::uint32_t transport) {
+    return routes.transports[transport]->attach(pe, region.offset, region.memory.bytes(),
+                                                all[transport][at]);
+  };
+  if (routes.is_split(at)) RETURN_IF_ERROR(attach(*routes.atomics).status());
+  return attach(routes.via[at]);
+}
+
+void detach_one(const Routes& routes, int pe, std::uint64_t offset) {
+  routes.transport(pe).detach(pe, offset);
+  if (routes.is_split(static_cast<std::size_t>(pe)))
+    routes.transports[*routes.atomics]->detach(pe, offset);
+}
+
 // `attached` counts the PEs whose chunk is attached, also when one fails.
 Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, int& attached,
                   std::vector<std::byte*>* places) {
@@ -139,8 +160,7 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
   for (; attached < routes.npes(); ++attached) {
     const auto pe = static_cast<std::size_t>(attached);
     Transport& transport = routes.transport(attached);
-    const auto mapping =
-        transport.attach(attached, region.offset, region.memory.bytes(), all[routes.via[pe]][pe]);
+    const auto mapping = attach_one(routes, attached, region, all);
     if (!mapping)
       return Status::error(
           mapping.status().code(),
@@ -180,7 +200,7 @@ Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset, 
   status =
       agree(bootstrap, status, fmt::format("attaching the heap's chunk at offset {:#x}", offset));
   if (!status.is_ok())
-    for (int pe = 0; pe < attached; ++pe) routes.transport(pe).detach(pe, offset);
+    for (int pe = 0; pe < attached; ++pe) detach_one(routes, pe, offset);
   return status;
 }
 
@@ -194,7 +214,7 @@ Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what
 }
 
 void detach_chunk(const Routes& routes, std::uint64_t offset) {
-  for (int pe = 0; pe < routes.npes(); ++pe) routes.transport(pe).detach(pe, offset);
+  for (int pe = 0; pe < routes.npes(); ++pe) detach_one(routes, pe, offset);
 }
 
 }  // namespace weft

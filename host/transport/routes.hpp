@@ -1,11 +1,13 @@
 // Routes: how each PE is reached. Made once by the runtime; Context and Proxy look here on every
 // operation: load and store through `peer[pe]` if it is not null, else an Op to `transport(pe)`.
+// Where a transport owns atomics, those of 8 bytes are Ops to it, for every PE.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +25,18 @@ struct Routes {
   std::vector<std::uint32_t> via;   // index into `transports`
   std::vector<std::string> reason;  // why this transport, for people
   std::vector<std::unique_ptr<Transport>> transports;  // in order of preference
+  // The one that executes all atomics of 8 bytes, whatever reaches the PE otherwise; or none.
+  std::optional<std::uint32_t> atomics;
 
+  bool by_atomics(OpKind kind, std::size_t width) const {
+    return atomics.has_value() && is_amo(kind) && width == sizeof(std::uint64_t);
+  }
+  // Of a PE that exists.
+  std::uint32_t way_of(const Op& op) const {
+    return by_atomics(op.kind, op.width) ? *atomics : via[op.pe];
+  }
+  // Two transports bring ops to that PE.
+  bool is_split(std::size_t pe) const { return atomics.has_value() && via[pe] != *atomics; }
   int npes() const { return static_cast<int>(via.size()); }
   Transport& transport(int pe) const { return *transports[via[static_cast<std::size_t>(pe)]]; }
   // Whether every PE is mapped, once something is attached.

@@ -65,6 +65,19 @@ Status bad_list(const TransportEnv& env, std::string_view why) {
 
 std::span<const TransportRow> transport_registry() { return kRows; }
 
+// WEFT_IB_ATOMICS=nic wants a transport that does so.
+static Status check_atomics(const TransportEnv& env,
+                            const std::vector<std::unique_ptr<Transport>>& transports) {
+  const bool is_wanted = env.options->ib_atomics == "nic" && !env.is_gpu;
+  if (!is_wanted || std::any_of(transports.begin(), transports.end(),
+                                [](const auto& each) { return each->caps().owns_atomics; }))
+    return Status::ok();
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("WEFT_IB_ATOMICS=nic wants the transport ib, which is not in "
+                                   "WEFT_TRANSPORTS={}; add it, or set WEFT_IB_ATOMICS=owner",
+                                   env.options->transports));
+}
+
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
   const Options& options = *env.options;
   ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));
@@ -79,6 +92,7 @@ Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportE
     if (!options.fault.empty()) transport = make_fault(std::move(transport), spec, env);
     transports.push_back(std::move(transport));
   }
+  RETURN_IF_ERROR(check_atomics(env, transports));
   return transports;
 }
 

@@ -37,6 +37,7 @@ struct Caps {
   bool in_order = true;         // ops of a lane to one PE are delivered in the order posted
   bool needs_progress = false;  // nothing moves unless progress() is called
   bool moves_sooner = false;    // for those who call it while they wait, whatever they wait for
+  bool owns_atomics = false;  // of 8 bytes: it executes all of them, also where others reach the PE
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of one op; LaneQueue cuts a larger one
   Link link = Link::kSelf;
   float gbps = 0, usec = 0;  // rough, for topology's choice among several

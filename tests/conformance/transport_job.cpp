@@ -79,7 +79,8 @@ Options options_of(const TransportJob& job) {
 #endif
   if (const char* const device = std::getenv("WEFT_IB_DEVICE"); device != nullptr && has_rdma())
     options.ib_device = device;
-  if (job.verbs == "rails") options.ib_device = "fake0,fake1";
+  if (job.verbs.find("rails") != std::string::npos) options.ib_device = "fake0,fake1";
+  if (job.verbs.find("nic") != std::string::npos) options.ib_atomics = "nic";
   if (!has_fabric()) options.ofi_domain = "lo";
 #ifdef FAULTY_FABRIC_LIBRARY
   if (!job.fabric.empty()) options.ofi_library = FAULTY_FABRIC_LIBRARY;
@@ -109,7 +110,7 @@ void run_pe(Bootstrap& bootstrap, const TransportJob& job,
 void run_threads(const TransportJob& job, const std::function<void(TransportPe&)>& body) {
   if (!job.fabric.empty()) setenv("FAULTY_FABRIC", job.fabric.c_str(), 1);
   if (job.verbs == "glob") setenv("FAKE_VERBS_ATOMICS", "glob", 1);
-  if (job.verbs == "rails") setenv("FAKE_VERBS_DEVICES", "2", 1);
+  if (job.verbs.find("rails") != std::string::npos) setenv("FAKE_VERBS_DEVICES", "2", 1);
   auto bootstraps = make_local_bootstraps(job.npes, options_of(job));
   std::vector<std::thread> threads;
   for (auto& bootstrap : bootstraps) threads.emplace_back([&] { run_pe(*bootstrap, job, body); });
@@ -293,7 +294,8 @@ void run_job(const TransportJob& job, const std::function<void(TransportPe&)>& b
   if (job.pes == PesAre::kLaunched) return run_launched(job, body);
   if (job.pes == PesAre::kProcesses) return run_processes(job, body);
   // Drivers and networks start threads, and race detectors allow no process with threads to fork.
-  if (!job.on_gpus && job.network().empty()) return run_threads(job, body);
+  const bool has_network = !job.network().empty() || !job.verbs.empty();
+  if (!job.on_gpus && !has_network) return run_threads(job, body);
   test_seed();
   std::fflush(nullptr);
   wait_for_children({start_child([&] { run_threads(job, body); })});

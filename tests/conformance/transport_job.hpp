@@ -68,7 +68,8 @@ struct TransportJob {
   std::string fabric = {};        // how libfabric is different, as faulty_fabric names it
   bool on_gpus = false;           // of a fake driver, on which no GPU reaches another
   std::string gpu_rdma = "auto";  // how a network reaches their memory
-  std::string verbs = {};         // "glob" devices of the fake library, or two "rails" of them
+  // "glob" devices of the fake library, or two "rails" of them; "nic": the devices own atomics.
+  std::string verbs = {};
 
   // The first of them if it is a network: it reaches PEs of this host, too.
   std::string network() const {

@@ -512,11 +512,13 @@ TEST_P(TransportTest, APeerIsMappedUnlessFarOrStagedOrFaultsAreInjected) {
 std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& spec) {
   using enum PesAre;
   if (is_launched())
-    return {{"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
-            {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec},
-            {"ofi_launched" + tail, kLaunched, 0, "ofi,loopback", spec},
-            {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec},
-            {"ofi_gpus_launched" + tail, kLaunched, 0, "ofi,staged", spec, "", true}};
+    return {
+        {"ib_launched" + tail, kLaunched, 0, "ib,loopback", spec},
+        {"mixed_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec},
+        {"nic_launched" + tail, kLaunched, 0, "p2p,ib,loopback", spec, "", false, "auto", "nic"},
+        {"ofi_launched" + tail, kLaunched, 0, "ofi,loopback", spec},
+        {"ofi_mixed_launched" + tail, kLaunched, 0, "p2p,ofi,loopback", spec},
+        {"ofi_gpus_launched" + tail, kLaunched, 0, "ofi,staged", spec, "", true}};
   std::vector<TransportJob> all = {
       {"loopback" + tail, kThreads, 1, "loopback", spec},
       {"p2p_threads" + tail, kThreads, 3, "p2p,loopback", spec},
@@ -527,10 +529,16 @@ std::vector<TransportJob> jobs_here(const std::string& tail, const std::string& 
 #ifdef FAKE_VERBS_LIBRARY
   const bool plain_or_all = tail.empty() || tail == "_all";
   all.push_back({"ib_threads" + tail, kThreads, 3, "ib,loopback", spec});
+  for (const std::string way : {"ib", "p2p"})  // by which PEs reach each other but for atomics
+    all.push_back({way + "_nic" + tail, kThreads, 3,
+                   way == "ib" ? "ib,loopback" : "p2p,ib,loopback", spec, "", false, "auto",
+                   "nic"});
   if (plain_or_all && !has_rdma()) {
     all.push_back({"ib_glob" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "glob"});
     all.push_back(
         {"ib_rails" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "rails"});
+    all.push_back(
+        {"nic_rails" + tail, kThreads, 3, "ib,loopback", spec, "", false, "auto", "nic,rails"});
     // Memory of GPUs; a PE reaches itself by staged.
     for (const std::string way : {"staged", "peer", "dmabuf"})
       all.push_back({"ib_" + way + tail, kThreads, 3, "ib,staged", spec, "", true, way});

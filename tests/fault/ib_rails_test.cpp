@@ -2,6 +2,7 @@
 // lost, nothing comes twice, nothing overtakes. Then both.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -182,6 +183,74 @@ TEST_F(RailsTest, AnAtomicOfTheDeviceThatFetchesEitherCountsOrSaysSo) {
   }
   EXPECT_GT(lost, 0);
   EXPECT_LT(lost, 16);
+}
+
+// The owner's device executes atomics (WEFT_IB_ATOMICS=nic).
+Options by_nic(Options options) {
+  options.ib_atomics = "nic";
+  return options;
+}
+
+TEST_F(RailsTest, AtomicsOfTheOwnersDeviceDoNotNeedTheOtherPort) {
+  lose_at_every_moment(1, 3, by_nic(by_two()), count_up);
+  lose_at_every_moment(1, 3, by_nic(by_two()), stream);
+}
+
+// What a failed one says of its fate: the least and the most that it may have added.
+std::pair<Word, Word> counts_of(const Status& status) {
+  const std::string text(status.text());
+  EXPECT_CODE(status, Code::kPeerLost);
+  EXPECT_THAT(text, HasSubstr("PE 1"));
+  EXPECT_THAT(text, HasSubstr("fake0 port 1"));
+  if (text.find("has executed it") != std::string::npos) return {1, 1};
+  if (text.find("or not") != std::string::npos) return {0, 1};
+  EXPECT_THAT(text, HasSubstr("WEFT_IB_ATOMICS=nic no other port may"));
+  return {0, 0};
+}
+
+// When its port is lost they fail, of known fate or said to be not; all else goes on by the other.
+Status count_until_lost(Runtime& rt, std::size_t moment, bool by_loop) {
+  Context& ctx = rt.context();
+  ASSIGN_OR_RETURN(Word* const word, rt.callocate<Word>(2));
+  RETURN_IF_ERROR(talk(rt));
+  RETURN_IF_ERROR(rt.barrier());
+  Word least = 0, most = 0;
+  if (rt.pe() == 0) {
+    fake_verbs_cut_after(0, moment / 2, moment % 2 != 0);
+    for (Word i = 0; i < 40; ++i) {
+      // A bit more each time, by or; or one more.
+      const auto old = by_loop ? ctx.atomic_fetch_or(word, Word{1} << i, 1)
+                               : ctx.atomic_fetch_add(word, Word{1}, 1);
+      const auto [low, high] = old.is_ok() ? std::pair<Word, Word>{1, 1} : counts_of(old.status());
+      least += low;
+      most += high;
+    }
+    EXPECT_LT(least, 40u);
+    EXPECT_LE(most - least, 1u) << "what came later is known not to have been executed";
+    const Status again = ctx.atomic_add(word, Word{1}, 1);
+    EXPECT_CODE(again, Code::kPeerLost);
+    ctx.quiet().ignore();
+    RETURN_IF_ERROR(ctx.put(word + 1, &most, 1, 1));
+    RETURN_IF_ERROR(ctx.atomic_add(reinterpret_cast<std::uint32_t*>(word + 1) + 1, 7u, 1));
+  }
+  RETURN_IF_ERROR(rt.barrier());
+  const Word counted = by_loop ? static_cast<Word>(__builtin_popcountll(word[0])) : word[0];
+  if (rt.pe() == 1) {
+    EXPECT_LE(counted, word[1] & 0xffffffff);
+    EXPECT_GE(counted + 1, word[1] & 0xffffffff);
+    EXPECT_EQ(word[1] >> 32, 7u);
+  }
+  return rt.barrier();
+}
+
+TEST_F(RailsTest, AtomicsOfTheOwnersDeviceFailWithItsPort) {
+  for (const bool by_loop : {false, true})
+    for (const std::size_t moment : {2, 3, 4, 5, 6, 7, 20, 21, 60, 61}) {
+      SCOPED_TRACE(moment);
+      const auto body = [&](Runtime& rt) { return count_until_lost(rt, moment, by_loop); };
+      EXPECT_OK(run_local(2, body, by_nic(by_two())));
+      fake_verbs_mend(0);
+    }
 }
 
 // The failure names the way that failed last, and the one before.

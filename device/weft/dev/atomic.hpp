@@ -60,7 +60,7 @@ WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ColdContext cold, const char* where
 template <class T, class Apply>
 WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                       int pe, Apply apply) {
-  const Place to = place_of(h, where, word, sizeof(T), sizeof(T), pe, Touch::kWord);
+  const Place to = place_of(h, where, word, sizeof(T), sizeof(T), pe, Touch::kAtomic);
   if (to.at != nullptr)
     apply(reinterpret_cast<T*>(to.at));
   else if (to.by_ring)
@@ -71,7 +71,7 @@ template <class T, class Apply>
 WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                     T compare, int pe, Apply apply) {
   const Place at = place_of(h, where, word, sizeof(T), sizeof(T), pe,
-                            kind == OpKind::kAmoFetch ? Touch::kBytes : Touch::kWord);
+                            kind == OpKind::kAmoFetch ? Touch::kFetch : Touch::kAtomic);
   if (at.at != nullptr) return apply(reinterpret_cast<T*>(at.at));
   T old{};
   if (!at.by_ring) return old;

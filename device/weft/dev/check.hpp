@@ -159,7 +159,14 @@ struct Place {
   WEFT_DEVICE bool is_refused() const { return at == nullptr && !by_ring; }
 };
 
-enum class Touch { kBytes, kWord };  // kWord: writes a word that somebody may wait for
+// kWord: writes a word that somebody may wait for. Atomics: kFetch only looks, kAtomic writes.
+enum class Touch { kBytes, kWord, kFetch, kAtomic };
+
+// An atomic that a transport executes for all PEs, mapped or not.
+WEFT_DEVICE bool is_atomic_by_ring(ColdContext h, Touch touch, std::uint64_t bytes) {
+  return (h.flags & kDeviceAtomicsByRing) != 0 && touch >= Touch::kFetch &&
+         bytes == sizeof(std::uint64_t);
+}
 
 // All of what place_of() does, and one look for the address serves all of it.
 WEFT_DEVICE_CALLED Place find_place(ColdContext h, const char* where, const void* symmetric,
@@ -177,8 +184,10 @@ WEFT_DEVICE_CALLED Place find_place(ColdContext h, const char* where, const void
   std::byte* const heap = h.state->peer[pe];
   if (is_by_ring(h, heap)) return {nullptr, true, mine.offset};
   // WEFT_CHECK: remembers at the word's owner that I write it.
-  if (checks && touch == Touch::kWord && h.state->journal_offset != 0)
+  const bool writes = touch == Touch::kWord || touch == Touch::kAtomic;
+  if (checks && writes && h.state->journal_offset != 0)
     journal_note(heap, h.state->journal_offset, mine.offset, h.state->pe);
+  if (is_atomic_by_ring(h, touch, bytes)) return {nullptr, true, mine.offset};
   if (mine.range == nullptr || mine.range->peer == nullptr) return {heap + mine.offset, false};
   return {mine.range->peer[pe] + (mine.offset - mine.range->offset), false};
 }

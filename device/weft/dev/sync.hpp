@@ -26,8 +26,10 @@ WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
   Op op;
   op.kind = OpKind::kFence;
   op.pe = pe;
-  std::uint64_t ticket;
-  ring::push(h, "fence", op, &ticket);
+  // Stores that follow are not ordered behind an atomic that went by the ring, unless that is
+  // complete: so it is when such a fence is taken.
+  const bool waits = (h.flags & kDeviceAtomicsByRing) != 0;
+  ring::push_and_wait(cold, "fence", op, waits, ring::IsConsumed{});
 }
 
 WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) {
@@ -39,6 +41,11 @@ WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
 }
 WEFT_DEVICE void quiet_ring(const DeviceContext& h) {
   if ((h.flags & kDeviceRing) != 0) quiet_used_ring(h);
+}
+
+// Some of what goes to the PE whose heap that is goes by the ring.
+WEFT_DEVICE bool uses_ring(const DeviceContext& h, const std::byte* heap) {
+  return heap == nullptr || (h.flags & kDeviceAtomicsByRing) != 0;
 }
 
 // My thread is one that fences for the scope.
@@ -69,20 +76,16 @@ WEFT_DEVICE void Context::quiet(Scope who) const {
 
 WEFT_DEVICE void Context::fence_pe(int pe) const {
   if (!allowed(h_, "fence_pe", h_.heap, 0, 1, pe)) return;
-  if (heap_of(h_, pe) != nullptr) {
-    platform::fence<Reach::kSystem>();
-  } else {
-    ordering::fence_ring(h_, static_cast<std::uint32_t>(pe));
-  }
+  const std::byte* const heap = heap_of(h_, pe);
+  if (heap != nullptr) platform::fence<Reach::kSystem>();
+  if (ordering::uses_ring(h_, heap)) ordering::fence_ring(h_, static_cast<std::uint32_t>(pe));
 }
 
 WEFT_DEVICE void Context::quiet_pe(int pe) const {
   if (!allowed(h_, "quiet_pe", h_.heap, 0, 1, pe)) return;
-  if (heap_of(h_, pe) != nullptr) {
-    platform::full_fence();
-  } else {
-    ordering::quiet_ring(h_);
-  }
+  const std::byte* const heap = heap_of(h_, pe);
+  if (heap != nullptr) platform::full_fence();
+  if (ordering::uses_ring(h_, heap)) ordering::quiet_ring(h_);
 }
 
 }  // namespace WEFT_TARGET

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "host/transport/agree.hpp"
 #include "host/transport/ib/lane.hpp"
 #include "host/transport/ib/service.hpp"
@@ -28,6 +30,12 @@ constexpr Caps kCaps = {.maps = false,
                         .gbps = 20,
                         .usec = 2};
 
+Caps caps_of(const TransportEnv& env) {
+  Caps caps = kCaps;
+  caps.owns_atomics = env.options->ib_atomics == "nic" && !env.is_gpu;
+  return caps;
+}
+
 // The addresses of a PE's doors as bytes, and back.
 Blob bytes_of(const std::vector<ib::DoorAddress>& doors) {
   const auto raw = std::as_bytes(std::span(doors));
@@ -49,9 +57,9 @@ Result<std::vector<ib::DoorAddress>> doors_of(const Blob& way, std::size_t pe) {
 class Ib final : public network::NetworkTransport {
  public:
   explicit Ib(const TransportEnv& env)
-      : NetworkTransport("ib", env, kCaps), staging_([this](std::byte* base, std::size_t bytes) {
-          return rails_->add_own(base, bytes);
-        }) {}
+      : NetworkTransport("ib", env, caps_of(env)),
+        staging_(
+            [this](std::byte* base, std::size_t bytes) { return rails_->add_own(base, bytes); }) {}
   ~Ib() override {
     service_.reset();
     drop_heaps();
@@ -68,6 +76,7 @@ class Ib final : public network::NetworkTransport {
   Status start(const std::vector<network::Peer>& peers) override;
   std::string describe() const override { return rails_->describe(); }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
+  Status why_no_atomics(const std::vector<network::Peer>& peers) const override;
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return rails_->add_heap(base, bytes);
   }
@@ -130,6 +139,29 @@ std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) co
   return rails_->why_not({theirs.facts, theirs.key, std::move(*doors)});
 }
 
+// Every PE, mine too, has a port which is reached, and whose device executes atomics.
+Status Ib::why_no_atomics(const std::vector<network::Peer>& peers) const {
+  const network::Peer& mine = peers[static_cast<std::size_t>(env().pe)];
+  for (std::size_t pe = 0; pe < peers.size(); ++pe) {
+    const network::Peer& theirs = peers[pe];
+    std::string why = theirs.why;
+    if (theirs.usable && mine.usable) why = why_not_to(mine, theirs);
+    if (theirs.usable && why.empty()) {
+      ASSIGN_OR_RETURN(const auto doors, doors_of(theirs.way, pe));
+      const ib::PortAddress& port = doors.front().port;
+      if (port.atomic_cap == IBV_ATOMIC_NONE)
+        why = fmt::format("the device of {} has no atomics", port.text());
+    }
+    if (!why.empty())
+      return Status::error(
+          Code::kUnsupported,
+          fmt::format("WEFT_IB_ATOMICS=nic wants an RDMA port of every PE, but of PE {} on {}: {}; "
+                      "mend that, or set WEFT_IB_ATOMICS=owner on all PEs",
+                      pe, theirs.facts.host_name(), why));
+  }
+  return Status::ok();
+}
+
 Status Ib::post(Lane lane, const Op& op) {
   RETURN_IF_ERROR(check(op));
   const auto make = [&](std::uint32_t number) {
@@ -142,6 +174,7 @@ Status Ib::post(Lane lane, const Op& op) {
                                             .staging = &staging_,
                                             .told = &told_,
                                             .native_atomics = !env().is_gpu,
+                                            .owns_atomics = caps().owns_atomics,
                                             .dial_timeout = env().options->start_timeout},
                                     number);
   };

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "host/transport/apply.hpp"
+
 namespace weft::ib {
 
 namespace {
@@ -61,7 +65,7 @@ IbLane::Link& IbLane::link_to(int pe) {
     for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
       link->paths.push_back(
           std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.dial_timeout));
-    link->main = link->next = env_.rails->first() % link->paths.size();
+    link->main = link->next = env_.owns_atomics ? 0 : env_.rails->first() % link->paths.size();
     link->native =
         env_.native_atomics && std::all_of(link->paths.begin(), link->paths.end(),
                                            [](const auto& path) { return path->is_native(); });
@@ -100,12 +104,35 @@ Status IbLane::post_fence(const Op& op) {
   for (const auto& link : links_) {
     if (link == nullptr || (op.pe != kAllPes && op.pe != static_cast<std::uint32_t>(link->pe)))
       continue;
-    link->fenced = link->requests > 0 || link->apart > 0;
+    link->fenced = holds_back(*link);
     link->fenced_at = flights_.next();
-    if (link->natives > 0) link->main_path().fence();
+    if (link->natives > 0 && !env_.owns_atomics) link->main_path().fence();
   }
   flights_.add({.op = op});
   retire();
+  return Status::ok();
+}
+
+// Whether devices do the atomic of an op, or the owner of its word.
+bool IbLane::is_native(const Link& link, const Op& op) const {
+  if (env_.owns_atomics) return is_amo(op.kind) && op.width == sizeof(std::uint64_t);
+  return link.native && (adds(op) || ib::is_native(op));
+}
+
+// kBusy as long as a loop on its word goes on; an error if the owner's device is out of reach.
+Status IbLane::check_native(const Link& link, const Flight& flight) const {
+  if (!env_.owns_atomics) return Status::ok();
+  if (link.main != 0)
+    return Status::error(
+        Code::kPeerLost,
+        fmt::format("{}: {} has failed, and with WEFT_IB_ATOMICS=nic no other port may execute "
+                    "atomics on that PE's words of 8 bytes; all else goes on by {}",
+                    describe(flight.op), link.paths.front()->describe(),
+                    link.paths[link.main]->describe()));
+  if (link.loops == 0) return Status::ok();
+  for (const Flight& each : flights_)
+    if (each.loops && each.link == &link && each.op.remote == flight.op.remote)
+      return Status::error(Code::kBusy, "an atomic on the same word is under way");
   return Status::ok();
 }
 
@@ -116,14 +143,17 @@ Status IbLane::post_on(Link& link, const Op& op) {
   Path& path = is_piece(op) && !by_pane ? path_of_piece(link) : link.main_path();
   Flight flight{.op = op, .link = &link, .path = &path, .apart = path.rail() != link.main};
   flight.by_pane = by_pane;
-  flight.native = is_atomic && !by_pane && link.native && (adds(op) || is_native(op));
+  flight.native = is_atomic && !by_pane && is_native(link, op);
+  flight.loops = flight.native && !adds(op) && !ib::is_native(op);
   flight.asking = by_pane || (is_atomic && !flight.native);
   // The owner executes requests in order, so those pass a fence behind requests.
   const auto waits = [&] {
-    return link.fenced && (link.apart > 0 || !flight.asking || !is_amo(op.kind));
+    return link.fenced &&
+           (link.apart > 0 || owes_atomics(link) || !flight.asking || !is_amo(op.kind));
   };
   if (waits()) poll();
   if (waits()) return Status::error(Code::kBusy, "what comes before a fence is under way");
+  if (flight.native) RETURN_IF_ERROR(check_native(link, flight));
   if (flight.asking) RETURN_IF_ERROR(make_room_for_request());
   if (by_pane && op.bytes != 0) {
     ASSIGN_OR_RETURN(flight.pane, env_.windows->take(link.pe));

@@ -20,6 +20,14 @@
 // atomic of the device whose old value was lost on the way fails. Where the device of the other end
 // does not tell what it took, puts are repeated, and its atomics fail.
 //
+// Atomics of the owner's device (WEFT_IB_ATOMICS=nic). Those of 64 bits go by the first rail, and
+// nothing else of theirs does when that fails: another device would not be atomic with it. What the
+// device does not know is done by compare-and-swap here: each brings what is there, from which the
+// next is made, until one holds. Such an op is under way until then. A fence holds back what comes
+// next until atomics are complete, by no mark for the device: it does not know of loops, and
+// soft-RoCE has been seen to wait for ever at such a mark. And atomics on a word whose loop goes on
+// wait, so that those of one lane keep their order.
+//
 // Panes. What is for GPU memory that no device reaches goes into a pane of its owner's, and a
 // request behind it has the owner copy; what is got is read out of the pane once the owner has
 // answered. A pane is this lane's until then, whatever paths fail meanwhile.
@@ -75,8 +83,9 @@ struct LaneEnv {
   Staging* staging = nullptr;
   Told* told = nullptr;
   bool native_atomics =
-      true;                 // of devices that say so; not on memory of GPUs, of which they do not
-  double dial_timeout = 0;  // seconds
+      true;                   // of devices that say so; not on memory of GPUs, of which they do not
+  bool owns_atomics = false;  // the devices of the owners' first rails execute all of 64 bits
+  double dial_timeout = 0;    // seconds
 };
 
 class IbLane {
@@ -103,7 +112,8 @@ class IbLane {
     std::uint64_t sequence = 0;                // of the last request
     Status broken;                             // why nothing goes there any more
     int requests = 0;                          // not answered yet
-    int natives = 0;                           // atomics of the device that are under way
+    int natives = 0;                           // atomics of the device that are under way,
+    int loops = 0;                             // and of these, in several steps
     int apart = 0;                             // pieces on other rails that are
     std::uint64_t fenced_at = 0;               // flights before the last fence
     bool fenced = false;                       // what comes next waits for requests and pieces
@@ -114,11 +124,14 @@ class IbLane {
     Op op;
     Link* link = nullptr;
     Path* path = nullptr;
-    bool apart = false;    // on another rail than the first
-    bool native = false;   // the device does its atomic
-    int sending = 0;       // times that work of it went out and is not known to be done
-    bool asking = false;   // nor has the answer come
-    bool by_pane = false;  // its bytes pass a window of the owner's, who copies them:
+    bool apart = false;      // on another rail than the first
+    bool native = false;     // the device does its atomic,
+    bool loops = false;      // in steps, of which the last
+    bool repeats = false;    // has not held: the next is to go
+    std::uint64_t seen = 0;  // what the word is compared with
+    int sending = 0;         // times that work of it went out and is not known to be done
+    bool asking = false;     // nor has the answer come
+    bool by_pane = false;    // its bytes pass a window of the owner's, who copies them:
     int pane = Windows::kNoPane;
     bool reading = false;        // out of that pane: the answer has come
     bool again = false;          // its path has failed: it is to go by another,
@@ -127,7 +140,7 @@ class IbLane {
     bool is_small = false;       // its bytes are these:
     std::array<std::byte, kInlineBytes> small{};
     Staging::Room room = {};  // or pass here; so does an old value
-    bool is_done() const { return sending == 0 && !asking && !again; }
+    bool is_done() const { return sending == 0 && !asking && !again && !repeats; }
   };
 
   Status open();
@@ -136,6 +149,8 @@ class IbLane {
   Status post_fence(const Op& op);
   Status post_on(Link& link, const Op& op);
   Status prepare(Flight& flight);
+  bool is_native(const Link& link, const Op& op) const;
+  Status check_native(const Link& link, const Flight& flight) const;
   Path& path_of_piece(Link& link);
   Status find_target(const Flight& flight);
   Status find(const Flight& flight, std::uint64_t offset, std::uint64_t bytes,
@@ -159,11 +174,17 @@ class IbLane {
   void take(LanePort& port, const ibv_wc& done);
   void sent(Flight& flight);
   void settle(Flight& flight);
+  static bool has_held(Flight& flight);
+  void go_on();
   void bring(Flight& flight);
   void leave_pane(Flight& flight, std::uint64_t number, bool is_well);
   void read_pane(Flight& flight, std::uint64_t number);
   void take_answer(LanePort& port, const ibv_wc& done);
-  static void lift_fence(Link& link);
+  bool owes_atomics(const Link& link) const { return env_.owns_atomics && link.natives > 0; }
+  bool holds_back(const Link& link) const {
+    return link.requests > 0 || link.apart > 0 || owes_atomics(link);
+  }
+  void lift_fence(Link& link) const;
   void look_for_silence();
   Status cause(const Path& path, const ibv_wc& done) const;
 
@@ -173,6 +194,7 @@ class IbLane {
   Status move(Link& link);
   void ended(Path& path, const Dial& reply);
   void judge(Flight& flight, Path::Fate fate);
+  std::string_view fate_of_native(const Flight& flight, Path::Fate fate) const;
   void lose(Flight& flight, std::string_view how);
   Status send_again(Link& link);
   Status send_again(Flight& flight, std::uint64_t number);
@@ -190,6 +212,7 @@ class IbLane {
   Request request_;                          // likewise
   std::vector<Path*> holding_;               // who hold something
   std::vector<Link*> moving_;                // whose path has failed
+  std::vector<std::uint64_t> repeating_;     // flights whose next step is to go
   int requests_ = 0;                         // without answers on all links
   std::uint64_t oldest_ = 0, since_ns_ = 0;  // flight that is not over, and since when it is that
   Status error_;

@@ -53,12 +53,17 @@ void IbLane::take(LanePort& port, const ibv_wc& done) {
     return take_answer(port, done);
   Path& path = *found->second;
   if (path.state() != Path::State::kReady) return;
-  if (done.status == IBV_WC_SUCCESS)
-    path.complete(done.wr_id, [this](std::uint64_t flight) { sent(flights_[flight]); });
-  else if (is_of_the_way(done.status))
+  if (done.status == IBV_WC_SUCCESS) {
+    path.complete(done.wr_id, [this](std::uint64_t flight) {
+      sent(flights_[flight]);
+      if (flights_[flight].repeats) repeating_.push_back(flight);
+    });
+    go_on();
+  } else if (is_of_the_way(done.status)) {
     fail(path, cause(path, done));
-  else
+  } else {
     break_off(link_to(path.pe()), cause(path, done));
+  }
 }
 
 void IbLane::sent(Flight& flight) {
@@ -71,7 +76,9 @@ void IbLane::sent(Flight& flight) {
 void IbLane::settle(Flight& flight) {
   if (flight.sending != 0 || flight.again) return;
   Link& link = *flight.link;
-  if (std::exchange(flight.native, false)) --link.natives;
+  if (flight.loops && !has_held(flight)) return;
+  if (std::exchange(flight.loops, false)) --link.loops;
+  if (std::exchange(flight.native, false) && --link.natives == 0) lift_fence(link);
   if (std::exchange(flight.apart, false) && --link.apart == 0) lift_fence(link);
   const bool waits_for_pane = flight.by_pane && flight.op.kind == OpKind::kGet && !flight.reading;
   if (flight.room.base == nullptr || waits_for_pane) return;
@@ -79,6 +86,37 @@ void IbLane::settle(Flight& flight) {
   env_.staging->give(std::exchange(flight.room, {}));
   if (std::exchange(flight.reading, false))
     env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+}
+
+// Whether the step of a loop has; else the next compares with what it has brought.
+bool IbLane::has_held(Flight& flight) {
+  std::uint64_t old = 0;
+  get_from(&old, flight.room.base, sizeof old);
+  flight.repeats = std::exchange(flight.seen, old) != old;
+  return !flight.repeats;
+}
+
+// The next steps of loops. They find room: what they had before is free.
+void IbLane::go_on() {
+  for (const std::uint64_t number : std::exchange(repeating_, {})) {
+    if (!flights_.has(number)) continue;
+    Flight& flight = flights_[number];
+    if (!std::exchange(flight.repeats, false)) continue;  // its way has broken
+    if (flight.path->state() != Path::State::kReady) {
+      lose(flight, fate_of_native(flight, Path::Fate::kNotDone));
+      continue;
+    }
+    std::vector<Heaps::There> word;  // not by work_ and word_, as in read_pane()
+    if (Status found = find(flight, flight.op.remote, flight.op.width, word); !found.is_ok()) {
+      note(std::move(found));
+      end(flight);
+      continue;
+    }
+    WorkList step;
+    step.step(flight.op, flight.seen, word[0], old_value(flight));
+    give(flight, number, step);
+    ring(*flight.path);
+  }
 }
 
 void IbLane::bring(Flight& flight) {
@@ -96,8 +134,8 @@ void IbLane::note(Status failure) {
   if (error_.is_ok()) error_ = std::move(failure);
 }
 
-void IbLane::lift_fence(Link& link) {
-  if (link.requests == 0 && link.apart == 0) link.fenced = false;
+void IbLane::lift_fence(Link& link) const {
+  if (!holds_back(link)) link.fenced = false;
 }
 
 void IbLane::take_answer(LanePort& port, const ibv_wc& done) {

@@ -66,16 +66,26 @@ void IbLane::judge(Flight& flight, Path::Fate fate) {
     flight.again = flight.sending == 0;
     return;
   }
+  if (const auto fate_of = fate_of_native(flight, fate); !fate_of.empty())
+    return lose(flight, fate_of);
   const bool is_answered = flight.sequence != 0 && !flight.asking;
   const bool is_done = fate == Path::Fate::kDone && flight.op.kind != OpKind::kGet;
-  if (flight.native && fate == Path::Fate::kUnknown)
-    return lose(flight, "the device may have executed it or not");
-  if (flight.native && is_done && is_fetching(flight.op.kind))
-    return lose(flight, "the device has executed it, but the old value is lost");
   if (is_done || is_answered)
     settle(flight);
   else
     flight.again = true;
+}
+
+// Why the atomic of a flight, if the device does that, cannot go on; "" if it can.
+std::string_view IbLane::fate_of_native(const Flight& flight, Path::Fate fate) const {
+  if (!flight.native) return "";
+  if (fate == Path::Fate::kUnknown) return "the device may have executed it or not";
+  if (fate == Path::Fate::kNotDone)
+    return env_.owns_atomics ? "it has not been executed, and with WEFT_IB_ATOMICS=nic no other "
+                               "port may do it"
+                             : "";
+  if (flight.loops) return "the device may have changed the word or not";
+  return is_fetching(flight.op.kind) ? "the device has executed it, but the old value is lost" : "";
 }
 
 // The native atomic of a flight. The way to its PE goes on.
@@ -125,11 +135,12 @@ void IbLane::end(Flight& flight) {
     --requests_;
     --link.requests;
   }
-  if (flight.native) --link.natives;
+  if (std::exchange(flight.native, false)) --link.natives;
+  if (std::exchange(flight.loops, false)) --link.loops;
   if (flight.apart) --link.apart;
   lift_fence(link);
   flight.sending = 0;
-  flight.asking = flight.again = flight.reading = false;
+  flight.asking = flight.again = flight.reading = flight.repeats = false;
   env_.windows->lose(link.pe, std::exchange(flight.pane, Windows::kNoPane));
   if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
 }

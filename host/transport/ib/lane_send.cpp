@@ -54,7 +54,8 @@ Status IbLane::find(const Flight& flight, std::uint64_t offset, std::uint64_t by
 Status IbLane::take_local(Flight& flight) const {
   const Op& op = flight.op;
   if (is_amo(op.kind))
-    return flight.native && is_fetching(op.kind) ? stage(flight, sizeof op.value) : Status::ok();
+    return flight.native && (flight.loops || is_fetching(op.kind)) ? stage(flight, sizeof op.value)
+                                                                   : Status::ok();
   const auto* const bytes = reinterpret_cast<const std::byte*>(op.local);
   const bool is_put = op.kind == OpKind::kPut;
   if (is_put && (op.bytes == 0 || (op.bytes <= kInlineBytes && env_.own.is_host(bytes)))) {
@@ -86,7 +87,7 @@ Piece IbLane::mine(const Flight& flight) const {
 
 Piece IbLane::old_value(const Flight& flight) const {
   const LanePort& at = flight.path->at();
-  if (!is_fetching(flight.op.kind)) return {address_of(at.nowhere.base()), at.nowhere.key()};
+  if (flight.room.base == nullptr) return {address_of(at.nowhere.base()), at.nowhere.key()};
   return {address_of(flight.room.base), env_.staging->key(at.rail)};
 }
 
@@ -124,6 +125,8 @@ void IbLane::build(const Flight& flight, std::uint64_t number) {
   if (flight.native) {
     if (adds(op))
       work_.add(op.value, word_[0], old_value(flight));
+    else if (flight.loops)
+      work_.step(op, flight.seen, word_[0], old_value(flight));
     else
       work_.atomic(op, word_[0], old_value(flight));
   }
@@ -140,6 +143,7 @@ void IbLane::send(const Flight& taken) {
   link.requests += flight.asking ? 1 : 0;
   requests_ += flight.asking ? 1 : 0;
   link.natives += flight.native ? 1 : 0;
+  link.loops += flight.loops ? 1 : 0;
   link.apart += flight.apart ? 1 : 0;
   Path& path = *taken.path;
   build(flight, number);

@@ -115,9 +115,11 @@ std::string Port::describe() const {
                               ? fmt::format("{} by GID {}", gid_text_, gid_index_)
                               : fmt::format("InfiniBand by LID {}", address_.lid);
   const bool is_global = address_.atomic_cap == IBV_ATOMIC_GLOB;
-  return fmt::format("{}, {}, atomics by {}{}{}", name_, way,
-                     is_global ? "the device" : "the owner of the word",
-                     reason_.empty() ? "" : ": ", reason_);
+  const char* const who = owns_atomics_ ? "the device for all PEs (WEFT_IB_ATOMICS=nic)"
+                          : is_global   ? "the device"
+                                        : "the owner of the word";
+  return fmt::format("{}, {}, atomics by {}{}{}", name_, way, who, reason_.empty() ? "" : ": ",
+                     reason_);
 }
 
 std::string Port::why_not(const PortAddress& there) const {
@@ -148,7 +150,8 @@ std::uint8_t Port::reads_to(const PortAddress& there) const {
 
 int Port::heap_access() const {
   constexpr int kMoves = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  return address_.atomic_cap == IBV_ATOMIC_GLOB ? kMoves | IBV_ACCESS_REMOTE_ATOMIC : kMoves;
+  const bool does_atomics = owns_atomics_ || address_.atomic_cap == IBV_ATOMIC_GLOB;
+  return does_atomics ? kMoves | IBV_ACCESS_REMOTE_ATOMIC : kMoves;
 }
 
 Result<Handle<ibv_mr>> Port::add_memory(void* base, std::size_t bytes, int access) const {

@@ -56,6 +56,8 @@ class Port {
   bool has_native_atomics_with(const PortAddress& there) const {
     return address_.atomic_cap == IBV_ATOMIC_GLOB && there.atomic_cap == IBV_ATOMIC_GLOB;
   }
+  // From here on the device executes all atomics of 64 bits on my heap, for everybody.
+  void own_atomics() { owns_atomics_ = true; }
   // What peers do with my heap.
   int heap_access() const;
 
@@ -80,6 +82,7 @@ class Port {
   std::string name_;
   std::string gid_text_;
   std::string reason_;
+  bool owns_atomics_ = false;
   std::uint8_t number_ = 0;
   std::uint8_t gid_index_ = 0;
   ibv_device_attr limits_{};

@@ -121,6 +121,7 @@ Result<Rails> Rails::open(const Options& options, const Seat& seat) {
   Rails rails;
   rails.ports_ = std::move(chosen->ports);
   rails.first_ = chosen->first;
+  if (options.ib_atomics == "nic") rails.ports_.front().own_atomics();
   return rails;
 }
 

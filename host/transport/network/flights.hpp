@@ -24,6 +24,8 @@ class Flights {
   const Flight& operator[](std::uint64_t number) const { return flights_[number - first_]; }
   auto begin() { return flights_.begin(); }
   auto end() { return flights_.end(); }
+  auto begin() const { return flights_.begin(); }
+  auto end() const { return flights_.end(); }
 
   // Counts those that are over, in order.
   void retire() {

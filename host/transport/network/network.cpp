@@ -51,6 +51,7 @@ bool NetworkTransport::others_do(const Facts& mine, const Facts& theirs) const {
 }
 
 bool NetworkTransport::nobody_needs_it() const {
+  if (caps_.owns_atomics) return false;
   if (env_.facts == nullptr || env_.facts->empty()) return false;
   const auto& mine = (*env_.facts)[static_cast<std::size_t>(env_.pe)];
   return std::all_of(env_.facts->begin(), env_.facts->end(),
@@ -122,6 +123,8 @@ Status NetworkTransport::connect(std::span<const Blob> all) {
     why = why_not_reached(pe);
     needed_ |= why.empty();
   }
+  if (caps_.owns_atomics) RETURN_IF_ERROR(why_no_atomics(peers_));
+  needed_ |= caps_.owns_atomics;
   if (!needed_) {
     drop_heaps();
     close();

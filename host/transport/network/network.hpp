@@ -60,6 +60,8 @@ class NetworkTransport : public Transport {
   virtual std::string describe() const = 0;
   // Why that of another PE, which is usable, cannot be sent to; "" if it can.
   virtual std::string why_not_to(const Peer& mine, const Peer& theirs) const = 0;
+  // If it owns atomics: what keeps it from executing them on every PE's words.
+  virtual Status why_no_atomics(const std::vector<Peer>&) const { return Status::ok(); }
   virtual Result<Registered> register_memory(std::byte* base, std::size_t bytes) = 0;
   // The same of memory of GPUs, as long as what was opened is.
   virtual Registrar gpu_registrar() = 0;
@@ -93,7 +95,7 @@ class NetworkTransport : public Transport {
   Windows::Place window_;  // mine
   std::vector<Peer> peers_;
   std::vector<std::string> why_not_;
-  bool needed_ = false;  // it reaches somebody
+  bool needed_ = false;  // it reaches somebody, or owns atomics
 };
 
 }  // namespace weft::network

@@ -45,7 +45,7 @@ struct DeviceContext {
   std::int32_t pe = 0;
   std::int32_t npes = 1;
   std::int32_t lane = 0;    // which ring of `state`
-  std::uint32_t flags = 0;  // kDeviceCheck, kDeviceRing
+  std::uint32_t flags = 0;  // kDevice..., below
   TeamBlocks teams;
   // Ranges below it need neither be looked up nor verified: heap_bytes if no flag is set and every
   // PE is mapped, PE 0's offset 0 `to_first` bytes behind mine, each other's `stride` behind the
@@ -57,5 +57,6 @@ struct DeviceContext {
 
 inline constexpr std::uint32_t kDeviceCheck = 1;  // WEFT_CHECK=1: verify pe and ranges in kernels
 inline constexpr std::uint32_t kDeviceRing = 2;   // there is a ring; else all peers are mapped
+inline constexpr std::uint32_t kDeviceAtomicsByRing = 4;  // WEFT_IB_ATOMICS=nic: those of 8 bytes
 
 }  // namespace weft

@@ -76,6 +76,8 @@ WEFT_OPTION(ib_device, "WEFT_IB_DEVICE", kText, "auto", "", "", transport,
             "RDMA devices of ib, comma-separated, each with its port or without: mlx5_0 or mlx5_0:1,mlx5_1; auto takes the active port that is nearest to the PE's NUMA node, and its equals.")
 WEFT_OPTION(ib_rails, "WEFT_IB_RAILS", kInt, 2, 1, 4, transport,
             "Most ports that auto takes for a PE: large transfers go by all of them, and when one fails the others go on.")
+WEFT_OPTION(ib_atomics, "WEFT_IB_ATOMICS", kEnum, "owner", "owner|nic", "", transport,
+            "Who executes atomics of 8 bytes on the memory of hosts: the PE that owns the word, by a request (owner), or its RDMA device, for all PEs, that one and those of its host too (nic). Must be the same on every PE.")
 WEFT_OPTION(ib_gid_index, "WEFT_IB_GID_INDEX", kInt, -1, -1, 1023, transport,
             "GID of those ports; -1 takes RoCE v2 before v1, and an IPv4 address before a global IPv6 one before a link-local one.")
 WEFT_OPTION(ib_library, "WEFT_IB_LIBRARY", kText, "", "", "", transport,

@@ -32,9 +32,7 @@ WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
   ring::push_and_wait(cold, "fence", op, waits, ring::IsConsumed{});
 }
 
-WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) {
-  ring::drain(cold, "quiet");
-}
+WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) { ring::drain(cold, "quiet"); }
 
 WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
   if ((h.flags & kDeviceRing) != 0) fence_used_ring(h, pe);

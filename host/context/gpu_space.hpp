@@ -116,7 +116,7 @@ class GpuSpace {
   // In the heap: a DeviceState, a DeviceContext for each lane, what is adopted, the table of peers.
   std::byte* picture_ = nullptr;
   std::array<Memory, kMaxLanes> results_busy_;  // of the rings
-  mutable std::mutex answer_mutex_;  // guards the word behind the next
+  mutable std::mutex answer_mutex_;             // guards the word behind the next
   Memory answer_;
 };
 

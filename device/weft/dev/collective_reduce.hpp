@@ -229,9 +229,8 @@ WEFT_DEVICE void pull_and_fold(Member& m, std::byte* dst, const std::byte* src, 
     int number = 0;
     for (std::size_t part = 0; part < some; part += block, ++number)
       fold.fold(
-          m.scope(), dst + at + part,
-          [&](int rank) { return sources.at(rank, number, part); }, m.size(),
-          (some - part < block ? some - part : block) / fold.element);
+          m.scope(), dst + at + part, [&](int rank) { return sources.at(rank, number, part); },
+          m.size(), (some - part < block ? some - part : block) / fold.element);
   }
 }
 

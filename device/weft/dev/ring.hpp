@@ -16,6 +16,7 @@
 
 #include <weft/device/handle.hpp>
 
+#include <weft/dev/credit.hpp>
 #include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/poll.hpp>
@@ -52,9 +53,9 @@ WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
 }
 
-// What somebody here has learned of that. Acquire: pairs with the release in Past.
-WEFT_DEVICE std::uint64_t known_complete(const RingView& ring) {
-  return platform::load<Order::kAcquire, Reach::kDevice>(&ring.tickets->completed.known);
+// What somebody here has learned of what the host counts. Acquire: pairs with the release in Past.
+WEFT_DEVICE std::uint64_t known(const HostCount& count) {
+  return platform::load<Order::kAcquire, Reach::kDevice>(&count.known);
 }
 
 // Whether what the host counts has come past a record. What it says is remembered near by for
@@ -70,16 +71,12 @@ class Past {
   WEFT_DEVICE bool is(std::uint64_t ticket, HostCount& count, Look look) {
     const bool alone = looks_ < kLooksAlone;
     looks_ += alone ? 1 : 0;
-    std::uint64_t known = 0;
-    if (!alone || !is_news_) {
-      // Acquire: pairs with the release below.
-      known = platform::load<Order::kAcquire, Reach::kDevice>(&count.known);
-      if (known > ticket) return true;
-    }
+    const std::uint64_t before = alone && is_news_ ? 0 : known(count);
+    if (before > ticket) return true;
     if (!alone && !begins(count)) return false;
     const std::uint64_t now = look();
-    // Release: who finds it there sees what the host had written.
-    if (now > known) platform::store<Order::kRelease, Reach::kDevice>(&count.known, now);
+    // Release: pairs with known(); who finds it there sees what the host had written.
+    if (now > before) platform::store<Order::kRelease, Reach::kDevice>(&count.known, now);
     if (!alone) platform::store<Order::kRelaxed, Reach::kDevice>(&count.asking, std::uint64_t{0});
     return now > ticket;
   }
@@ -144,11 +141,6 @@ WEFT_DEVICE void publish(const RingView& ring, std::uint64_t ticket, const Op& o
                                                    word);
 }
 
-WEFT_DEVICE bool has_credit(const RingView& ring) {
-  return static_cast<std::int64_t>(
-             platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->credit)) > 0;
-}
-
 // Makes credit of what the host has consumed meanwhile, for everybody.
 WEFT_DEVICE void renew_credit(const RingView& ring) {
   RingTickets& tickets = *ring.tickets;
@@ -161,18 +153,19 @@ WEFT_DEVICE void renew_credit(const RingView& ring) {
   // Release: pairs with the acquire in slot_is_free(). Whoever adds has seen all that was claimed
   // before to be consumed, so it does not matter who is first.
   platform::add<Order::kRelease, Reach::kDevice>(&tickets.counted, fresh);
-  platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, fresh);
+  credit::give(&tickets.credit, fresh);
 }
 
 // Or somebody else finds it: thousands that read the host's memory would be in its way.
 WEFT_DEVICE bool find_credit(const RingView& ring) {
-  if (has_credit(ring)) return true;
+  const std::uint64_t* const slots = &ring.tickets->credit;
+  if (credit::is_there(slots)) return true;
   std::uint64_t* const asking = &ring.tickets->asking;
   if (platform::exchange<Order::kRelaxed, Reach::kDevice>(asking, std::uint64_t{1}) != 0)
     return false;
   renew_credit(ring);
   platform::store<Order::kRelaxed, Reach::kDevice>(asking, std::uint64_t{0});
-  return has_credit(ring);
+  return credit::is_there(slots);
 }
 
 // Acquire: pairs with the release in renew_credit(); the host has read what is in the slot.
@@ -192,13 +185,8 @@ struct Turn {
 WEFT_DEVICE bool take_ticket(const RingView& ring, Turn& turn) {
   if (turn.refused && !find_credit(ring)) return false;
   RingTickets& tickets = *ring.tickets;
-  const std::uint64_t left =
-      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, ~std::uint64_t{0});
-  turn.refused = static_cast<std::int64_t>(left) <= 0;
-  if (turn.refused) {
-    platform::add<Order::kRelaxed, Reach::kDevice>(&tickets.credit, std::uint64_t{1});
-    return false;
-  }
+  turn.refused = !credit::take(&tickets.credit);
+  if (turn.refused) return false;
   turn.ticket =
       platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
   // Who made the credit has counted before: on processors that keep that order it holds at once.
@@ -326,7 +314,7 @@ WEFT_DEVICE bool is_used(ColdContext h) {
 WEFT_DEVICE bool drain(ColdContext h, const char* where) {
   const RingView ring = of(h);
   const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->next);
-  if (known_complete(ring) >= next) return true;
+  if (known(ring.tickets->completed) >= next) return true;
   Op op;
   op.pe = kAllPes;
   op.remote = kNoHeapOffset;

@@ -21,14 +21,13 @@ inline namespace WEFT_TARGET {
 namespace ordering {
 
 WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
-  const DeviceContext h = cold;
-  if (!ring::is_used(h)) return;
+  if (!ring::is_used(cold)) return;
   Op op;
   op.kind = OpKind::kFence;
   op.pe = pe;
   // Stores that follow are not ordered behind an atomic that went by the ring, unless that is
   // complete: so it is when such a fence is taken.
-  const bool waits = (h.flags & kDeviceAtomicsByRing) != 0;
+  const bool waits = (cold.flags & kDeviceAtomicsByRing) != 0;
   ring::push_and_wait(cold, "fence", op, waits, ring::IsConsumed{});
 }
 

@@ -101,8 +101,7 @@ struct Mlx5 {
   WEFT_DEVICE static void write_put(const QueueView& queue, std::uint64_t index,
                                     std::uint64_t remote, std::uint64_t local,
                                     std::uint64_t bytes) {
-    write_head(queue, index, mlx5::Opcode::kWrite, mlx5::kOperandUnit + 1, remote);
-    write_local(queue, index, mlx5::kOperandUnit, local, bytes);
+    write_move(queue, index, mlx5::Opcode::kWrite, remote, local, bytes);
   }
 
   WEFT_DEVICE static void write_inline(const QueueView& queue, std::uint64_t index,
@@ -121,8 +120,7 @@ struct Mlx5 {
   WEFT_DEVICE static void write_get(const QueueView& queue, std::uint64_t index,
                                     std::uint64_t remote, std::uint64_t local,
                                     std::uint64_t bytes) {
-    write_head(queue, index, mlx5::Opcode::kRead, mlx5::kOperandUnit + 1, remote);
-    write_local(queue, index, mlx5::kOperandUnit, local, bytes);
+    write_move(queue, index, mlx5::Opcode::kRead, remote, local, bytes);
   }
 
   WEFT_DEVICE static void write_fetch_add(const QueueView& queue, std::uint64_t index,
@@ -195,6 +193,13 @@ struct Mlx5 {
                                       std::uint64_t bytes) {
     at<mlx5::Local>(queue, index, unit) = {mlx5::swapped(static_cast<std::uint32_t>(bytes)),
                                            mlx5::swapped(queue.local_key), mlx5::swapped(local)};
+  }
+
+  WEFT_DEVICE static void write_move(const QueueView& queue, std::uint64_t index,
+                                     mlx5::Opcode opcode, std::uint64_t remote, std::uint64_t local,
+                                     std::uint64_t bytes) {
+    write_head(queue, index, opcode, mlx5::kOperandUnit + 1, remote);
+    write_local(queue, index, mlx5::kOperandUnit, local, bytes);
   }
 
   WEFT_DEVICE static void write_atomic(const QueueView& queue, std::uint64_t index,

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include <weft/dev/credit.hpp>
 #include <weft/dev/fault.hpp>
 #include <weft/dev/nic/contract.hpp>
 #include <weft/dev/nic/queue.hpp>
@@ -61,7 +62,7 @@ WEFT_DEVICE void look(const QueueView& queue) {
     counts.seen = now.count;
     // Release: pairs with the acquire in completed().
     platform::store<Order::kRelease, Reach::kDevice>(&counts.completed, now.count);
-    platform::add<Order::kRelaxed, Reach::kDevice>(&counts.credit, fresh);
+    credit::give(&counts.credit, fresh);
   }
   if (now.failed && !has_failed(queue))  // what comes later may hide why
     platform::store<Order::kRelaxed, Reach::kDevice>(&counts.failure, kQueueFailed | now.syndrome);
@@ -70,16 +71,12 @@ WEFT_DEVICE void look(const QueueView& queue) {
 
 // --- slots --------------------------------------------------------------------------------------
 
-WEFT_DEVICE bool has_credit(const QueueView& queue) {
-  return static_cast<std::int64_t>(
-             platform::load<Order::kRelaxed, Reach::kDevice>(&queue.counts->credit)) > 0;
-}
-
 template <class Nic>
 WEFT_DEVICE bool find_credit(const QueueView& queue) {
-  if (has_credit(queue)) return true;
+  const std::uint64_t* const slots = &queue.counts->credit;
+  if (credit::is_there(slots)) return true;
   look<Nic>(queue);
-  return has_credit(queue);
+  return credit::is_there(slots);
 }
 
 // The NIC has read what is in the slot: completed() acquires that.
@@ -92,12 +89,7 @@ template <class Nic>
 WEFT_DEVICE bool take_ticket(const QueueView& queue, std::uint64_t* ticket) {
   if (!find_credit<Nic>(queue)) return false;
   QueueCounts& counts = *queue.counts;
-  const std::uint64_t left =
-      platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&counts.credit, ~std::uint64_t{0});
-  if (static_cast<std::int64_t>(left) <= 0) {
-    platform::add<Order::kRelaxed, Reach::kDevice>(&counts.credit, std::uint64_t{1});
-    return false;
-  }
+  if (!credit::take(&counts.credit)) return false;
   *ticket =
       platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&counts.reserved, std::uint64_t{1});
   // Who made the credit has counted before: on processors that keep that order it holds at once.

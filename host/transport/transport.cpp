@@ -61,13 +61,9 @@ Status bad_list(const TransportEnv& env, std::string_view why) {
                                    list_of(env), why, known));
 }
 
-}  // namespace
-
-std::span<const TransportRow> transport_registry() { return kRows; }
-
 // WEFT_IB_ATOMICS=nic wants a transport that does so.
-static Status check_atomics(const TransportEnv& env,
-                            const std::vector<std::unique_ptr<Transport>>& transports) {
+Status check_atomics(const TransportEnv& env,
+                     const std::vector<std::unique_ptr<Transport>>& transports) {
   const bool is_wanted = env.options->ib_atomics == "nic" && !env.is_gpu;
   if (!is_wanted || std::any_of(transports.begin(), transports.end(),
                                 [](const auto& each) { return each->caps().owns_atomics; }))
@@ -77,6 +73,10 @@ static Status check_atomics(const TransportEnv& env,
                                    "WEFT_TRANSPORTS={}; add it, or set WEFT_IB_ATOMICS=owner",
                                    env.options->transports));
 }
+
+}  // namespace
+
+std::span<const TransportRow> transport_registry() { return kRows; }
 
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
   const Options& options = *env.options;

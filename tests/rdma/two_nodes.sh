@@ -1,18 +1,20 @@
 #!/bin/sh
 # On node 0 of several, two PEs on each, by two rails: the suite of transports, by the network alone and with memory that is
 # mapped on each node; weft-info, which must find both nodes well; OpenSHMEM's programs; then some of them
-# again, with atomics by the NICs, and while the network loses, delays and swaps packets.
+# again, with atomics by the NICs; the census of OpenSHMEM's routines, one PE on each node, with atomics by either; and
+# programs while the network loses, delays and swaps packets.
 #   two_nodes.sh FOLDER-OF-PROGRAMS
 set -eu
 programs=$1
 last=$((RDMA_VM_NODES - 1))
-hosts=$(seq -s , -f "node%g:2" 0 $last)
 atomics=owner
+each_node=2
 run() {
   echo "== $*"
   program=$1
   shift
-  mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$hosts" -np $((2 * RDMA_VM_NODES)) -x TEST_PES=launched \
+  mpirun --allow-run-as-root --mca plm_rsh_agent node-exec -H "$(seq -s , -f "node%g:$each_node" 0 $last)" \
+    -np $((each_node * RDMA_VM_NODES)) -x TEST_PES=launched \
     -x TEST_VERBS=real -x WEFT_IB_DEVICE=rxe0,rxe1 -x WEFT_IB_ATOMICS="$atomics" "$programs/$program" "$@"
 }
 run conformance_transport --gtest_brief=1 '--gtest_filter=*/ib_launched:*/ib_launched_all:*/mixed_launched_all:*/nic_launched:*/nic_launched_all'
@@ -20,6 +22,9 @@ run weft-info --doctor
 for each in semantics tutorial-openshmem-halo_2d; do run $each; done
 atomics=nic
 for each in semantics tutorial-openshmem-histogram tutorial-openshmem-work_stealing; do run $each; done
+each_node=1 # every routine with every type: minutes on more PEs than processors
+for atomics in owner nic; do run census; done
+each_node=2 atomics=nic
 echo "== a bad network"
 for node in $(seq 0 $last); do
   for device in eth0 eth1; do

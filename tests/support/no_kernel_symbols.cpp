@@ -1,6 +1,7 @@
-// libfabric's verbs provider reads the list of the kernel's symbols, twice, in every process that loads it: a third of
-// a second, which a suite of a thousand small processes does not have. Without the list it takes dmabuf for missing,
-// which no test has. A program's own fopen goes before the C library's, for what the program loads as well.
+// libfabric's verbs provider reads the list of the kernel's symbols, twice, in every process that
+// loads it: a third of a second, which a suite of a thousand small processes does not have. Without
+// the list it takes dmabuf for missing, which no test has. A program's own fopen goes before the C
+// library's, for what the program loads as well.
 #include <dlfcn.h>
 
 #include <cerrno>

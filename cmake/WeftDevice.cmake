@@ -12,6 +12,12 @@
 # makes, where WEFT_CUDA is ON, a program whose kernels run on GPUs: nvcc compiles the sources, the
 # host compiler the host sources (for the CPU target) and links.
 #
+#   weft_kernel_sources(TARGET SOURCES a.cpp ...)
+#
+# adds the sources to TARGET, an OBJECT library, for the CPU target and, where WEFT_CUDA is ON, compiled by nvcc
+# too: whoever links TARGET links both. What a source defines lies in a namespace WEFT_TARGET, so that they do not
+# meet. For HIP it is a check that everything compiles.
+#
 #   weft_cuda_image(SOURCE VARIABLE)
 #
 # compiles kernels for every architecture of WEFT_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
@@ -148,6 +154,37 @@ function(weft_compile_early target)
   add_custom_target(${target}_kernels DEPENDS ${ARGN})
 endfunction()
 
+macro(weft_find_cudart)
+  get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
+  find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
+endmacro()
+
+function(weft_kernel_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE)
+    if(WEFT_HIP)
+      weft_device_object(hip ${source} 17)
+    endif()
+    if(WEFT_CUDA)
+      # Of the library a stream of the caller's is all that it takes; null is the thread's own.
+      set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++17 -O3 -Werror all-warnings
+          --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
+      weft_gpu_file(${source} cuda-objects/${target} o)
+      list(APPEND objects ${made})
+    endif()
+  endforeach()
+  if(WEFT_CUDA)
+    weft_find_cudart()
+    add_custom_target(${target}_cuda DEPENDS ${objects})
+    add_dependencies(${target} ${target}_cuda)
+    target_sources(${target} INTERFACE $<BUILD_INTERFACE:${objects}>)
+    target_link_libraries(${target} PUBLIC ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
+    target_compile_definitions(${target} PRIVATE WEFT_HAS_CUDA_KERNELS=1)
+  endif()
+endfunction()
+
 function(weft_cuda_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
   # Threads that are PEs must not meet in one default stream.
@@ -161,8 +198,7 @@ function(weft_cuda_executable target)
     list(APPEND objects ${made})
   endforeach()
   weft_compile_early(${target} ${objects})
-  get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
-  find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
+  weft_find_cudart()
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)

@@ -4,13 +4,14 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(weft PROPERTIES EXPORT_NAME weft)
 set_target_properties(weft_device PROPERTIES EXPORT_NAME device)
+set_target_properties(weft_kernels PROPERTIES EXPORT_NAME kernels INSTALL_RPATH "$ORIGIN")
 set_target_properties(weft_shmem PROPERTIES EXPORT_NAME shmem INSTALL_RPATH "$ORIGIN")
 set_target_properties(weft_nvshmem PROPERTIES EXPORT_NAME nvshmem INSTALL_RPATH "$ORIGIN")
 
 # A static libweft carries its private dependencies to whoever links it; a shared one does not.
-set(weft_exported weft weft_device weft_shmem weft_nvshmem)
+set(weft_exported weft weft_device weft_kernels weft_shmem weft_nvshmem)
 if(NOT BUILD_SHARED_LIBS)
-  list(APPEND weft_exported weft_objects weft_compile)
+  list(APPEND weft_exported weft_objects weft_kernels_objects weft_compile)
 endif()
 install(TARGETS ${weft_exported} EXPORT weft-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -51,7 +52,7 @@ if(BUILD_SHARED_LIBS)
 else()
   set(weft_pc_requires_private "fmt")
 endif()
-foreach(package IN ITEMS weft weft_shmem weft_nvshmem)
+foreach(package IN ITEMS weft weft_kernels weft_shmem weft_nvshmem)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc
                  @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -22,7 +22,7 @@ library=$(find "$prefix" -name 'libweft.so' | head -1)
 }
 
 mkdir "$scratch/project"
-cp "$here/main.cpp" "$scratch/project"
+cp "$here/main.cpp" "$here/kernels.cpp" "$scratch/project"
 cat > "$scratch/project/CMakeLists.txt" <<'LISTS'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
@@ -31,6 +31,9 @@ foreach(standard IN ITEMS 17 20)
   add_executable(consumer${standard} main.cpp)
   set_target_properties(consumer${standard} PROPERTIES CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
   target_link_libraries(consumer${standard} PRIVATE weft::weft)
+  add_executable(operators${standard} kernels.cpp)
+  set_target_properties(operators${standard} PROPERTIES CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
+  target_link_libraries(operators${standard} PRIVATE weft::kernels)
 endforeach()
 foreach(folder IN LISTS weft_RTC_INCLUDE_DIRS)
   if(NOT EXISTS ${folder})
@@ -43,6 +46,8 @@ cmake -G "$generator" -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_
 cmake --build "$scratch/project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 "$scratch/project/build/consumer17"
 "$scratch/project/build/consumer20"
+"$scratch/project/build/operators17"
+"$scratch/project/build/operators20"
 
 pc=$(find "$prefix" -name weft.pc)
 export PKG_CONFIG_PATH="${pc%/*}"
@@ -52,6 +57,11 @@ libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
     $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft) -pthread \
     -Wl,-rpath,"$libdir" -o "$scratch/by-pkg-config"
 "$scratch/by-pkg-config"
+# shellcheck disable=SC2046
+"$compiler" -std=c++17 $flags "$here/kernels.cpp" \
+    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_kernels) -pthread \
+    -Wl,-rpath,"$libdir" -o "$scratch/kernels-by-pkg-config"
+"$scratch/kernels-by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
 

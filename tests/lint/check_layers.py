@@ -2,6 +2,7 @@
 """Fails when an #include points against the arrows of the tree (docs/design/layers.md).
 
     include <- device <- src <- bootstrap <- host      the library
+    include, device <- kernels                         the second library: the public API only
     include, device <- perftest, docs/tutorials        programs that may use the public API only
     everything <- tests
 
@@ -25,9 +26,10 @@ LAYERS = {
     "src": {"public", "bodies", "src"},
     "bootstrap": {"public", "bodies", "src", "bootstrap"},
     "host": {"public", "bodies", "src", "bootstrap", "host"},
+    "kernels": {"public", "kernels"},
     "perftest": {"public", "perftest"},
     "docs": {"public"},
-    "tests": {"public", "bodies", "src", "bootstrap", "host", "perftest", "tests"},
+    "tests": {"public", "bodies", "src", "bootstrap", "host", "kernels", "perftest", "tests"},
 }
 
 # Inside host/: a folder may include its own level's folders and those of lower levels.

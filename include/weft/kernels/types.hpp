@@ -1,0 +1,22 @@
+// What the operators of weft::kernels compute with: the types of elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/target.hpp>
+
+namespace weft::kernels {
+
+// Type of an operator's elements. Sums, minima and maxima of floats of two bytes are formed as
+// float and rounded once. What is moved only is of any type of that size: kUint8 moves bytes.
+enum class DType : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt32, kUint8 };
+
+inline constexpr int kDTypes = 5;
+
+// Bytes of one element; 0: no such type.
+WEFT_API std::size_t bytes_of(DType dtype);
+// "float32", "float16", ...
+WEFT_API const char* to_string(DType dtype);
+
+}  // namespace weft::kernels

@@ -17,6 +17,7 @@
 #include <weft/dev/collective_packed.hpp>
 #include <weft/dev/collective_reduce.hpp>
 #include <weft/dev/copy.hpp>
+#include <weft/dev/missing.hpp>
 #include <weft/dev/notify.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/scope.hpp>
@@ -27,21 +28,6 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
-
-WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, MissingWord missing,
-                                     std::uint64_t waited_ns) {
-  const DeviceContext h = cold;
-  Fault fault;
-  fault.code = FaultCode::kWaitTimeout;
-  fault.where = where;
-  fault.pe = missing.pe;
-  fault.offset = offset_of(h, missing.word);
-  fault.seen = missing.seen;
-  fault.wanted = missing.wanted;
-  fault.waited_ns = waited_ns;
-  fault.cmp = Cmp::kGe;
-  report(h, fault);
-}
 
 WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, std::uint64_t value,
                                        int pe) {

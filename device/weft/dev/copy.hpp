@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <weft/device/copy.hpp>
+
 #include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/scope.hpp>

@@ -1,12 +1,12 @@
-// Packed messages: 4 bytes of data and their flag travel in one word, so who sees the flag has the
-// data. Nothing is ordered behind anything else: no fence before the flag, no barrier behind the
-// poll. Twice the bytes, half the time of a small message. (The idea is NCCL's protocol LL.)
+// Packed messages (weft/device/packet.hpp): 4 bytes of data and their flag travel in one word.
 //
 // A unit is 8 bytes of a message, and travels as two such words: what one store of 16 bytes writes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include <weft/device/packet.hpp>
 
 #include <weft/dev/copy.hpp>
 #include <weft/dev/platform.hpp>
@@ -15,9 +15,7 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-WEFT_HOST_DEVICE constexpr std::size_t packed_units(std::size_t bytes) {
-  return (bytes + kPackedUnit - 1) / kPackedUnit;
-}
+static_assert(kPackedUnit == kPacketBytes, "a unit of a team's messages is a packet's data");
 
 WEFT_DEVICE void store_packed(std::uint64_t* to, std::uint64_t unit, std::uint32_t flag) {
   const std::uint64_t high = std::uint64_t{flag} << 32;

@@ -23,6 +23,7 @@
 #include <weft/team.hpp>
 
 #include <weft/dev/fault.hpp>
+#include <weft/dev/missing.hpp>
 #include <weft/dev/packed.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/team_block.hpp>
@@ -32,13 +33,6 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 inline constexpr int kTogether = 4;  // units that a thread waits for at once
-
-// A word that is not as it was wanted.
-struct MissingWord {
-  const std::uint64_t* word;  // mine, or where it would be
-  int pe;                     // who sets it
-  std::uint64_t seen, wanted;
-};
 
 template <class Port, class Scope>
 class PackedMember {

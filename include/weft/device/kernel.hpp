@@ -7,6 +7,8 @@
 #include <weft/device/scope.hpp>
 #include <weft/device/context.hpp>
 #include <weft/device/collective.hpp>
+#include <weft/device/copy.hpp>
+#include <weft/device/packet.hpp>
 #include <weft/device/tile.hpp>
 
 #if WEFT_DEVICE_BODIES
@@ -17,5 +19,6 @@
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
+#include <weft/dev/packet.hpp>
 #include <weft/dev/tile.hpp>
 #endif

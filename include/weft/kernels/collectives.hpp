@@ -1,148 +1,152 @@
-// Collectives of whole GPUs, as operators: made once with all that they need, then called on
-// streams.
+// Collectives as operators: made once, then called on streams, with CUDA graphs, on buffers of any
+// memory that kernels reach.
 //
-//   auto sum = weft::kernels::AllReduce::create(runtime, {.max_count = n, .dtype =
-//   DType::kBfloat16}); status = (*sum)(stream, out, in, count);            // on every PE, in the
-//   same order
+//   auto sum = weft::kernels::AllReduce::create(runtime, {.max_count = 1 << 20,
+//                                                         .dtype = DType::kBfloat16});
+//   status = (*sum)(stream, out, in, count);
 //
-// `in` and `out` are any memory that this PE's kernels reach; symmetric it need not be. out == in
-// is fine everywhere; else they do not overlap, but for in == out + my part of an all-gather and
-// out == in + my part of a reduce-scatter. A count of 0 is fine, too. Every PE of the team makes
-// the same calls with the same counts, in the same order; operators on different streams are
-// independent.
+// An operator holds symmetric memory of its own (workspace_bytes()), through which all data goes:
+// `in` and `out` need not be symmetric. Its calls are one kernel each, without a barrier among the
+// members: each waits only for the data that it needs. Members make the same calls with the same
+// counts in the same order; one stream at a time. Operators of their own may run at once. A CUDA
+// graph may hold calls, and be replayed any number of times.
 //
-// A call queues one kernel and returns: its Status says whether it could. A wait that fails later
-// (WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(). Calls can be captured in a
-// graph and replayed: they keep no count on the host, reset nothing, and begin and end with no
-// barrier of all. An operator has one call under way at a time.
+// Results are complete when the call's kernel is; `in` may be reused then. Sums are formed in rank
+// order, small floats as float and rounded once, so results are the same bits on every member and
+// in every run. `count` 0 does nothing. Buffers are multiples of the element's size; those that are
+// multiples of 16 bytes go faster.
 //
-// Sums are formed in float, in rank order, and rounded once: the same bits on every PE, in every
-// run and by every algorithm. Minimum and maximum keep what they have unless the next is smaller or
-// larger.
-//
-// On the CPU target the same kernels run on host threads.
+// create() is collective over the job (all PEs of the runtime, with the same problem and options,
+// and teams of one size; who is no member of its team gets an operator that refuses calls) and ends
+// with a barrier; so is destruction, without one: destroy an operator when its calls have ended,
+// and before its runtime. What goes wrong in a kernel (a member that does not come until
+// WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(); the operator's later calls then
+// leave `out` as it is.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
+#include <vector>
 
+#include <weft/kernels/plan.hpp>
 #include <weft/kernels/types.hpp>
 #include <weft/reduce_op.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
-#include <weft/status.hpp>
 #include <weft/stream.hpp>
+#include <weft/target.hpp>
 #include <weft/team.hpp>
 
 namespace weft::kernels {
 
-enum class Algorithm : std::uint8_t {
-  kAuto,          // by a table of what was measured
-  kPackets,       // each sends all to all, flags within the data: the lowest latency
-  kPacketsTwice,  // a part to its owner, from there to all: all-reduce of several PEs
-  kPieces,        // puts with signals, to all at once
-  kPiecesTwice,   // to an owner, from there to all: all-reduce and broadcast
+// The largest call that is to come.
+struct CollectiveProblem {
+  std::size_t max_count = 0;  // elements; of what, each operator says
+  DType dtype = DType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;  // AllReduce and ReduceScatter: kSum, kMin or kMax
 };
-WEFT_API const char* to_string(Algorithm algorithm);
 
+// The same on every member.
 struct CollectiveOptions {
-  std::optional<Team> team{};  // of which this PE is a member; none: all PEs
   Algorithm algorithm = Algorithm::kAuto;
-  int channels = 0;               // blocks of the kernel; 0: the plan says
-  int threads = 0;                // of a block; 0: the plan says
-  std::uint64_t first_round = 0;  // for tests: rounds are counted from here
-  std::uint32_t delay = 0;  // for tests: looks at a word, at most, between steps of the protocol
+  unsigned blocks = 0;            // 0: what the table says
+  unsigned threads = 0;           // of a block, up to 512; 0: what the table says
+  std::vector<PlanRow> table;     // empty: the built-in one
+  std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };
 
-namespace collectives {
-class Operator;
-}
+class CollectiveImpl;
 
-// What all of them have in common.
-class WEFT_API Collective {
+// What the operators have in common.
+class WEFT_API CollectiveOperator {
  public:
-  Collective(Collective&&) noexcept;
-  Collective& operator=(Collective&&) noexcept;
-  // Collective: gives the workspace back. Calls must be complete, and the runtime still there.
-  ~Collective();
+  CollectiveOperator(CollectiveOperator&&) noexcept;
+  CollectiveOperator& operator=(CollectiveOperator&&) noexcept;
+  ~CollectiveOperator();
 
-  // Symmetric memory that it has taken on every PE.
+  // How a call of `count` elements is carried out.
+  Result<Plan> plan(std::size_t count) const;
+  // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;
 
  protected:
-  explicit Collective(std::unique_ptr<collectives::Operator> made);
-  std::unique_ptr<collectives::Operator> operator_;
+  explicit CollectiveOperator(std::unique_ptr<CollectiveImpl> impl);
+  std::unique_ptr<CollectiveImpl> impl_;
 };
 
-// out[i] = in[i] of rank 0 op in[i] of rank 1 op ..., on every PE. op: kSum, kMin, kMax.
-class WEFT_API AllReduce : public Collective {
+// out[i] = in[i] of all members, folded. out may be in.
+class WEFT_API AllReduce : public CollectiveOperator {
  public:
-  struct Problem {
-    std::size_t max_count = 0;  // elements
-    DType dtype = DType::kFloat32;
-    ReduceOp op = ReduceOp::kSum;
-  };
-  // Collective, with the same arguments on all.
-  static Result<AllReduce> create(Runtime& runtime, const Problem& problem,
+  static Result<AllReduce> create(Runtime& runtime, const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  static Result<AllReduce> create(Runtime& runtime, const Team& team,
+                                  const CollectiveProblem& problem,
                                   const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
-  // What a call of that many elements does, for people.
-  std::string describe(std::size_t count) const;
 
  private:
-  using Collective::Collective;
+  using CollectiveOperator::CollectiveOperator;
 };
 
-// in: a part for each rank, of `count` elements; out: mine, reduced.
-class WEFT_API ReduceScatter : public Collective {
+// `count` elements of every member, in rank order: out has team size * count. in may be where they
+// go.
+class WEFT_API AllGather : public CollectiveOperator {
  public:
-  using Problem = AllReduce::Problem;  // max_count: of a part
-  static Result<ReduceScatter> create(Runtime& runtime, const Problem& problem,
+  static Result<AllGather> create(Runtime& runtime, const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  static Result<AllGather> create(Runtime& runtime, const Team& team,
+                                  const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  Status operator()(Stream stream, void* out, const void* in, std::size_t count);
+
+ private:
+  using CollectiveOperator::CollectiveOperator;
+};
+
+// in has team size * count elements; rank r gets the r-th `count` of all members, folded. out may
+// be where these lie in in.
+class WEFT_API ReduceScatter : public CollectiveOperator {
+ public:
+  static Result<ReduceScatter> create(Runtime& runtime, const CollectiveProblem& problem,
+                                      const CollectiveOptions& options = {});
+  static Result<ReduceScatter> create(Runtime& runtime, const Team& team,
+                                      const CollectiveProblem& problem,
                                       const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
-  std::string describe(std::size_t count) const;
 
  private:
-  using Collective::Collective;
+  using CollectiveOperator::CollectiveOperator;
 };
 
-// Part r of out is in of rank r: `bytes` each.
-class WEFT_API AllGather : public Collective {
+// Both have team size * count elements: the r-th `count` of in goes to rank r, the s-th of out
+// comes from rank s. out may be in.
+class WEFT_API AllToAll : public CollectiveOperator {
  public:
-  static Result<AllGather> create(Runtime& runtime, std::size_t max_bytes,
-                                  const CollectiveOptions& options = {});
-  Status operator()(Stream stream, void* out, const void* in, std::size_t bytes);
-  std::string describe(std::size_t bytes) const;
-
- private:
-  using Collective::Collective;
-};
-
-// Part r of in goes to rank r, where it is part my-rank of out: `bytes` each.
-class WEFT_API AllToAll : public Collective {
- public:
-  static Result<AllToAll> create(Runtime& runtime, std::size_t max_bytes,
+  static Result<AllToAll> create(Runtime& runtime, const CollectiveProblem& problem,
                                  const CollectiveOptions& options = {});
-  Status operator()(Stream stream, void* out, const void* in, std::size_t bytes);
-  std::string describe(std::size_t bytes) const;
+  static Result<AllToAll> create(Runtime& runtime, const Team& team,
+                                 const CollectiveProblem& problem,
+                                 const CollectiveOptions& options = {});
+  Status operator()(Stream stream, void* out, const void* in, std::size_t count);
 
  private:
-  using Collective::Collective;
+  using CollectiveOperator::CollectiveOperator;
 };
 
-// `in` of rank `root`, `bytes` long, to out of every PE, root included; of others `in` is not read.
-class WEFT_API Broadcast : public Collective {
+// `count` elements of rank `root` to all; only there is in read (elsewhere it may be null). out may
+// be in.
+class WEFT_API Broadcast : public CollectiveOperator {
  public:
-  static Result<Broadcast> create(Runtime& runtime, std::size_t max_bytes,
+  static Result<Broadcast> create(Runtime& runtime, const CollectiveProblem& problem,
                                   const CollectiveOptions& options = {});
-  Status operator()(Stream stream, void* out, const void* in, std::size_t bytes, int root);
-  std::string describe(std::size_t bytes) const;
+  static Result<Broadcast> create(Runtime& runtime, const Team& team,
+                                  const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  Status operator()(Stream stream, void* out, const void* in, std::size_t count, int root);
 
  private:
-  using Collective::Collective;
+  using CollectiveOperator::CollectiveOperator;
 };
 
 }  // namespace weft::kernels

@@ -1,0 +1,73 @@
+// Plans: by which algorithm, and with how much of the GPU, a collective of a size is carried out. A
+// pure function of the problem and a table: every member comes to the same plan by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <weft/result.hpp>
+#include <weft/target.hpp>
+
+namespace weft::kernels {
+
+enum class Collective : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+};
+
+enum class Algorithm : std::uint8_t {
+  kAuto,     // what the table says
+  kPackets,  // each message straight to whoever needs it, in packets (weft/device/packet.hpp). Of
+             // an AllReduce: everything to everybody (one-shot)
+  kTwoShotPackets,  // AllReduce only: a share to each member, who folds it and sends it to all
+  kBulk,  // puts with signals; of an AllReduce in two steps, too. The only one where some members
+          // do not map each other
+};
+
+WEFT_API const char* to_string(Collective what);
+WEFT_API const char* to_string(Algorithm algorithm);
+
+struct Plan {
+  Algorithm algorithm = Algorithm::kBulk;
+  unsigned blocks = 1;    // channels, too
+  unsigned threads = 1;   // of a block
+  std::size_t piece = 0;  // kBulk: bytes that a block puts to a member at a time, a multiple of 16
+};
+// "packets, 4 blocks of 512 threads".
+WEFT_API std::string to_string(const Plan& plan);
+
+// For messages of up to so many bytes: of an AllReduce or a broadcast the whole, of the others what
+// one member has for another.
+struct PlanRow {
+  Collective what = Collective::kAllReduce;
+  int most_pes = 0;  // of teams up to this size; 0: of any
+  std::size_t up_to = 0;
+  Algorithm algorithm = Algorithm::kBulk;
+  unsigned blocks = 1;  // at most
+  unsigned threads = 1;
+};
+
+// Measured on Hopper for GPUs (docs/guide/kernels.md); for host threads as few as show everything.
+WEFT_API const std::vector<PlanRow>& builtin_table(bool gpu);
+
+struct PlanLimits {
+  unsigned channels = 1;         // that the workspace has
+  std::size_t packet_bytes = 0;  // that a channel takes from a member at a time; 0: no packets
+  std::size_t bulk_bytes = 1 << 16;
+};
+
+// The first row that fits, else the last of that collective. `forced`, where it is not kAuto,
+// `blocks` and `threads`, where they are not 0, take the place of the row's. Where some members do
+// not map each other (`mapped` false), or without room for packets, all goes in bulk.
+// kUnsupported: the collective has no such algorithm.
+WEFT_API Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
+                           const PlanLimits& limits, const std::vector<PlanRow>& table,
+                           Algorithm forced = Algorithm::kAuto, unsigned blocks = 0,
+                           unsigned threads = 0);
+
+}  // namespace weft::kernels

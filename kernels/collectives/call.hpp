@@ -1,0 +1,49 @@
+// Call: one call of a collective, as the host hands it to the kernels of a target. Plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/handle.hpp>
+#include <weft/kernels/plan.hpp>
+#include <weft/kernels/types.hpp>
+#include <weft/reduce_op.hpp>
+#include <weft/status.hpp>
+#include <weft/stream.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+
+// Where the messages of a call lie: what goes to rank d begins at in + d * in_stride, what comes
+// from rank s at out + s * out_stride. Both of `bytes`.
+struct Messages {
+  std::byte* out = nullptr;
+  const std::byte* in = nullptr;
+  std::size_t in_stride = 0, out_stride = 0;
+  std::size_t bytes = 0;
+};
+
+struct Call {
+  DeviceContext handle;
+  Team team;
+  Workspace space;
+  Messages messages;
+  Plan plan;
+  Collective what = Collective::kAllReduce;
+  DType dtype = DType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;
+  int root = 0;
+};
+
+// One per target, from one source (kernels.cpp).
+using RunCall = Status(const Call& call, Stream stream);
+namespace cpu {
+RunCall run_call;
+}
+namespace cuda {
+RunCall run_call;
+}
+
+}  // namespace weft::kernels

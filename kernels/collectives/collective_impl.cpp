@@ -1,0 +1,243 @@
+#include "kernels/collectives/collective_impl.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <weft/collective.hpp>
+
+#include "kernels/core/status.hpp"
+
+namespace weft::kernels {
+namespace {
+
+constexpr unsigned kMostThreads = 512;
+constexpr unsigned kMostBlocks = 1024;
+
+// Staging of a channel: what it takes from one member at a time, at most.
+struct SlotLimits {
+  std::size_t packets;     // units
+  std::size_t bulk_bytes;  // of all the others together
+};
+constexpr SlotLimits kGpuSlots{1024, 128 << 10};
+constexpr SlotLimits kHostSlots{64, 8 << 10};  // small, so that small tests go through many rounds
+
+std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+std::size_t shares(std::size_t value, std::size_t of) { return (value + of - 1) / of; }
+
+Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
+
+// What every PE must have been given alike, by name.
+constexpr std::array kAgreed = {
+    "the collective",    "max_count",      "dtype",           "op",
+    "options.algorithm", "options.blocks", "options.threads", "options.first_round",
+    "the team's size"};
+constexpr std::size_t kTeamSize = kAgreed.size() - 1;
+
+struct Given {
+  std::array<std::uint64_t, kAgreed.size()> values;
+};
+
+// The given of all PEs of the job.
+Result<std::vector<Given>> exchange(Runtime& runtime, const Given& mine) {
+  const auto npes = static_cast<std::size_t>(runtime.npes());
+  ASSIGN_OR_RETURN(auto* const words, runtime.allocate<Given>(1 + npes));
+  *words = mine;
+  Status status =
+      fcollect_bytes(runtime.context(), runtime.world(), words + 1, words, sizeof(Given));
+  std::vector<Given> all(words + 1, words + 1 + npes);
+  if (status) status = runtime.barrier();
+  const Status freed = runtime.free(words);
+  if (!status) return status;
+  if (!freed) return freed;
+  return all;
+}
+
+}  // namespace
+
+Status CollectiveImpl::check_problem(int npes) const {
+  const std::size_t element = bytes_of(problem_.dtype);
+  if (element == 0)
+    return refuse(fmt::format("{}: dtype is {}, which is none of weft::kernels::DType", name(),
+                              static_cast<int>(problem_.dtype)));
+  if (problem_.max_count > (std::size_t{1} << 48) / element / static_cast<std::size_t>(npes))
+    return refuse(fmt::format("{}: max_count is {}, which is more than memory has", name(),
+                              problem_.max_count));
+  if (reduces() && problem_.op != ReduceOp::kSum && problem_.op != ReduceOp::kMin &&
+      problem_.op != ReduceOp::kMax)
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{}: op must be kSum, kMin or kMax", name()));
+  if (options_.threads > kMostThreads || options_.blocks > kMostBlocks)
+    return refuse(fmt::format("{}: options ask for {} blocks of {} threads; at most {} of {} work",
+                              name(), options_.blocks, options_.threads, kMostBlocks,
+                              kMostThreads));
+  return Status::ok();
+}
+
+Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
+  gpu_ = runtime.gpu() >= 0;
+  run_call_ = &cpu::run_call;
+  if (!gpu_) return Status::ok();
+#if defined(WEFT_HAS_CUDA_KERNELS)
+  run_call_ = &cuda::run_call;
+  return Status::ok();
+#else
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format("{}: the runtime has GPU {}, but libweft_kernels was built without "
+                  "kernels for GPUs; build it with -DWEFT_CUDA=ON, or set "
+                  "WEFT_GPU=off",
+                  name(), runtime.gpu()));
+#endif
+}
+
+Status CollectiveImpl::agree(Runtime& runtime) {
+  const Team& team = call_.team;
+  const Given mine{
+      {static_cast<std::uint64_t>(what_), problem_.max_count,
+       static_cast<std::uint64_t>(problem_.dtype), static_cast<std::uint64_t>(problem_.op),
+       static_cast<std::uint64_t>(options_.algorithm), options_.blocks, options_.threads,
+       options_.first_round, static_cast<std::uint64_t>(team.is_member() ? team.size : 0)}};
+  ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, mine));
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
+    for (std::size_t i = 0; i < kAgreed.size(); ++i) {
+      const std::uint64_t a = mine.values[i], b = all[pe].values[i];
+      if (a != b && !(i == kTeamSize && (a == 0 || b == 0)))
+        return refuse(
+            fmt::format("{}: {} is {} on PE {}, but {} on PE {}; all PEs must give the same",
+                        name(), kAgreed[i], a, runtime.pe(), b, pe));
+    }
+  for (const Given& given : all)
+    team_size_ = std::max(team_size_, static_cast<int>(given.values[kTeamSize]));
+  return Status::ok();
+}
+
+Status CollectiveImpl::make_workspace(Runtime& runtime) {
+  const std::vector<PlanRow>& table = options_.table.empty() ? builtin_table(gpu_) : options_.table;
+  unsigned blocks = options_.blocks;
+  if (blocks == 0)
+    for (const PlanRow& row : table)
+      if (row.what == what_) blocks = std::max(blocks, row.blocks);
+  const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
+  limits_.channels = static_cast<unsigned>(std::clamp<std::size_t>(
+      shares(most_bytes, gpu_ ? 1024 : 16), 1, std::clamp(blocks, 1u, kMostBlocks)));
+  ASSIGN_OR_RETURN(rounds_, SymmetricMemory::create(runtime, limits_.channels * sizeof(Rounds)));
+
+  // On whether all members map all, all must agree.
+  Given maps{};
+  maps.values[0] = 1;
+  for (int rank = 0; call_.team.is_member() && rank < call_.team.size; ++rank)
+    if (runtime.context().ptr(rounds_.as<Rounds>(), call_.team.pe_of(rank)) == nullptr)
+      maps.values[0] = 0;
+  ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, maps));
+  mapped_ = std::all_of(all.begin(), all.end(), [](const Given& g) { return g.values[0] == 1; });
+
+  const SlotLimits slots = gpu_ ? kGpuSlots : kHostSlots;
+  const auto size = static_cast<std::size_t>(team_size_);
+  const std::size_t share = shares(most_bytes, limits_.channels);
+  Workspace& space = call_.space;
+  space.channels = limits_.channels;
+  space.packet_slot = static_cast<std::uint32_t>(
+      mapped_ ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets) : 0);
+  space.bulk_slot = static_cast<std::uint32_t>(
+      std::min(rounded_up(share + 1, 128),
+               std::max<std::size_t>(
+                   slots.bulk_bytes / std::max<std::size_t>(size - 1, 1) / 128 * 128, 1024)));
+  limits_.packet_bytes = space.packet_slot * std::size_t{8};
+  limits_.bulk_bytes = space.bulk_slot;
+  const std::size_t channel_slots = 2 * limits_.channels * size;
+  const std::size_t packet_bytes = channel_slots * space.packet_slot * sizeof(dev::Packet);
+  const std::size_t staging_bytes = channel_slots * space.bulk_slot;
+  const std::size_t signal_bytes = limits_.channels * size * sizeof(std::uint64_t);
+  ASSIGN_OR_RETURN(rest_,
+                   SymmetricMemory::create(runtime, packet_bytes + staging_bytes + signal_bytes));
+  auto* const rest = rest_.as<std::byte>();
+  space.rounds = rounds_.as<Rounds>();
+  space.packets = reinterpret_cast<dev::Packet*>(rest);
+  space.staging = rest + packet_bytes;
+  space.signals = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes);
+
+  if (options_.first_round != 0) {
+    std::vector<Rounds> rounds(limits_.channels);
+    for (Rounds& r : rounds) r.packets = options_.first_round;
+    RETURN_IF_ERROR(runtime.context().put_bytes(space.rounds, rounds.data(),
+                                                rounds.size() * sizeof(Rounds), runtime.pe()));
+  }
+  return runtime.barrier();
+}
+
+Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime, const Team& team,
+                                                               Collective what,
+                                                               const CollectiveProblem& problem,
+                                                               const CollectiveOptions& options) {
+  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(what, problem, options));
+  RETURN_IF_ERROR(made->check_problem(runtime.npes()));
+  RETURN_IF_ERROR(made->choose_kernels(runtime));
+  ASSIGN_OR_RETURN(made->call_.handle, runtime.context().device());
+  made->call_.team = team;
+  made->call_.what = what;
+  made->call_.dtype = problem.dtype;
+  made->call_.op = problem.op;
+  RETURN_IF_ERROR(made->agree(runtime));
+  RETURN_IF_ERROR(made->make_workspace(runtime));
+  // An algorithm that the collective does not have, before the first call.
+  RETURN_IF_ERROR(made->plan(problem.max_count).status());
+  return made;
+}
+
+Result<Plan> CollectiveImpl::plan(std::size_t count) const {
+  return kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_, mapped_, limits_,
+                       options_.table.empty() ? builtin_table(gpu_) : options_.table,
+                       options_.algorithm, options_.blocks, options_.threads);
+}
+
+std::size_t CollectiveImpl::workspace_bytes() const { return rounds_.bytes() + rest_.bytes(); }
+
+Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t count,
+                                  int root) const {
+  const Team& team = call_.team;
+  if (!team.is_member()) return refuse(name() + ": this PE is no member of the operator's team");
+  if (count > problem_.max_count)
+    return refuse(fmt::format("{}: count is {}, but the operator was made for max_count {}", name(),
+                              count, problem_.max_count));
+  if (root < 0 || root >= team.size)
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("{}: root is {}, but the team has ranks 0 to {}", name(), root, team.size - 1));
+  const bool needs_in = what_ != Collective::kBroadcast || team.rank == root;
+  const std::size_t element = bytes_of(problem_.dtype);
+  const auto check = [&](const char* argument, const void* address) -> Status {
+    if (address == nullptr)
+      return refuse(fmt::format("{}: {} is null, but count is {}", name(), argument, count));
+    if (reinterpret_cast<std::uintptr_t>(address) % element != 0)
+      return refuse(fmt::format("{}: {} is {}, which is no multiple of {}, the size of {}", name(),
+                                argument, address, element, to_string(problem_.dtype)));
+    return Status::ok();
+  };
+  RETURN_IF_ERROR(check("out", out));
+  return needs_in ? check("in", in) : Status::ok();
+}
+
+Messages CollectiveImpl::messages(void* out, const void* in, std::size_t count) const {
+  const std::size_t bytes = count * bytes_of(problem_.dtype);
+  const bool is_split_in = what_ == Collective::kReduceScatter || what_ == Collective::kAllToAll;
+  const bool is_split_out = what_ == Collective::kAllGather || what_ == Collective::kAllToAll;
+  return {static_cast<std::byte*>(out), static_cast<const std::byte*>(in), is_split_in ? bytes : 0,
+          is_split_out ? bytes : 0, bytes};
+}
+
+Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t count,
+                           int root) const {
+  if (count == 0 && call_.team.is_member()) return Status::ok();
+  RETURN_IF_ERROR(check_call(out, in, count, root));
+  Call call = call_;
+  ASSIGN_OR_RETURN(call.plan, plan(count));
+  call.messages = messages(out, in, count);
+  call.root = root;
+  return run_call_(call, stream);
+}
+
+}  // namespace weft::kernels

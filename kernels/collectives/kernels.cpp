@@ -1,0 +1,67 @@
+// The collectives' kernels, compiled for each target: which one a call is.
+#include <weft/device.hpp>
+
+#include "kernels/collectives/bulk_kernels.hpp"
+#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/packet_kernels.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+namespace {
+
+template <class Kernel>
+Status start(const Call& call, const Kernel& kernel, Stream stream) {
+  return dev::launch({call.plan.blocks, call.plan.threads, 0}, kernel, stream);
+}
+
+PacketCall packets(const Call& call) { return {call.handle, call.team, call.space, call.messages}; }
+BulkCall bulk(const Call& call) {
+  return {call.handle, call.team, call.space, call.messages, call.plan.piece};
+}
+
+Status move(const Call& call, Stream stream) {
+  if (call.plan.algorithm == Algorithm::kPackets)
+    return start(call, MovePackets{packets(call)}, stream);
+  return start(call, MoveBulk{bulk(call)}, stream);
+}
+
+Status broadcast(const Call& call, Stream stream) {
+  if (call.plan.algorithm == Algorithm::kPackets)
+    return start(call, BroadcastPackets{packets(call), call.root}, stream);
+  return start(call, BroadcastBulk{bulk(call), call.root}, stream);
+}
+
+template <class T>
+Status reduce(const Call& call, Stream stream) {
+  switch (call.plan.algorithm) {
+    case Algorithm::kPackets: return start(call, FoldPackets<T>{packets(call), call.op}, stream);
+    case Algorithm::kTwoShotPackets:
+      return start(call, TwoShotPackets<T>{packets(call), call.op}, stream);
+    default: break;
+  }
+  if (call.what == Collective::kAllReduce)
+    return start(call, AllReduceBulk<T>{bulk(call), call.op}, stream);
+  return start(call, ReduceScatterBulk<T>{bulk(call), call.op}, stream);
+}
+
+}  // namespace
+
+Status run_call(const Call& call, Stream stream) {
+  switch (call.what) {
+    case Collective::kAllGather:
+    case Collective::kAllToAll: return move(call, stream);
+    case Collective::kBroadcast: return broadcast(call, stream);
+    default: break;
+  }
+  switch (call.dtype) {
+    case DType::kFloat32: return reduce<float>(call, stream);
+    case DType::kFloat16: return reduce<Half>(call, stream);
+    case DType::kBfloat16: return reduce<Bfloat16>(call, stream);
+    case DType::kInt32: return reduce<std::int32_t>(call, stream);
+    case DType::kUint8: return reduce<std::uint8_t>(call, stream);
+  }
+  return Status::error(Code::kInternal, "a collective of a type without kernels");
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

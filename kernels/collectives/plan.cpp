@@ -1,0 +1,123 @@
+#include <weft/kernels/plan.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace weft::kernels {
+namespace {
+
+constexpr std::size_t kAny = ~std::size_t{0};
+constexpr std::size_t KiB = 1024;
+constexpr std::size_t kLine = 128;  // bytes
+
+using enum Collective;
+using enum Algorithm;
+
+const std::vector<PlanRow> kGpuTable = {
+    {kAllReduce, 2, 512 * KiB, kPackets, 32, 512},
+    {kAllReduce, 0, 64 * KiB, kPackets, 16, 512},
+    {kAllReduce, 0, 1024 * KiB, kTwoShotPackets, 32, 512},
+    {kAllReduce, 0, kAny, kBulk, 64, 512},
+    {kAllGather, 0, 128 * KiB, kPackets, 32, 512},
+    {kAllGather, 0, kAny, kBulk, 64, 512},
+    {kReduceScatter, 0, 128 * KiB, kPackets, 32, 512},
+    {kReduceScatter, 0, kAny, kBulk, 64, 512},
+    {kAllToAll, 0, 128 * KiB, kPackets, 32, 512},
+    {kAllToAll, 0, kAny, kBulk, 64, 512},
+    {kBroadcast, 0, 128 * KiB, kPackets, 32, 512},
+    {kBroadcast, 0, kAny, kBulk, 64, 512},
+};
+
+// As few threads as go through everything: a laptop has no more.
+const std::vector<PlanRow> kHostTable = {
+    {kAllReduce, 0, 1 * KiB, kPackets, 1, 2}, {kAllReduce, 0, 8 * KiB, kTwoShotPackets, 2, 2},
+    {kAllReduce, 0, kAny, kBulk, 2, 2},       {kAllGather, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllGather, 0, kAny, kBulk, 2, 2},       {kReduceScatter, 0, 1 * KiB, kPackets, 1, 2},
+    {kReduceScatter, 0, kAny, kBulk, 2, 2},   {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllToAll, 0, kAny, kBulk, 2, 2},        {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
+    {kBroadcast, 0, kAny, kBulk, 2, 2},
+};
+
+std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+std::size_t shares(std::size_t value, std::size_t of) { return (value + of - 1) / of; }
+
+// Null: none of that collective.
+const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
+                        const std::vector<PlanRow>& table) {
+  const PlanRow* last = nullptr;
+  for (const PlanRow& row : table) {
+    if (row.what != what || (row.most_pes != 0 && npes > row.most_pes)) continue;
+    if (bytes <= row.up_to) return &row;
+    last = &row;
+  }
+  return last;
+}
+
+// Blocks that have something to do: a packet for each thread, or a piece.
+unsigned useful_blocks(const Plan& plan, std::size_t bytes, std::size_t parts) {
+  const std::size_t share = shares(bytes, parts);
+  const std::size_t each = plan.algorithm == kBulk ? plan.piece : 8 * std::size_t{plan.threads};
+  return static_cast<unsigned>(
+      std::clamp<std::size_t>(shares(share, each), 1, std::size_t{plan.blocks}));
+}
+
+}  // namespace
+
+const char* to_string(Collective what) {
+  switch (what) {
+    case kAllReduce: return "AllReduce";
+    case kAllGather: return "AllGather";
+    case kReduceScatter: return "ReduceScatter";
+    case kAllToAll: return "AllToAll";
+    case kBroadcast: return "Broadcast";
+  }
+  return "no collective";
+}
+
+const char* to_string(Algorithm algorithm) {
+  switch (algorithm) {
+    case kAuto: return "auto";
+    case kPackets: return "packets";
+    case kTwoShotPackets: return "two-shot-packets";
+    case kBulk: return "bulk";
+  }
+  return "no algorithm";
+}
+
+std::string to_string(const Plan& plan) {
+  std::string text = fmt::format("{}, {} blocks of {} threads", to_string(plan.algorithm),
+                                 plan.blocks, plan.threads);
+  if (plan.algorithm == kBulk) text += fmt::format(", pieces of {} bytes", plan.piece);
+  return text;
+}
+
+const std::vector<PlanRow>& builtin_table(bool gpu) { return gpu ? kGpuTable : kHostTable; }
+
+Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
+                  const PlanLimits& limits, const std::vector<PlanRow>& table, Algorithm forced,
+                  unsigned blocks, unsigned threads) {
+  const PlanRow* const row = find_row(what, bytes, npes, table);
+  if (row == nullptr)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("plan: the table has no row for {}", to_string(what)));
+  Plan made;
+  made.algorithm = forced == kAuto ? row->algorithm : forced;
+  if (made.algorithm == kAuto || (made.algorithm == kTwoShotPackets && what != kAllReduce))
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));
+  if (!mapped || limits.packet_bytes == 0) made.algorithm = kBulk;
+  made.threads = threads != 0 ? threads : row->threads;
+  made.blocks = std::clamp(blocks != 0 ? blocks : row->blocks, 1u, limits.channels);
+  // Of an AllReduce in two steps each member has a part.
+  const std::size_t parts =
+      what == kAllReduce && made.algorithm != kPackets ? static_cast<std::size_t>(npes) : 1;
+  if (made.algorithm == kBulk)
+    made.piece = std::clamp(rounded_up(shares(bytes, parts * made.blocks), kLine), kLine,
+                            std::max(limits.bulk_bytes / kLine * kLine, kLine));
+  made.blocks = useful_blocks(made, bytes, parts);
+  return made;
+}
+
+}  // namespace weft::kernels

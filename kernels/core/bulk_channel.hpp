@@ -1,0 +1,90 @@
+// A block's side of its channel for large messages, and for members that are not mapped: puts with
+// a signal whose value is the round. See workspace.hpp. All threads of the block call everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/core/pause.hpp"
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+class BulkChannel {
+ public:
+  WEFT_DEVICE BulkChannel(const dev::Context& ctx, const Team& team, const Workspace& space)
+      : ctx_(ctx), team_(team), space_(space) {
+    const Rounds* const kept = space.rounds + dev::block_rank();
+    first_ = round_ = kept->bulk;
+    open_ = kept->broken == 0;
+  }
+  BulkChannel(const BulkChannel&) = delete;
+  BulkChannel& operator=(const BulkChannel&) = delete;
+
+  WEFT_DEVICE bool is_open() const { return open_; }
+
+  WEFT_DEVICE void enter() { ++round_; }
+  // To the slot of this round there; without bytes only the signal. The source may be reused.
+  WEFT_DEVICE void put(int rank, const std::byte* src, std::size_t bytes) const {
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    // Release: pairs with the acquire of wait() there.
+    ctx_.put(dev::Block{}, slot(team_.rank), src, bytes, team_.pe_of(rank),
+             weft::set(signal(team_.rank), round_));
+  }
+  // What `rank` sent in this round is in slot(rank). It may have sent the next one since.
+  WEFT_DEVICE bool wait(int rank) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    return ctx_.wait_until(dev::Block{}, signal(rank), Cmp::kGe, round_);
+  }
+  WEFT_DEVICE bool wait_for_all() const {
+    for (int i = 1; i < team_.size; ++i)
+      if (!wait(before(i))) return false;
+    return true;
+  }
+  WEFT_DEVICE std::byte* slot(int rank) const {
+    const std::size_t channel = (round_ & 1) * space_.channels + dev::block_rank();
+    return space_.staging +
+           (channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank)) *
+               space_.bulk_slot;
+  }
+  // All threads have read the slots.
+  WEFT_DEVICE void leave() const { dev::Block{}.sync(); }
+
+  WEFT_DEVICE void close(bool ok) const {
+    WEFT_KERNELS_PAUSE(kBeforeExit);
+    if (dev::thread_rank() != 0 || round_ == first_) return;
+    Rounds* const kept = space_.rounds + dev::block_rank();
+    kept->bulk = round_;
+    kept->broken = ok ? 0 : 1;
+  }
+
+  // The i-th to send to, and the i-th to hear from: at any time all send to different members.
+  WEFT_DEVICE int other(int i) const {
+    const int rank = team_.rank + i;
+    return rank < team_.size ? rank : rank - team_.size;
+  }
+  WEFT_DEVICE int before(int i) const {
+    const int rank = team_.rank - i;
+    return rank >= 0 ? rank : rank + team_.size;
+  }
+
+ private:
+  WEFT_DEVICE std::uint64_t* signal(int rank) const {
+    return space_.signals +
+           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team_.size) +
+           static_cast<std::size_t>(rank);
+  }
+
+  const dev::Context& ctx_;
+  const Team& team_;
+  const Workspace& space_;
+  std::uint64_t first_, round_;
+  bool open_;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

@@ -1,0 +1,113 @@
+// Reductions of vectors, in the order in which they are given: rank order everywhere, so that every
+// member gets the same bits. Floats of two bytes are folded as float and rounded once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <weft/device.hpp>
+#include <weft/reduce_op.hpp>
+#include <weft/small_float.hpp>
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+// How a T is folded: as what, to and fro.
+template <class T, bool kIsSmall = SmallFloat<T>::value>
+struct Folded {
+  using type = T;
+  static WEFT_HOST_DEVICE T widen(T value) { return value; }
+  static WEFT_HOST_DEVICE T narrow(T value) { return value; }
+};
+template <class T>
+struct Folded<T, true> {
+  using type = float;
+  static WEFT_HOST_DEVICE float widen(T value) { return SmallFloat<T>::widen(value); }
+  static WEFT_HOST_DEVICE T narrow(float value) { return SmallFloat<T>::narrow(value); }
+};
+
+// A minimum and maximum keep what they have unless the next is smaller or larger. Integers wrap.
+template <class Wide>
+WEFT_HOST_DEVICE Wide folded(ReduceOp op, Wide have, Wide next) {
+  if (op == ReduceOp::kMin) return next < have ? next : have;
+  if (op == ReduceOp::kMax) return have < next ? next : have;
+  if constexpr (std::is_integral_v<Wide>)
+    return static_cast<Wide>(static_cast<std::uint32_t>(have) + static_cast<std::uint32_t>(next));
+  else
+    return have + next;
+}
+
+// 8 bytes of elements.
+template <class T>
+class FoldOfUnit {
+ public:
+  WEFT_HOST_DEVICE void add(ReduceOp op, bool is_first, std::uint64_t unit) {
+    T elements[kCount];
+    memcpy(elements, &unit, sizeof(unit));
+    for (int i = 0; i < kCount; ++i) {
+      const Wide wide = Folded<T>::widen(elements[i]);
+      values_[i] = is_first ? wide : folded(op, values_[i], wide);
+    }
+  }
+  WEFT_HOST_DEVICE std::uint64_t result() const {
+    T elements[kCount];
+    for (int i = 0; i < kCount; ++i) elements[i] = Folded<T>::narrow(values_[i]);
+    std::uint64_t unit;
+    memcpy(&unit, elements, sizeof(unit));
+    return unit;
+  }
+
+ private:
+  using Wide = typename Folded<T>::type;
+  static constexpr int kCount = static_cast<int>(sizeof(std::uint64_t) / sizeof(T));
+  Wide values_[kCount] = {};
+};
+
+// 16 bytes, loaded and stored at once; it may alias whatever lies there.
+struct __attribute__((may_alias)) Vector {
+  alignas(16) std::uint64_t low;
+  std::uint64_t high;
+};
+inline constexpr int kLoadsTogether = 4;
+
+WEFT_DEVICE bool is_aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector) == 0;
+}
+
+// out[0 .. bytes) of source(0), source(1), ... source(count - 1), by all threads of the block. out
+// may be one of them.
+template <class T, class Source>
+WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source source,
+                            std::size_t bytes) {
+  bool aligned = is_aligned(out);
+  for (int s = 0; s < count; ++s) aligned = aligned && is_aligned(source(s));
+  const std::size_t vectors = aligned ? bytes / sizeof(Vector) : 0;
+  for (std::size_t v = dev::thread_rank(); v < vectors; v += dev::block_size()) {
+    FoldOfUnit<T> low, high;
+    for (int first = 0; first < count; first += kLoadsTogether) {
+      Vector part[kLoadsTogether];
+      for (int k = 0; k < kLoadsTogether; ++k)
+        if (first + k < count)
+          part[k] = reinterpret_cast<const Vector*>(source(first + k))[v];
+        else
+          part[k] = {};
+      for (int k = 0; k < kLoadsTogether; ++k) {
+        if (first + k >= count) continue;
+        low.add(op, first + k == 0, part[k].low);
+        high.add(op, first + k == 0, part[k].high);
+      }
+    }
+    reinterpret_cast<Vector*>(out)[v] = {low.result(), high.result()};
+  }
+  const std::size_t units = dev::packed_units(bytes);
+  for (std::size_t u = 2 * vectors + dev::thread_rank(); u < units; u += dev::block_size()) {
+    FoldOfUnit<T> fold;
+    for (int s = 0; s < count; ++s) fold.add(op, s == 0, dev::load_unit(source(s), bytes, u));
+    dev::store_unit(out, bytes, u, fold.result());
+  }
+}
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

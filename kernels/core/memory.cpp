@@ -1,0 +1,29 @@
+#include "kernels/core/memory.hpp"
+
+#include <utility>
+
+#include "kernels/core/status.hpp"
+
+namespace weft::kernels {
+
+Result<SymmetricMemory> SymmetricMemory::create(Runtime& runtime, std::size_t bytes) {
+  SymmetricMemory made;
+  if (bytes == 0) return made;
+  ASSIGN_OR_RETURN(made.memory_, runtime.callocate_bytes(bytes, 1, MemoryKind::kDevice));
+  made.runtime_ = &runtime;
+  made.bytes_ = bytes;
+  return made;
+}
+
+SymmetricMemory::~SymmetricMemory() {
+  // A runtime that cannot free says so itself, and a destructor has nobody to tell.
+  if (runtime_ != nullptr) runtime_->free(memory_).ignore();
+}
+
+void SymmetricMemory::swap(SymmetricMemory& other) noexcept {
+  std::swap(runtime_, other.runtime_);
+  std::swap(memory_, other.memory_);
+  std::swap(bytes_, other.bytes_);
+}
+
+}  // namespace weft::kernels

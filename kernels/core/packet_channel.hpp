@@ -1,0 +1,141 @@
+// A block's side of its channel, where all members map one another and messages are small: packets.
+// See workspace.hpp.
+//
+// Threads of a block run through a round by themselves: unit u of a message is sent, and unit u of
+// the others taken, by one thread. leave() is where they meet: behind it every thread knows that
+// all units of the round have come from every twin, and every twin will know that this block has
+// taken all of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/core/pause.hpp"
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+inline constexpr int kTogether = 8;  // members whose packets a thread waits for at once
+// A call has fewer rounds than lie between this and the end of the numbers.
+inline constexpr std::uint32_t kRewindAt = ~std::uint32_t{0} - (1u << 20);
+
+class PacketChannel {
+ public:
+  WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                            const char* where)
+      : ctx_(ctx), team_(team), space_(space), where_(where) {
+    const Rounds* const kept = space.rounds + dev::block_rank();
+    first_ = round_ = kept->packets;
+    open_ = kept->broken == 0;
+  }
+  PacketChannel(const PacketChannel&) = delete;
+  PacketChannel& operator=(const PacketChannel&) = delete;
+
+  // The channel works. All threads call, first of all.
+  WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }
+
+  // The next round, which every thread enters by itself.
+  WEFT_DEVICE void enter() { ++round_; }
+  // `ahead`: 1 belongs to the round behind this one.
+  WEFT_DEVICE void send(int rank, std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
+    const std::uint32_t round = round_ + ahead;
+    dev::send_packet(ctx_.ptr(slot(round, team_.rank) + unit, team_.pe_of(rank)), data, round);
+  }
+  WEFT_DEVICE void send_to_all(std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
+    for (int i = 1; i < team_.size; ++i) send(other(i), unit, data, ahead);
+  }
+  // Unit `unit` of every member in rank order, use(rank, data); mine is `own`. False: gave up.
+  template <class Use>
+  WEFT_DEVICE bool take(std::size_t unit, std::uint64_t own, Use use) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    for (int first = 0; first < team_.size; first += kTogether) {
+      std::uint64_t data[kTogether];
+      const auto is_there = [&](int k) { return first + k < team_.size; };
+      const auto awaited = [&](int k) -> dev::Awaited {
+        if (!is_there(k) || first + k == team_.rank) return {nullptr, -1};
+        return {slot(round_, first + k) + unit, team_.pe_of(first + k)};
+      };
+      if (!dev::take_packets<kTogether>(ctx_, where_, awaited, round_, data)) return false;
+      for (int k = 0; k < kTogether; ++k)
+        if (is_there(k)) use(first + k, first + k == team_.rank ? own : data[k]);
+    }
+    return true;
+  }
+  // Unit `unit` of one of the others alone.
+  WEFT_DEVICE bool take_from(int rank, std::size_t unit, std::uint64_t* data) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    std::uint64_t one[1];
+    const auto awaited = [&](int) -> dev::Awaited {
+      return {slot(round_, rank) + unit, team_.pe_of(rank)};
+    };
+    if (!dev::take_packets<1>(ctx_, where_, awaited, round_, one)) return false;
+    *data = one[0];
+    return true;
+  }
+  // The round is over, for all threads or for none.
+  WEFT_DEVICE bool leave(bool ok) const { return dev::Block{}.all(ok); }
+
+  // The call is over.
+  WEFT_DEVICE void close(bool ok) const {
+    WEFT_KERNELS_PAUSE(kBeforeExit);
+    if (dev::thread_rank() != 0 || round_ == first_) return;
+    Rounds* const kept = space_.rounds + dev::block_rank();
+    kept->packets = round_;
+    kept->broken = ok ? 0 : 1;
+  }
+
+  // The i-th of the others: each begins with another one.
+  WEFT_DEVICE int other(int i) const {
+    const int rank = team_.rank + i;
+    return rank < team_.size ? rank : rank - team_.size;
+  }
+
+ private:
+  // Of my packets, or where they are at every member.
+  WEFT_DEVICE dev::Packet* slot(std::uint32_t round, int rank) const {
+    const std::size_t channel = (round & 1) * space_.channels + dev::block_rank();
+    return space_.packets +
+           (channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank)) *
+               space_.packet_slot;
+  }
+
+  // The numbers begin anew, and no packet of before may be taken for one of now: two rounds of one
+  // unit each. Before I have sent round r + 1, nobody sends to me what has the parity of round r,
+  // and that is when I wipe it.
+  WEFT_DEVICE bool rewind() {
+    bool ok = true;
+    for (int i = 0; ok && i < 2; ++i) {
+      wipe();
+      ++round_;
+      if (dev::thread_rank() == 0) {
+        send_to_all(0, 0);
+        ok = take(0, 0, [](int, std::uint64_t) {});
+      }
+      ok = leave(ok);
+    }
+    if (ok) round_ &= 1;
+    return ok;
+  }
+  WEFT_DEVICE void wipe() const {
+    const std::size_t count =
+        static_cast<std::size_t>(team_.size) * static_cast<std::size_t>(space_.packet_slot);
+    dev::Packet* const first = slot(round_, 0);
+    for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
+      dev::send_packet(first + i, 0, 0);
+    ctx_.quiet(dev::Block{});
+  }
+
+  const dev::Context& ctx_;
+  const Team& team_;
+  const Workspace& space_;
+  const char* const where_;
+  std::uint32_t first_, round_;
+  bool open_;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

@@ -1,0 +1,38 @@
+// Workspace: the symmetric memory of one operator, as its kernels know it. Plain data.
+//
+// A block of a grid is a channel: block b of every member talks to block b of the others, and waits
+// for these twins only. A channel counts rounds; in each, every block sends something to every twin
+// and takes something from each. So who has heard round r - 1 of a twin knows that it has left
+// round r - 2, and what it has in staging of that round's parity may be overwritten: no barrier
+// before a call or behind it, and nothing is ever reset. The counts lie in memory that the block
+// reads when it begins and writes when it ends, so that a graph replays with the same arguments.
+//
+// A packet orders nothing but itself, so packets and bulk puts have rounds and staging apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device/packet.hpp>
+
+namespace weft::kernels {
+
+// What a block keeps from call to call.
+struct alignas(128) Rounds {
+  std::uint32_t packets = 0;  // the last round that is over; 0: none yet
+  std::uint32_t broken = 0;   // a wait failed: the twins are out of step, and it stays so
+  std::uint64_t bulk = 0;
+};
+
+// All offsets are the same on every member.
+struct Workspace {
+  Rounds* rounds = nullptr;          // [channel]; nobody else's
+  dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
+  std::byte* staging = nullptr;      // [parity][channel][rank of the sender][bulk_slot]
+  std::uint64_t* signals = nullptr;  // [channel][rank of the sender]: its bulk round
+  std::uint32_t channels = 0;
+  std::uint32_t packet_slot = 0;  // packets; 0: none
+  std::uint32_t bulk_slot = 0;    // bytes, a multiple of 16
+};
+
+}  // namespace weft::kernels

@@ -1,0 +1,343 @@
+// Collective operators against a model: every algorithm, type, operator and size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "tests/kernels/collective_play.hpp"
+
+namespace weft::kernels::test {
+namespace {
+
+const std::vector<Collective> kAll = {Collective::kAllReduce, Collective::kAllGather,
+                                      Collective::kReduceScatter, Collective::kAllToAll,
+                                      Collective::kBroadcast};
+
+std::vector<Algorithm> algorithms_of(Collective what) {
+  if (what == Collective::kAllReduce)
+    return {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk};
+  return {Algorithm::kPackets, Algorithm::kBulk};
+}
+
+// Bytes of a message: nothing, a unit and its neighbours, edges of a line, of a channel's slot of
+// packets (64 units on hosts) and of a piece, and several of them.
+std::vector<std::size_t> sizes_of(std::size_t element) {
+  std::vector<std::size_t> counts;
+  for (const std::size_t bytes : {0, 1, 3, 8, 24, 120, 136, 512, 1016, 1040, 4104, 9000, 40000})
+    counts.push_back((bytes + element - 1) / element);
+  return counts;
+}
+
+std::size_t most_bytes(std::size_t message, int npes) {
+  return (message + 64) * static_cast<std::size_t>(npes);
+}
+
+class CollectiveTest : public ::testing::TestWithParam<std::tuple<Collective, int>> {};
+
+// Chance takes dtype, operator, alignment and whether in place; all sizes are tried with each
+// algorithm, so a few runs try everything.
+TEST_P(CollectiveTest, EqualsTheModel) {
+  const auto [what, npes] = GetParam();
+  EXPECT_OK(run_local(
+      npes,
+      [what = what](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, most_bytes(40000, rt.npes())));
+        std::mt19937_64 random(test_seed());
+        for (const Algorithm algorithm : algorithms_of(what))
+          for (const DType dtype :
+               {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kInt32, DType::kUint8}) {
+            const ReduceOp op =
+                std::array{ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}[random() % 3];
+            const std::vector<std::size_t> counts = sizes_of(bytes_of(dtype));
+            CollectiveOptions options;
+            options.algorithm = algorithm;
+            options.blocks = 1 + static_cast<unsigned>(random() % 3);
+            options.threads = kThreads + static_cast<unsigned>(random() % 2);
+            ASSIGN_OR_RETURN(
+                AnyOperator call,
+                AnyOperator::create(rt, rt.world(), what, {counts.back(), dtype, op}, options));
+            for (const std::size_t count : counts) {
+              Step step{what, dtype, op, count, random() % 2 == 0, 0, 0, random() >> 32};
+              step.shift = random() % 3 == 0 ? random() % 8 : 0;
+              step.root = static_cast<int>(random() % static_cast<std::uint64_t>(rt.npes()));
+              RETURN_IF_ERROR(play(call, buffers, step, rt.pe(), rt.npes()));
+            }
+            RETURN_IF_ERROR(rt.barrier());
+          }
+        return rt.health();
+      },
+      job_options()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, CollectiveTest,
+                         ::testing::Combine(::testing::ValuesIn(kAll),
+                                            ::testing::Values(1, 2, 3, 5, 8)),
+                         [](const auto& info) {
+                           return std::string(to_string(std::get<0>(info.param))) + "_" +
+                                  std::to_string(std::get<1>(info.param));
+                         });
+
+// Calls behind one another, none waited for, of sizes for which the table has other algorithms.
+Status play_many(Runtime& rt, Collective what, int calls, const CollectiveOptions& options) {
+  constexpr std::size_t kMost = 3000;
+  ASSIGN_OR_RETURN(
+      AnyOperator call,
+      AnyOperator::create(rt, rt.world(), what, {kMost, DType::kFloat32, ReduceOp::kSum}, options));
+  std::mt19937_64 random(test_seed() + static_cast<std::uint64_t>(what));
+  std::vector<Step> steps;
+  std::vector<Buffers> buffers;
+  constexpr int kAtOnce = 8;
+  for (int i = 0; i < kAtOnce; ++i) {
+    ASSIGN_OR_RETURN(Buffers made, Buffers::create(rt, most_bytes(kMost * 4, rt.npes())));
+    buffers.push_back(std::move(made));
+  }
+  for (int done = 0; done < calls; done += kAtOnce) {
+    steps.clear();
+    for (int i = 0; i < kAtOnce; ++i) {
+      Step step{what, DType::kFloat32, ReduceOp::kSum};
+      const std::uint64_t kind = random() % 8;
+      step.count = kind < 5 ? 1 + random() % 4 : kind < 7 ? random() % 600 : random() % kMost;
+      step.in_place = random() % 2 == 0;
+      step.root = static_cast<int>(random() % static_cast<std::uint64_t>(rt.npes()));
+      step.seed = random() >> 32;
+      steps.push_back(step);
+    }
+    for (std::size_t i = 0; i < kAtOnce; ++i)
+      RETURN_IF_ERROR(buffers[i].prepare(steps[i], rt.pe(), rt.npes()));
+    for (std::size_t i = 0; i < kAtOnce; ++i)
+      RETURN_IF_ERROR(call(nullptr, buffers[i].out, buffers[i].in, steps[i].count, steps[i].root));
+    RETURN_IF_ERROR(dev::synchronize());
+    for (std::size_t i = 0; i < kAtOnce; ++i)
+      RETURN_IF_ERROR(buffers[i].check(steps[i], rt.pe(), rt.npes()));
+  }
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.health();
+}
+
+class ManyCalls : public ::testing::TestWithParam<Collective> {};
+
+CollectiveOptions few_blocks() {
+  CollectiveOptions options;
+  options.blocks = 2;
+  options.threads = kThreads;
+  return options;
+}
+
+TEST_P(ManyCalls, FollowOneAnother) {
+  EXPECT_OK(run_local(
+      3, [](Runtime& rt) { return play_many(rt, GetParam(), 240, few_blocks()); }, job_options()));
+}
+
+// The number at which they begin anew comes after a few calls.
+TEST_P(ManyCalls, GoOnWhereRoundsBeginAnew) {
+  CollectiveOptions options = few_blocks();
+  options.first_round = ~std::uint32_t{0} - (1u << 20) - 20;
+  EXPECT_OK(run_local(
+      3, [&](Runtime& rt) { return play_many(rt, GetParam(), 120, options); }, job_options()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, ManyCalls, ::testing::ValuesIn(kAll),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(CollectiveOperators, TwoRunAtOnceOnStreamsOfTheirOwn) {
+  EXPECT_OK(run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        struct Lane {
+          std::optional<AnyOperator> call;
+          std::optional<Buffers> buffers;
+          Stream stream = nullptr;
+          Step step;
+        };
+        std::array<Lane, 2> lanes;
+        std::mt19937_64 random(test_seed());
+        for (Lane& lane : lanes) {
+          ASSIGN_OR_RETURN(
+              AnyOperator call,
+              AnyOperator::create(rt, rt.world(), Collective::kAllReduce,
+                                  {5000, DType::kBfloat16, ReduceOp::kSum}, few_blocks()));
+          lane.call.emplace(std::move(call));
+          ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, 16384));
+          lane.buffers.emplace(std::move(buffers));
+          RETURN_IF_ERROR(dev::create_stream(&lane.stream));
+        }
+        for (int i = 0; i < 20; ++i) {
+          for (Lane& lane : lanes) {
+            lane.step =
+                Step{Collective::kAllReduce, DType::kBfloat16, ReduceOp::kSum, 1 + random() % 5000};
+            lane.step.seed = random() >> 32;
+            RETURN_IF_ERROR(lane.buffers->prepare(lane.step, rt.pe(), rt.npes()));
+          }
+          // In another order on every other PE: they do not wait for each other.
+          for (int k = 0; k < 2; ++k) {
+            Lane& lane = lanes[static_cast<std::size_t>((k + rt.pe()) % 2)];
+            RETURN_IF_ERROR(
+                (*lane.call)(lane.stream, lane.buffers->out, lane.buffers->in, lane.step.count, 0));
+          }
+          for (Lane& lane : lanes) {
+            RETURN_IF_ERROR(dev::synchronize(lane.stream));
+            RETURN_IF_ERROR(lane.buffers->check(lane.step, rt.pe(), rt.npes()));
+          }
+        }
+        for (Lane& lane : lanes) RETURN_IF_ERROR(dev::destroy_stream(lane.stream));
+        return rt.barrier();
+      },
+      job_options()));
+}
+
+// Odd and even PEs are teams of their own, listed backwards.
+TEST(CollectiveOperators, WorkOnTeams) {
+  EXPECT_OK(run_local(
+      6,
+      [](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(const Team odd, rt.team_from_list(rt.world(), {5, 3, 1}));
+        ASSIGN_OR_RETURN(const Team even, rt.team_from_list(rt.world(), {4, 2, 0}));
+        const Team& mine = odd.is_member() ? odd : even;
+        std::mt19937_64 random(test_seed());
+        for (const Collective what : kAll) {
+          ASSIGN_OR_RETURN(
+              AnyOperator call,
+              AnyOperator::create(rt, mine, what, {2000, DType::kFloat16, ReduceOp::kSum},
+                                  few_blocks()));
+          ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, most_bytes(4000, 3)));
+          for (const std::size_t count : {5, 2000}) {
+            Step step{what, DType::kFloat16, ReduceOp::kSum, count};
+            step.seed = random() >> 32;
+            step.root = 1;
+            RETURN_IF_ERROR(play(call, buffers, step, mine.rank, mine.size));
+          }
+          RETURN_IF_ERROR(rt.barrier());
+        }
+        return rt.health();
+      },
+      job_options()));
+}
+
+#if WEFT_TARGET_CPU
+// Nobody is mapped: all goes by the ring, late and out of order.
+TEST(CollectiveOperators, WorkWherePeersAreNotMapped) {
+  Options options = job_options();
+  options.fault = "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1";
+  options.ring_capacity = 16;
+  EXPECT_OK(run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, few_blocks()));
+        return Status::ok();
+      },
+      options));
+}
+
+// In and out are memory of the program's own.
+TEST(CollectiveOperators, TakeAnyMemory) {
+  EXPECT_OK(run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, {.max_count = 1000}));
+        for (const std::size_t count : {1, 1000}) {
+          std::vector<float> in(count, static_cast<float>(rt.pe() + 1)), out(count);
+          RETURN_IF_ERROR(sum(nullptr, out.data(), in.data(), count));
+          RETURN_IF_ERROR(dev::synchronize());
+          EXPECT_EQ(out, std::vector<float>(count, 6));
+        }
+        return rt.barrier();
+      },
+      job_options()));
+}
+#endif
+
+class Missing : public ::testing::TestWithParam<Algorithm> {};
+
+// PE 1 does not come: the others report whom they waited for, end, and stay broken.
+TEST_P(Missing, MemberIsReported) {
+  Options options = job_options();
+  options.wait_timeout = 0.2;
+  const Status status = run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        CollectiveOptions chosen = few_blocks();
+        chosen.algorithm = GetParam();
+        ASSIGN_OR_RETURN(AnyOperator call,
+                         AnyOperator::create(rt, rt.world(), Collective::kAllReduce,
+                                             {1000, DType::kFloat32, ReduceOp::kSum}, chosen));
+        ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, 4096));
+        Step step{Collective::kAllReduce, DType::kFloat32, ReduceOp::kSum, 1000};
+        RETURN_IF_ERROR(buffers.prepare(step, rt.pe(), rt.npes()));
+        if (rt.pe() != 1) {
+          for (int i = 0; i < 3; ++i)
+            RETURN_IF_ERROR(call(nullptr, buffers.out, buffers.in, step.count, 0));
+          RETURN_IF_ERROR(dev::synchronize());
+          Status health;
+          for (int i = 0; i < 5000 && health.is_ok(); ++i) {
+            health = rt.health();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+          EXPECT_CODE(health, Code::kTimeout);
+          if (GetParam() != Algorithm::kBulk)
+            EXPECT_THAT(std::string(health.text()), ::testing::HasSubstr("AllReduce"));
+        } else {
+          std::this_thread::sleep_for(std::chrono::milliseconds(700));
+        }
+        return Status::ok();
+      },
+      options);
+  (void)status;  // the job has failed; how it ends is not the operator's
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Missing,
+                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                           Algorithm::kBulk),
+                         [](const auto& info) {
+                           std::string name = to_string(info.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+void expect_refused(const Status& status, Code code, const std::string& text) {
+  EXPECT_CODE(status, code);
+  EXPECT_THAT(std::string(status.text()), ::testing::HasSubstr(text));
+}
+
+TEST(CollectiveOperators, RefuseWrongArguments) {
+  EXPECT_OK(run_local(
+      2,
+      [](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, {.max_count = 10}, few_blocks()));
+        ASSIGN_OR_RETURN(Broadcast cast, Broadcast::create(rt, {.max_count = 10}, few_blocks()));
+        ASSIGN_OR_RETURN(auto* const memory, rt.allocate_device<float>(16));
+        auto* const odd = reinterpret_cast<std::byte*>(memory) + 2;
+        const auto argument = Code::kInvalidArgument;
+        expect_refused(sum(nullptr, memory, memory, 11), argument, "count is 11");
+        expect_refused(sum(nullptr, nullptr, memory, 10), argument, "out is null");
+        expect_refused(sum(nullptr, memory, nullptr, 10), argument, "in is null");
+        expect_refused(sum(nullptr, odd, memory, 10), argument, "no multiple of 4");
+        expect_refused(cast(nullptr, memory, memory, 10, 2), Code::kOutOfRange, "root is 2");
+        EXPECT_OK(sum(nullptr, nullptr, nullptr, 0));
+
+        expect_refused(AllReduce::create(rt, {10, DType::kFloat32, ReduceOp::kProd}).status(),
+                       Code::kUnsupported, "kSum, kMin or kMax");
+        expect_refused(AllReduce::create(rt, {10, static_cast<DType>(77)}).status(), argument,
+                       "dtype is 77");
+        CollectiveOptions options;
+        options.threads = 1024;
+        expect_refused(AllGather::create(rt, {.max_count = 10}, options).status(), argument,
+                       "of 1024 threads");
+        options.threads = 0;
+        options.algorithm = Algorithm::kTwoShotPackets;
+        expect_refused(AllGather::create(rt, {.max_count = 10}, options).status(),
+                       Code::kUnsupported, "no algorithm 'two-shot-packets'");
+        // What differs between PEs is refused on all.
+        const auto mine = static_cast<std::size_t>(rt.pe());
+        expect_refused(AllReduce::create(rt, {.max_count = 10 + mine}).status(), argument,
+                       "max_count is " + std::to_string(10 + mine));
+        ASSIGN_OR_RETURN(const Team first, rt.split_strided(rt.world(), 0, 1, 1));
+        ASSIGN_OR_RETURN(AllReduce alone, AllReduce::create(rt, first, {.max_count = 10}));
+        if (rt.pe() == 1) expect_refused(alone(nullptr, memory, memory, 1), argument, "no member");
+        return rt.barrier();
+      },
+      job_options()));
+}
+
+}  // namespace
+}  // namespace weft::kernels::test

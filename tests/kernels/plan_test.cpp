@@ -1,0 +1,95 @@
+// Plans are a pure function: no GPU, no PEs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <weft/kernels/plan.hpp>
+#include <weft/kernels/types.hpp>
+
+#include "tests/support/status.hpp"
+
+namespace weft::kernels {
+namespace {
+
+const std::vector<PlanRow> kTable = {
+    {Collective::kAllReduce, 2, 4096, Algorithm::kPackets, 8, 64},
+    {Collective::kAllReduce, 0, 1024, Algorithm::kPackets, 4, 64},
+    {Collective::kAllReduce, 0, 65536, Algorithm::kTwoShotPackets, 4, 64},
+    {Collective::kAllReduce, 0, 1 << 20, Algorithm::kBulk, 16, 128},
+    {Collective::kAllGather, 0, 1 << 20, Algorithm::kPackets, 16, 32},
+};
+const PlanLimits kLimits{32, 8192, 65536};
+
+Plan made(std::size_t bytes, int npes, bool mapped = true, const PlanLimits& limits = kLimits) {
+  auto plan = kernels::plan(Collective::kAllReduce, bytes, npes, mapped, limits, kTable);
+  EXPECT_OK(plan.status());
+  return plan.value_or(Plan{});
+}
+
+TEST(Plan, TakesTheFirstRowThatFits) {
+  EXPECT_EQ(made(1024, 8).algorithm, Algorithm::kPackets);
+  EXPECT_EQ(made(1025, 8).algorithm, Algorithm::kTwoShotPackets);
+  EXPECT_EQ(made(4096, 2).algorithm, Algorithm::kPackets);
+  EXPECT_EQ(made(4097, 2).algorithm, Algorithm::kTwoShotPackets);
+  EXPECT_EQ(made(65537, 8).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(made(std::size_t{1} << 40, 8).algorithm, Algorithm::kBulk);  // behind the last
+}
+
+TEST(Plan, TakesNoMoreBlocksThanHaveSomethingToDo) {
+  EXPECT_EQ(made(8, 8).blocks, 1u);
+  EXPECT_EQ(made(512, 8).blocks, 1u);
+  EXPECT_EQ(made(513, 8).blocks, 2u);
+  EXPECT_EQ(made(8 * 512 + 8, 8).blocks, 2u);  // two shots: a part for each member
+  EXPECT_EQ(made(1 << 20, 8).blocks, 16u);
+  PlanLimits two = kLimits;
+  two.channels = 2;
+  EXPECT_EQ(made(1 << 20, 8, true, two).blocks, 2u);
+}
+
+TEST(Plan, PiecesAreLinesAndFitIntoTheirSlots) {
+  for (const std::size_t bytes : {1u, 100u, 5000u, 1u << 20, 1u << 30}) {
+    const Plan plan = made(bytes, 3, false);
+    EXPECT_EQ(plan.algorithm, Algorithm::kBulk) << "unmapped members get no packets";
+    EXPECT_EQ(plan.piece % 128, 0u);
+    EXPECT_GE(plan.piece, 128u);
+    EXPECT_LE(plan.piece, kLimits.bulk_bytes);
+  }
+}
+
+TEST(Plan, IsForced) {
+  auto plan = kernels::plan(Collective::kAllReduce, 100000, 8, true, kLimits, kTable,
+                            Algorithm::kPackets, 3, 96);
+  ASSERT_OK(plan.status());
+  EXPECT_EQ(plan->algorithm, Algorithm::kPackets);
+  EXPECT_EQ(plan->blocks, 3u);
+  EXPECT_EQ(plan->threads, 96u);
+  EXPECT_EQ(to_string(*plan), "packets, 3 blocks of 96 threads");
+}
+
+TEST(Plan, RefusesWhatThereIsNot) {
+  const auto refused = [](Collective what, Algorithm forced) {
+    return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();
+  };
+  EXPECT_CODE(refused(Collective::kAllGather, Algorithm::kTwoShotPackets), Code::kUnsupported);
+  EXPECT_CODE(refused(Collective::kBroadcast, Algorithm::kAuto), Code::kInvalidArgument);
+}
+
+TEST(Plan, BuiltInTablesHaveEveryCollective) {
+  for (const bool gpu : {false, true})
+    for (const Collective what :
+         {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+          Collective::kAllToAll, Collective::kBroadcast})
+      for (const int npes : {1, 2, 8, 64})
+        for (std::size_t bytes = 1; bytes < std::size_t{1} << 32; bytes *= 7)
+          EXPECT_OK(kernels::plan(what, bytes, npes, true, kLimits, builtin_table(gpu)).status());
+}
+
+TEST(DType, HasSizesAndNames) {
+  EXPECT_EQ(bytes_of(DType::kFloat32), 4u);
+  EXPECT_EQ(bytes_of(DType::kBfloat16), 2u);
+  EXPECT_EQ(bytes_of(DType::kUint8), 1u);
+  EXPECT_STREQ(to_string(DType::kFloat16), "float16");
+  EXPECT_EQ(bytes_of(static_cast<DType>(99)), 0u);
+}
+
+}  // namespace
+}  // namespace weft::kernels

@@ -2,7 +2,7 @@
 #pragma once
 
 namespace weft::kernels {
-enum class Point { kBeforeData, kBeforeFlag, kBeforeWait, kBeforeExit };
+enum class Point { kBeforeData, kBeforeWait, kBeforeExit };
 #if defined(WEFT_KERNELS_PAUSES)
 void pause(Point point);  // the test's
 #define WEFT_KERNELS_PAUSE(point) ::weft::kernels::pause(::weft::kernels::Point::point)

@@ -1,0 +1,73 @@
+// NCCL as a library that is found when the program runs: the calls that a comparison needs. What is
+// declared here is of NCCL's interface, which keeps it since 2.10.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <string>
+
+#include <weft/collective.hpp>
+#include <weft/weft.hpp>
+
+#include "perftest/status.hpp"
+
+namespace weft::perf::kernels {
+
+class Nccl {
+ public:
+  struct Id {
+    char bytes[128];
+  };
+  static constexpr int kBfloat16 = 9, kSum = 0;
+
+  // Collective over the job; `path`: the library. None: `why` says so.
+  static Result<Nccl> create(Runtime& rt, const std::string& path) {
+    Nccl made;
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return Status::error(Code::kUnsupported, dlerror());
+    const bool all = find(library, "ncclGetUniqueId", made.get_id) &&
+                     find(library, "ncclCommInitRank", made.init) &&
+                     find(library, "ncclAllReduce", made.all_reduce) &&
+                     find(library, "ncclAllGather", made.all_gather) &&
+                     find(library, "ncclReduceScatter", made.reduce_scatter) &&
+                     find(library, "ncclBroadcast", made.broadcast) &&
+                     find(library, "ncclSend", made.send) &&
+                     find(library, "ncclRecv", made.receive) &&
+                     find(library, "ncclGroupStart", made.group_start) &&
+                     find(library, "ncclGroupEnd", made.group_end);
+    if (!all) return Status::error(Code::kUnsupported, path + " lacks a call of NCCL 2.10");
+    ASSIGN_OR_RETURN(auto* const id, rt.allocate<Id>(2));
+    if (rt.pe() == 0 && made.get_id(id) != 0)
+      return Status::error(Code::kInternal, "ncclGetUniqueId failed");
+    RETURN_IF_ERROR(broadcast_bytes(rt.context(), rt.world(), id + 1, id, sizeof(Id), 0));
+    if (made.init(&made.comm, rt.npes(), id[1], rt.pe()) != 0)
+      return Status::error(Code::kInternal, "ncclCommInitRank failed");
+    return made;
+  }
+
+  using Stream = cudaStream_t;
+  int (*get_id)(Id*) = nullptr;
+  int (*init)(void** comm, int npes, Id, int pe) = nullptr;
+  int (*all_reduce)(const void*, void*, std::size_t, int type, int op, void* comm,
+                    Stream) = nullptr;
+  int (*all_gather)(const void*, void*, std::size_t, int type, void* comm, Stream) = nullptr;
+  int (*reduce_scatter)(const void*, void*, std::size_t, int type, int op, void* comm,
+                        Stream) = nullptr;
+  int (*broadcast)(const void*, void*, std::size_t, int type, int root, void* comm,
+                   Stream) = nullptr;
+  int (*send)(const void*, std::size_t, int type, int peer, void* comm, Stream) = nullptr;
+  int (*receive)(void*, std::size_t, int type, int peer, void* comm, Stream) = nullptr;
+  int (*group_start)() = nullptr;
+  int (*group_end)() = nullptr;
+  void* comm = nullptr;
+
+ private:
+  template <class Function>
+  static bool find(void* library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    return function != nullptr;
+  }
+};
+
+}  // namespace weft::perf::kernels

@@ -1,0 +1,116 @@
+// Calls in a CUDA graph that is replayed a thousand times, with inputs that a kernel makes anew
+// each time and another one checks: nothing of the host is in between.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/kernels/collective_play.hpp"
+
+namespace weft::kernels::test {
+namespace {
+
+constexpr int kReplays = 1000;
+
+__host__ __device__ std::int32_t value_of(int pe, std::int32_t turn, std::size_t i) {
+  return (pe + 1) * 1000003 + turn * 7919 + static_cast<std::int32_t>(i) * 31;
+}
+
+struct Fill {
+  std::int32_t* in;
+  std::size_t count;
+  const std::int32_t* turn;
+  int pe;
+  WEFT_DEVICE void operator()() const {
+    for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
+      in[i] = value_of(pe, *turn, i);
+  }
+};
+
+struct Check {
+  const std::int32_t *sums, *gathered;
+  std::size_t count;
+  std::int32_t* turn;
+  int npes;
+  unsigned* wrong;
+  WEFT_DEVICE void operator()() const {
+    for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size()) {
+      std::int32_t sum = 0;
+      for (int pe = 0; pe < npes; ++pe) {
+        const std::int32_t value = value_of(pe, *turn, i);
+        sum += value;
+        if (gathered[static_cast<std::size_t>(pe) * count + i] != value) atomicAdd(wrong, 1u);
+      }
+      if (sums[i] != sum) atomicAdd(wrong, 1u);
+    }
+    dev::Block{}.sync();
+    if (dev::thread_rank() == 0) ++*turn;
+  }
+};
+
+Status of(cudaError_t error) {
+  if (error == cudaSuccess) return Status::ok();
+  return Status::error(Code::kInternal, cudaGetErrorString(error));
+}
+
+Status replay(Runtime& rt, Algorithm algorithm, std::size_t count) {
+  CollectiveOptions options;
+  options.algorithm = algorithm;
+  const CollectiveProblem problem{count, DType::kInt32, ReduceOp::kSum};
+  ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, problem, options));
+  if (algorithm == Algorithm::kTwoShotPackets) options.algorithm = Algorithm::kAuto;
+  ASSIGN_OR_RETURN(AllGather gather, AllGather::create(rt, problem, options));
+  const auto npes = static_cast<std::size_t>(rt.npes());
+  ASSIGN_OR_RETURN(auto* const in, rt.allocate_device<std::int32_t>(count));
+  ASSIGN_OR_RETURN(auto* const sums, rt.allocate_device<std::int32_t>(count));
+  ASSIGN_OR_RETURN(auto* const gathered, rt.allocate_device<std::int32_t>(count * npes));
+  ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::int32_t>(2));
+  auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
+
+  Stream stream = nullptr;
+  RETURN_IF_ERROR(dev::create_stream(&stream));
+  auto* const native = static_cast<cudaStream_t>(stream);
+  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
+  RETURN_IF_ERROR(dev::launch({1, 256, 0}, Fill{in, count, words, rt.pe()}, stream));
+  RETURN_IF_ERROR(sum(stream, sums, in, count));
+  RETURN_IF_ERROR(gather(stream, gathered, in, count));
+  RETURN_IF_ERROR(
+      dev::launch({1, 256, 0}, Check{sums, gathered, count, words, rt.npes(), wrong}, stream));
+  cudaGraph_t graph = nullptr;
+  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
+  cudaGraphExec_t exec = nullptr;
+  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
+  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  for (int i = 0; i < kReplays; ++i) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  std::int32_t seen[2] = {};
+  RETURN_IF_ERROR(rt.context().get_bytes(seen, words, sizeof(seen), rt.pe()));
+  EXPECT_EQ(seen[0], kReplays);
+  EXPECT_EQ(seen[1], 0) << to_string(algorithm) << " of " << count;
+  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
+  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+  RETURN_IF_ERROR(dev::destroy_stream(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.health();
+}
+
+TEST(Graphs, AreReplayed) {
+  int gpus = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
+  if (gpus < 2) GTEST_SKIP() << "graphs that wait for one another need a GPU each";
+  EXPECT_OK(run_local(
+      gpus,
+      [](Runtime& rt) -> Status {
+        for (const Algorithm algorithm :
+             {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+          for (const std::size_t count : {1, 5000, 40001})
+            RETURN_IF_ERROR(replay(rt, algorithm, count));
+        return Status::ok();
+      },
+      job_options()));
+}
+
+}  // namespace
+}  // namespace weft::kernels::test

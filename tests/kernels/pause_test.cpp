@@ -1,0 +1,83 @@
+// The same kernels with threads held up at random places: before data is sent, before waits, before
+// a block's end. So the orders come about that a quick machine rarely takes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "kernels/core/pause.hpp"
+#include "tests/kernels/collective_play.hpp"
+
+namespace weft::kernels {
+namespace {
+std::atomic<std::uint64_t> pauses{0};
+}  // namespace
+
+void pause(Point) {
+  static thread_local std::mt19937_64 random(test_seed() + pauses.fetch_add(1));
+  pauses.fetch_add(1, std::memory_order_relaxed);
+  if (random() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+}
+
+namespace test {
+namespace {
+
+class PausedTest : public ::testing::TestWithParam<Algorithm> {};
+
+TEST_P(PausedTest, CallsEqualTheModel) {
+  EXPECT_OK(run_local(
+      4,
+      [](Runtime& rt) -> Status {
+        std::mt19937_64 random(test_seed());
+        for (const Collective what :
+             {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+              Collective::kAllToAll, Collective::kBroadcast}) {
+          CollectiveOptions options;
+          options.algorithm = GetParam();
+          options.blocks = 2;
+          options.threads = kThreads;
+          options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
+          if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) break;
+          ASSIGN_OR_RETURN(AnyOperator call,
+                           AnyOperator::create(rt, rt.world(), what,
+                                               {900, DType::kFloat32, ReduceOp::kSum}, options));
+          std::vector<Buffers> buffers;
+          std::vector<Step> steps;
+          for (int i = 0; i < 16; ++i) {
+            ASSIGN_OR_RETURN(Buffers made, Buffers::create(rt, 4096 * 4));
+            buffers.push_back(std::move(made));
+            Step step{what, DType::kFloat32, ReduceOp::kSum, 1 + random() % (i % 3 == 0 ? 900 : 5)};
+            step.in_place = random() % 2 == 0;
+            step.seed = random() >> 32;
+            step.root = static_cast<int>(random() % 4);
+            steps.push_back(step);
+          }
+          for (std::size_t i = 0; i < steps.size(); ++i)
+            RETURN_IF_ERROR(buffers[i].prepare(steps[i], rt.pe(), rt.npes()));
+          for (std::size_t i = 0; i < steps.size(); ++i)
+            RETURN_IF_ERROR(
+                call(nullptr, buffers[i].out, buffers[i].in, steps[i].count, steps[i].root));
+          RETURN_IF_ERROR(dev::synchronize());
+          for (std::size_t i = 0; i < steps.size(); ++i)
+            RETURN_IF_ERROR(buffers[i].check(steps[i], rt.pe(), rt.npes()));
+          RETURN_IF_ERROR(rt.barrier());
+        }
+        EXPECT_GT(pauses.load(), 100u) << "the kernels were compiled without their pauses";
+        return rt.health();
+      },
+      job_options()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, PausedTest,
+                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                           Algorithm::kBulk),
+                         [](const auto& info) {
+                           std::string name = to_string(info.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace test
+}  // namespace weft::kernels

@@ -19,9 +19,9 @@
 // create() is collective over the job (all PEs of the runtime, with the same problem and options,
 // and teams of one size; who is no member of its team gets an operator that refuses calls) and ends
 // with a barrier; so is destruction, without one: destroy an operator when its calls have ended,
-// and before its runtime. What goes wrong in a kernel (a member that does not come until
-// WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(); the operator's later calls then
-// leave `out` as it is.
+// and before its runtime, which stays where it is. What goes wrong in a kernel (a member that does
+// not come until WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(); the operator's
+// later calls then leave `out` as it is.
 #pragma once
 
 #include <cstddef>

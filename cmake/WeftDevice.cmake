@@ -18,6 +18,11 @@
 # too: whoever links TARGET links both. What a source defines lies in a namespace WEFT_TARGET, so that they do not
 # meet. For HIP it is a check that everything compiles.
 #
+#   weft_cuda_sources(TARGET SOURCES a.cu ...)
+#
+# adds, where WEFT_CUDA is ON, sources that only nvcc reads to TARGET, an OBJECT library that weft_kernel_sources
+# has made one for GPUs.
+#
 #   weft_cuda_image(SOURCE VARIABLE)
 #
 # compiles kernels for every architecture of WEFT_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
@@ -183,6 +188,23 @@ function(weft_kernel_sources target)
     target_link_libraries(${target} PUBLIC ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
     target_compile_definitions(${target} PRIVATE WEFT_HAS_CUDA_KERNELS=1)
   endif()
+endfunction()
+
+function(weft_cuda_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  if(NOT WEFT_CUDA)
+    return()
+  endif()
+  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -std=c++20 -O3 -DNDEBUG -Werror all-warnings
+      -DFMT_USE_CONSTEXPR=1 --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
+  set(objects)
+  foreach(source IN LISTS arg_SOURCES)
+    weft_gpu_file(${source} cuda-objects/${target} o)
+    list(APPEND objects ${made})
+  endforeach()
+  add_custom_target(${target}_cuda_only DEPENDS ${objects})
+  add_dependencies(${target} ${target}_cuda_only)
+  target_sources(${target} INTERFACE "$<BUILD_INTERFACE:${objects}>")
 endfunction()
 
 function(weft_cuda_executable target)

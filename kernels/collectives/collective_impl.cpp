@@ -10,6 +10,7 @@
 #include <weft/collective.hpp>
 
 #include "kernels/core/status.hpp"
+#include "kernels/core/target.hpp"
 
 namespace weft::kernels {
 namespace {
@@ -78,20 +79,13 @@ Status CollectiveImpl::check_problem(int npes) const {
 }
 
 Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
-  gpu_ = runtime.gpu() >= 0;
+  ASSIGN_OR_RETURN(const Target target, target_of(runtime));
+  gpu_ = target == Target::kCuda;
   run_call_ = &cpu::run_call;
-  if (!gpu_) return Status::ok();
 #if defined(WEFT_HAS_CUDA_KERNELS)
-  run_call_ = &cuda::run_call;
-  return Status::ok();
-#else
-  return Status::error(
-      Code::kUnsupported,
-      fmt::format("{}: the runtime has GPU {}, but libweft_kernels was built without "
-                  "kernels for GPUs; build it with -DWEFT_CUDA=ON, or set "
-                  "WEFT_GPU=off",
-                  name(), runtime.gpu()));
+  if (gpu_) run_call_ = &cuda::run_call;
 #endif
+  return Status::ok();
 }
 
 Status CollectiveImpl::agree(Runtime& runtime) {

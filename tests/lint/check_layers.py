@@ -55,7 +55,7 @@ EXCEPTIONS = {("include/weft/device.hpp", "bodies"), ("include/weft/device/kerne
 COMPAT = "include/weft/compat/"
 
 VENDOR = {
-    re.compile(r"^(cuda|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
+    re.compile(r"^(cuda|cublas|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
                                                     "include/weft/compat/nvshmem/", "perftest/peers/"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
     re.compile(r"^infiniband/"): ["host/transport/ib/"],
@@ -63,6 +63,14 @@ VENDOR = {
     re.compile(r"^(mpi\.h|pmi|pmix)"): ["bootstrap/mpi/", "bootstrap/pmi/", "include/weft/mpi.hpp"],
     re.compile(r"^hwloc"): ["bootstrap/run/", "host/topology/", "host/info/"],
 }
+
+# Operators keep what is for one vendor's GPUs in files that say so.
+OF_A_VENDOR = {"cuda": re.compile(r"^kernels/.*_(cuda|sm\d+)\.(hpp|cu)$"), "hip": re.compile(r"^kernels/.*_gfx\w+\.hpp$")}
+
+
+def names_its_vendor(path, header):
+    vendor = "hip" if header.startswith("hip/") else "cuda"
+    return bool(OF_A_VENDOR[vendor].match(path)) and re.match(r"^(cuda|cublas|hip/)", header) is not None
 
 
 def sources(root):
@@ -106,7 +114,8 @@ def check_file(root, path, errors):
             continue
         if kind == "system":
             for pattern, homes in VENDOR.items():
-                if pattern.match(name) and not any(path.startswith(home) for home in homes):
+                if pattern.match(name) and not (any(path.startswith(home) for home in homes) or
+                                                names_its_vendor(path, name)):
                     if folder != "tests":
                         errors.append(f"{where}: a vendor header outside {', '.join(homes)}")
             continue

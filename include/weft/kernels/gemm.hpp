@@ -1,0 +1,75 @@
+// The matrix product that weft::kernels computes with, as an operator:
+//
+//   auto product = weft::kernels::Gemm::create(runtime, {.m = tokens, .n = features, .k = hidden});
+//   status = (*product)(stream, c, a, b);      // c[m, n] = a[m, k] * b[n, k]^T
+//
+// All matrices are row-major; b is a weight as models keep it, so that both operands run along k.
+// Elements are bfloat16 or float16, sums float, rounded once at the end.
+//
+// Sums of one element are formed in an order that depends on the problem, the options and the GPU
+// alone: the same bits in every call. On host threads each is one float to which products are added
+// in the order of k.
+//
+// It needs no other PE: the runtime says where it runs. On GPUs of compute capability 9.0 (H100,
+// H200) these are kernels of Weft's own, on others cuBLASLt, which is looked for when it is wanted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <weft/kernels/types.hpp>
+#include <weft/result.hpp>
+#include <weft/runtime.hpp>
+#include <weft/status.hpp>
+#include <weft/stream.hpp>
+
+namespace weft::kernels {
+
+namespace gemm {
+class Backend;
+}
+
+struct GemmProblem {
+  std::int64_t m = 0, n = 0, k = 0;        // each may be 0; with k == 0, c becomes zeros
+  DType dtype = DType::kBfloat16;          // kBfloat16 or kFloat16, of all three matrices
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  // elements from row to row, multiples of 8; 0: k, k, n
+};
+
+enum class GemmBackend : std::uint8_t { kAuto, kKernels, kCublas };
+
+struct GemmOptions {
+  GemmBackend backend = GemmBackend::kAuto;
+  int multiprocessors = 0;  // of the GPU that it may take; 0: all
+  // Of Weft's kernels, as describe() names it, or the number of one of cuBLASLt's algorithms, "0"
+  // first;
+  // "": the plan says, or 0.
+  std::string tile{};
+};
+
+class WEFT_API Gemm {
+ public:
+  static Result<Gemm> create(Runtime& runtime, const GemmProblem& problem,
+                             const GemmOptions& options = {});
+  Gemm(Gemm&&) noexcept;
+  Gemm& operator=(Gemm&&) noexcept;
+  ~Gemm();
+
+  // Queues c = a * b^T. Pointers are multiples of 16 bytes, and memory that this PE's kernels
+  // reach; c overlaps neither a nor b. What lies between the rows of a matrix is not read, nor
+  // written. One call at a time; may be captured in a graph.
+  Status operator()(Stream stream, void* c, const void* a, const void* b);
+  // The same with fewer rows of a and c: 0 <= m <= problem.m.
+  Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m);
+
+  // What a call does, for people.
+  std::string describe() const;
+
+ private:
+  Gemm(const GemmProblem& problem, std::unique_ptr<gemm::Backend> backend);
+
+  GemmProblem problem_;
+  std::unique_ptr<gemm::Backend> backend_;
+};
+
+}  // namespace weft::kernels

@@ -1,0 +1,25 @@
+// What carries out a GEMM. The operator has checked the arguments: 0 < m <= problem.m, 0 < n, 0 <
+// k, strides are there, pointers are aligned.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <weft/kernels/gemm.hpp>
+
+namespace weft::kernels::gemm {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Status run(Stream stream, void* c, const void* a, const void* b, int m) = 0;
+  // c[m, n] = 0, for k == 0.
+  virtual Status clear(Stream stream, void* c, int m) = 0;
+  virtual std::string describe() const = 0;
+};
+
+Result<std::unique_ptr<Backend>> make_host(const GemmProblem& problem, const GemmOptions& options);
+// On the current GPU.
+Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options);
+
+}  // namespace weft::kernels::gemm

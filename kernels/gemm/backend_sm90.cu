@@ -1,0 +1,162 @@
+// The backend of sm_90a: plans, describes matrices to the copy engine, launches.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/core/status.hpp"
+#include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/launch_sm90.hpp"
+#include "kernels/gemm/tensor_map_sm90.hpp"
+
+#define WEFT_DECLARE(tile)                        \
+  WEFT_GEMM_LAUNCH(extern, (tile), __nv_bfloat16) \
+  WEFT_GEMM_LAUNCH(extern, (tile), __half)
+WEFT_DECLARE(0)
+WEFT_DECLARE(1)
+WEFT_DECLARE(2)
+WEFT_DECLARE(3)
+WEFT_DECLARE(4)
+WEFT_DECLARE(5)
+WEFT_DECLARE(6)
+WEFT_DECLARE(7)
+WEFT_DECLARE(8)
+WEFT_DECLARE(9)
+WEFT_DECLARE(10)
+WEFT_DECLARE(11)
+WEFT_DECLARE(12)
+#undef WEFT_DECLARE
+
+namespace weft::kernels::gemm {
+namespace {
+
+static_assert(kTiles.size() == 13, "declare those that were added");
+
+struct Kernel {
+  cudaError_t (*prepare)();
+  cudaError_t (*clusters)(int, int*);
+  cudaError_t (*run)(const sm90::Call&);
+  int box_b, box_c;
+};
+using Kernels = std::array<Kernel, kTiles.size()>;
+
+template <class T, int kTile>
+Kernel kernel_of() {
+  using Launch = sm90::Launch<kTile>;
+  return {&Launch::template prepare<T>, &Launch::template clusters<T>, &Launch::template run<T>,
+          Launch::kBoxB, Launch::kBoxC};
+}
+
+template <class T, int... kTile>
+Kernels kernels_of(std::integer_sequence<int, kTile...>) {
+  return {{kernel_of<T, kTile>()...}};
+}
+
+const Kernels& kernels_of(DType dtype) {
+  using Tiles = std::make_integer_sequence<int, static_cast<int>(kTiles.size())>;
+  static const Kernels bfloat16 = kernels_of<__nv_bfloat16>(Tiles());
+  static const Kernels float16 = kernels_of<__half>(Tiles());
+  return dtype == DType::kBfloat16 ? bfloat16 : float16;
+}
+
+Result<int> tile_named(const std::string& name) {
+  if (name.empty()) return -1;
+  std::string all;
+  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+    if (name == name_of(kTiles[i])) return i;
+    all += (i == 0 ? "" : ", ") + name_of(kTiles[i]);
+  }
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("Gemm: options.tile is \"{}\"; there are {}, or \"\" for the plan's", name, all));
+}
+
+class Sm90 : public GpuBackend {
+ public:
+  Sm90(const Gpu& gpu, const GemmProblem& problem, int tile, Encode* encode)
+      : GpuBackend(gpu, problem),
+        kernels_(kernels_of(problem.dtype)),
+        tile_(tile),
+        maps_(problem.dtype, encode) {}
+
+  Status start(int multiprocessors) {
+    machine_.multiprocessors = multiprocessors;
+    const int split = tile_of(64, 64, true);
+    RETURN_IF_ERROR(prepare(split));
+    for (int size = 1; size <= kMostSplits; ++size) {
+      int count = 0;
+      RETURN_IF_FAILED("asking how many clusters run at a time",
+                       kernels_[split].clusters(size, &count));
+      machine_.clusters[size] = std::min(count, multiprocessors / size);
+    }
+    if (p_.m > 0 && p_.n > 0 && p_.k > 0) plan_for(static_cast<int>(p_.m));
+    return Status::ok();
+  }
+
+  Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+    RETURN_IF_ERROR(check_current(gpu_));
+    if (m != planned_) plan_for(m);
+    RETURN_IF_ERROR(prepare(plan_.tile));
+    const Tile& tile = kTiles[plan_.tile];
+    const Kernel& kernel = kernels_[plan_.tile];
+    const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
+    sm90::Call call{};
+    call.rows_a = std::min(tile.m, ceil_div(m, 8) * 8);
+    RETURN_IF_ERROR(maps_.get({a, m, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
+    RETURN_IF_ERROR(maps_.get({b, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
+    // Columns behind the last eight are stored without it; it has to have some, though.
+    const int copied = std::max(8, sm90::copied_columns(n));
+    RETURN_IF_ERROR(maps_.get({c, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
+    call.data = c;
+    call.stride = p_.ldc;
+    call.m = m;
+    call.n = n;
+    call.k = k;
+    call.plan = plan_;
+    call.stream = static_cast<cudaStream_t>(stream);
+    RETURN_IF_FAILED("launching a kernel", kernel.run(call));
+    return Status::ok();
+  }
+
+  std::string describe() const override {
+    return planned_ == 0 ? "nothing to multiply" : gemm::describe(plan_);
+  }
+
+ private:
+  void plan_for(int m) {
+    plan_ = plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_);
+    planned_ = m;
+  }
+  Status prepare(int tile) {
+    if (prepared_[tile]) return Status::ok();
+    RETURN_IF_FAILED("preparing a kernel", kernels_[tile].prepare());
+    prepared_[tile] = true;
+    return Status::ok();
+  }
+
+  const Kernels& kernels_;
+  const int tile_;  // of kTiles; -1: the plan says
+  TensorMaps maps_;
+  Machine machine_;
+  Plan plan_;
+  int planned_ = 0;  // rows that plan_ is for
+  std::array<bool, kTiles.size()> prepared_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                           const GemmOptions& options) {
+  int tile = -1;
+  ASSIGN_OR_RETURN(tile, tile_named(options.tile));
+  Encode* encode = nullptr;
+  ASSIGN_OR_RETURN(encode, find_encode());
+  auto made = std::make_unique<Sm90>(gpu, problem, tile, encode);
+  RETURN_IF_ERROR(made->start(options.multiprocessors == 0
+                                  ? gpu.multiprocessors
+                                  : std::min(options.multiprocessors, gpu.multiprocessors)));
+  return std::unique_ptr<Backend>(std::move(made));
+}
+
+}  // namespace weft::kernels::gemm

@@ -1,0 +1,67 @@
+// make_gpu(): the kernels of sm_90a on the current GPU where it is one, else cuBLASLt.
+#include <cuda_runtime.h>
+
+#include <fmt/format.h>
+
+#include "kernels/core/status.hpp"
+#include "kernels/gemm/gpu_cuda.hpp"
+
+namespace weft::kernels::gemm {
+
+Status failed(const char* what, cudaError_t error) {
+  return Status::error(Code::kInternal,
+                       fmt::format("Gemm: {}: {}", what, cudaGetErrorString(error)));
+}
+
+Result<Gpu> current_gpu() {
+  Gpu gpu;
+  int major = 0, minor = 0;
+  RETURN_IF_FAILED("asking for the current GPU", cudaGetDevice(&gpu.number));
+  RETURN_IF_FAILED("asking what the GPU is",
+                   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu.number));
+  RETURN_IF_FAILED("asking what the GPU is",
+                   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu.number));
+  RETURN_IF_FAILED(
+      "asking how large the GPU is",
+      cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, gpu.number));
+  gpu.capability = 10 * major + minor;
+  return gpu;
+}
+
+Status check_current(const Gpu& gpu) {
+  int now = -1;
+  RETURN_IF_FAILED("asking for the current GPU", cudaGetDevice(&now));
+  if (now == gpu.number) return Status::ok();
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("Gemm: it was created on GPU {}, and GPU {} is current; call "
+                                   "cudaSetDevice({}) before",
+                                   gpu.number, now, gpu.number));
+}
+
+Status GpuBackend::clear(Stream stream, void* c, int m) {
+  RETURN_IF_ERROR(check_current(gpu_));
+  const std::size_t size = bytes_of(p_.dtype);
+  RETURN_IF_FAILED(
+      "filling c with zeros",
+      cudaMemset2DAsync(c, static_cast<std::size_t>(p_.ldc) * size, 0,
+                        static_cast<std::size_t>(p_.n) * size, static_cast<std::size_t>(m),
+                        static_cast<cudaStream_t>(stream)));
+  return Status::ok();
+}
+
+Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
+  Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, current_gpu());
+  const bool ours = gpu.capability == 90;
+  if (options.backend == GemmBackend::kKernels && !ours) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("Gemm: its kernels are for GPUs of compute capability 9.0, and "
+                    "this one has {}.{}; leave options.backend kAuto",
+                    gpu.capability / 10, gpu.capability % 10));
+  }
+  if (options.backend == GemmBackend::kCublas || !ours) return make_cublas(gpu, problem, options);
+  return make_sm90(gpu, problem, options);
+}
+
+}  // namespace weft::kernels::gemm

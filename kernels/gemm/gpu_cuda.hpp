@@ -1,0 +1,45 @@
+// What the backends on NVIDIA's GPUs have in common.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+
+#include "kernels/gemm/backend.hpp"
+
+#define RETURN_IF_FAILED(what, call)                                \
+  do {                                                              \
+    if (const cudaError_t error_ = (call); error_ != cudaSuccess) { \
+      return ::weft::kernels::gemm::failed(what, error_);           \
+    }                                                               \
+  } while (false)
+
+namespace weft::kernels::gemm {
+
+Status failed(const char* what, cudaError_t error);
+
+struct Gpu {
+  int number = 0;
+  int capability = 0;  // 90: compute capability 9.0
+  int multiprocessors = 0;
+};
+Result<Gpu> current_gpu();
+// That GPU must be current when the operator is called.
+Status check_current(const Gpu& gpu);
+
+class GpuBackend : public Backend {
+ public:
+  GpuBackend(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), p_(problem) {}
+  Status clear(Stream stream, void* c, int m) override;
+
+ protected:
+  const Gpu gpu_;
+  const GemmProblem p_;
+};
+
+Result<std::unique_ptr<Backend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                           const GemmOptions& options);
+Result<std::unique_ptr<Backend>> make_cublas(const Gpu& gpu, const GemmProblem& problem,
+                                             const GemmOptions& options);
+
+}  // namespace weft::kernels::gemm

@@ -1,0 +1,231 @@
+// The GEMM kernel of sm_90a: C[M, N] = A[M, K] * B[N, K]^T, warp-specialised and persistent.
+//
+// A block has three warp-groups. One thread of the first, the producer, has the copy engine (TMA)
+// bring 64-wide slices of A and B into a ring of stages in shared memory; the two others, the
+// consumers, multiply (wgmma) and hand a finished tile to the sink, whose stores run on while the
+// producer is already filling the ring for the next tile.
+//
+// Policies, of which fused operators are made:
+//   Order   which tile next (tile_order.hpp)
+//   Gate    what the producer waits for before it reads the tile's rows of A
+//   Sink    where a finished tile goes (sink_sm90.hpp)
+// How operands are loaded is in the Shape: kSharing blocks of a cluster lie one above the other and
+// need the same B, of which each loads a part for all.
+#pragma once
+
+#include "kernels/gemm/ptx_sm90.hpp"
+#include "kernels/gemm/tile_order.hpp"
+#include "kernels/gemm/wgmma_sm90.hpp"
+
+namespace weft::kernels::sm90 {
+
+inline constexpr int kSliceK = 64;     // elements along k of a stage: one row of the swizzle
+inline constexpr int kRowBytes = 128;  // of a slice
+inline constexpr int kGroupThreads = 128;
+inline constexpr int kConsumers = 2;  // warp-groups
+inline constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
+
+template <class T, int kM_, int kN_, int kStages_, int kSharing_>
+struct Shape {
+  using Element = T;
+  static constexpr int kM = kM_, kN = kN_, kStages = kStages_, kSharing = kSharing_;
+  // The consumers' parts of a tile: halves of its rows, or of its columns where it has 64 rows.
+  static constexpr int kPartsM = kM == 64 ? 1 : kConsumers, kPartsN = kConsumers / kPartsM;
+  static constexpr int kPartM = kM / kPartsM, kPartN = kN / kPartsN;
+  static constexpr int kBlocks = kPartM / 64;  // products of a part, one above the other
+  static constexpr int kBytesA = kM * kRowBytes, kBytesB = kN * kRowBytes;
+  static constexpr int kRingBytes = kStages * (kBytesA + kBytesB);
+  static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
+  // Of a thread: 24 * 128 + 240 * 256 <= 64 K.
+  static constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
+  static_assert(kM == 64 || kM == 128 || kM == 256, "a consumer multiplies 64 or 128 rows");
+  static_assert(kBoxB % 8 == 0, "a box begins at a multiple of the swizzle's 1024 bytes");
+};
+
+// 64 rows of one consumer's part of a tile, and their place in C.
+template <class Shape>
+struct Part {
+  int row, column;  // of its first element, in C
+  int consumer;     // 0 or 1
+  int thread;       // in the warp-group
+  // Of the accumulator d, d[4 * j + i] is row first_row() + (i & 2) * 4 and column
+  // first_column() + 8 * j + (i & 1), from the part's first element.
+  __device__ int first_row() const { return thread / 32 * 16 + thread % 32 / 4; }
+  __device__ int first_column() const { return thread % 4 * 2; }
+};
+
+struct NoGate {
+  __device__ void wait_rows(int /*first_row*/) const {}
+};
+
+template <class Order, class Gate, class Sink>
+struct Params {
+  CUtensorMap a, b;
+  typename Sink::Params sink;
+  Order order;
+  Gate gate;
+  // Of A that a copy brings: all of a tile's, or fewer where M has fewer: rows that are outside
+  // cost as much as others. What the rest of a stage holds ends up in rows of C that are not there.
+  int rows_a;
+};
+
+// Which stage of the ring, and how often round: both sides count alike.
+template <int kStages>
+struct Cursor {
+  int stage = 0;
+  std::uint32_t lap = 0;
+  __device__ void next() {
+    if (++stage == kStages) {
+      stage = 0;
+      lap ^= 1;
+    }
+  }
+};
+
+// Shared memory of a block: stages, what the sink needs, barriers.
+template <class Shape, class Sink>
+struct Layout {
+  static constexpr int kSink = Shape::kRingBytes;
+  static constexpr int kBarriers = kSink + Sink::kSharedBytes;
+  static constexpr int kBytes = kBarriers + 2 * 8 * Shape::kStages;
+  std::uint32_t base;
+  __device__ std::uint32_t a(int stage) const { return base + stage * Shape::kBytesA; }
+  __device__ std::uint32_t b(int stage) const {
+    return base + Shape::kStages * Shape::kBytesA + stage * Shape::kBytesB;
+  }
+  __device__ std::uint32_t sink() const { return base + kSink; }
+  // Complete when a stage's bytes have come, and when all consumers are done with it.
+  __device__ std::uint32_t full(int stage) const { return base + kBarriers + 8 * stage; }
+  __device__ std::uint32_t empty(int stage) const {
+    return base + kBarriers + 8 * (Shape::kStages + stage);
+  }
+};
+
+template <class Shape, class Layout, class Params>
+__device__ __forceinline__ void produce(const Layout& shared, const Params& p, int cluster,
+                                        int clusters, int rank) {
+  const std::uint32_t bytes = p.rows_a * kRowBytes + Shape::kBytesB;
+  constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
+  Cursor<Shape::kStages> at;
+  gemm::Work work;
+  for (int turn = 0; p.order.work(cluster, clusters, turn, rank, &work); ++turn) {
+    p.gate.wait_rows(work.row);
+    for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
+      // Pairs with the consumers' releases; in the first lap, every stage is empty.
+      barrier_wait(shared.empty(at.stage), at.lap ^ 1);
+      const std::uint32_t full = shared.full(at.stage);
+      barrier_arrive_expect(full, bytes);
+      tma_load(shared.a(at.stage), p.a, full, work.row, k * kSliceK);
+      if constexpr (Shape::kSharing == 1) {
+        tma_load(shared.b(at.stage), p.b, full, work.column, k * kSliceK);
+      } else {
+        const int part = rank * Shape::kBoxB;
+        tma_load_all(shared.b(at.stage) + part * kRowBytes, p.b, full, work.column + part,
+                     k * kSliceK, kAll);
+      }
+    }
+  }
+}
+
+// Every warp for itself: what it has read may be overwritten, by every block that fills this stage.
+template <class Shape, class Layout>
+__device__ __forceinline__ void release(const Layout& shared, int stage, int lane) {
+  if constexpr (Shape::kSharing == 1) {
+    if (lane == 0) barrier_arrive(shared.empty(stage));
+  } else {
+    if (lane < Shape::kSharing) barrier_arrive_at(shared.empty(stage), lane);
+  }
+}
+
+template <class Shape, class Layout, class Params, class Sink>
+__device__ __forceinline__ void consume(const Layout& shared, const Params& p, int cluster,
+                                        int clusters, int rank, Sink& sink) {
+  using T = typename Shape::Element;
+  const int consumer = threadIdx.x / kGroupThreads - 1;
+  const int thread = threadIdx.x % kGroupThreads;
+  const int part_m = consumer / Shape::kPartsN, part_n = consumer % Shape::kPartsN;
+  float d[Shape::kBlocks][Shape::kPartN / 2];
+  Cursor<Shape::kStages> at;
+  gemm::Work work;
+  for (int turn = 0; p.order.work(cluster, clusters, turn, rank, &work); ++turn) {
+    int before = -1;  // the stage whose products may still be under way
+    for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
+      barrier_wait(shared.full(at.stage), at.lap);
+      const std::uint64_t a = operand(shared.a(at.stage) + part_m * Shape::kPartM * kRowBytes);
+      const std::uint64_t b = operand(shared.b(at.stage) + part_n * Shape::kPartN * kRowBytes);
+      wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < kSliceK / 16; ++step) {
+#pragma unroll
+        for (int block = 0; block < Shape::kBlocks; ++block) {
+          wgmma<T, Shape::kPartN>(d[block], a + 2 * step + block * (64 * kRowBytes / 16),
+                                  b + 2 * step, k > work.k_begin || step > 0);
+        }
+      }
+      wgmma_commit();
+      if (before >= 0) {
+        wgmma_wait<1>();
+        release<Shape>(shared, before, thread % 32);
+      }
+      before = at.stage;
+    }
+    wgmma_wait<0>();
+    release<Shape>(shared, before, thread % 32);
+#pragma unroll
+    for (int block = 0; block < Shape::kBlocks; ++block) {
+      pin(d[block]);
+      const Part<Shape> part{work.row + part_m * Shape::kPartM + block * 64,
+                             work.column + part_n * Shape::kPartN, consumer, thread};
+      sink.store(part, d[block]);
+    }
+  }
+  sink.finish();
+}
+
+template <class Shape, class Order, class Gate, class Sink>
+__global__ void __launch_bounds__(kThreads, 1)
+    gemm_kernel(const __grid_constant__ Params<Order, Gate, Sink> p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)  // elsewhere there is nothing to run
+  extern __shared__ __align__(1024) unsigned char memory[];
+  using SharedLayout = Layout<Shape, Sink>;
+  const SharedLayout shared{shared_address(memory)};
+  const bool clustered = Shape::kSharing > 1 || Sink::kMeetsCluster;
+  const int blocks = clustered ? static_cast<int>(cluster_size()) : 1;
+  const int rank = clustered ? static_cast<int>(cluster_rank()) : 0;
+  const int cluster = static_cast<int>(blockIdx.x) / blocks;
+  const int clusters = static_cast<int>(gridDim.x) / blocks;
+
+  if (threadIdx.x == 0) {
+    prefetch_map(p.a);
+    prefetch_map(p.b);
+    for (int stage = 0; stage < Shape::kStages; ++stage) {
+      barrier_init(shared.full(stage), 1);
+      barrier_init(shared.empty(stage), Shape::kSharing * kConsumers * kGroupThreads / 32);
+    }
+    fence_barrier_init();
+  }
+  if (Shape::kSharing > 1) {
+    cluster_sync();  // a peer's first copy must find the barriers
+  } else {
+    __syncthreads();
+  }
+
+  if (threadIdx.x < kGroupThreads) {
+    give_registers<Shape::kProducerRegisters>();
+    if (threadIdx.x < 32) {
+      if (elect_one()) produce<Shape>(shared, p, cluster, clusters, rank);
+      __syncwarp();
+    }
+    if constexpr (Sink::kMeetsCluster) cluster_sync();
+    if (clustered) cluster_sync();
+  } else {
+    take_registers<Shape::kConsumerRegisters>();
+    Sink sink(p.sink, shared.base, shared.sink());
+    consume<Shape>(shared, p, cluster, clusters, rank, sink);
+    // A block's shared memory must be there for as long as peers copy to it or read it.
+    if (clustered) cluster_sync();
+  }
+#endif
+}
+
+}  // namespace weft::kernels::sm90

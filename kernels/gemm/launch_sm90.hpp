@@ -1,0 +1,126 @@
+// The kernels of sm_90a by shape and type: one translation unit a shape (tiles/), and what the host
+// knows of each.
+#pragma once
+
+#include "kernels/gemm/plan.hpp"
+#include "kernels/gemm/sink_sm90.hpp"
+
+namespace weft::kernels::sm90 {
+
+// One GEMM: matrices as the copy engine sees them, and C as it is.
+struct Call {
+  CUtensorMap a, b, c;  // boxes as Launch says; c: not looked at where k is split
+  void* data;
+  long long stride;
+  int m, n, k;
+  int rows_a;  // of A's box
+  gemm::Plan plan;
+  cudaStream_t stream;
+};
+
+// Columns that copies store, of n; and for the map of C, which has to have some.
+constexpr int copied_columns(int n) { return n / 8 * 8; }
+
+template <int kTile>
+struct Launch {
+  static constexpr gemm::Tile kShape = gemm::kTiles[kTile];
+  template <class T>
+  using ShapeOf = Shape<T, kShape.m, kShape.n, kShape.stages, kShape.sharing>;
+
+  // Rows of B's box, columns of C's (64 rows).
+  static constexpr int kBoxB = kShape.n / kShape.sharing;
+  static constexpr int kBoxC = StoreSink<ShapeOf<__half>>::kChunk;
+
+  // Once before the first run(), on each GPU.
+  template <class T>
+  static cudaError_t prepare();
+  // How many clusters of `size` blocks run at a time; after prepare().
+  template <class T>
+  static cudaError_t clusters(int size, int* count);
+  template <class T>
+  static cudaError_t run(const Call& call);
+
+  // Of the kernel, by whether k is split.
+  template <class T>
+  struct Parts {
+    using S = ShapeOf<T>;
+    using Sink = std::conditional_t<kShape.splits, ClusterSumSink<S>, StoreSink<S>>;
+    using Order = std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder>;
+    using Arguments = Params<Order, NoGate, Sink>;
+    static constexpr int kBytes = Layout<S, Sink>::kBytes;
+    static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
+    static const void* entry() {
+      return reinterpret_cast<const void*>(&gemm_kernel<S, Order, NoGate, Sink>);
+    }
+  };
+};
+
+// A grid of clusters: the attribute has to live as long.
+inline cudaLaunchConfig_t launch_config(int blocks, int cluster, int shared_bytes,
+                                        cudaLaunchAttribute* attribute) {
+  *attribute = {};
+  attribute->id = cudaLaunchAttributeClusterDimension;
+  attribute->val.clusterDim.x = static_cast<unsigned>(cluster);
+  attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(kThreads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  return config;
+}
+
+template <int kTile>
+template <class T>
+cudaError_t Launch<kTile>::prepare() {
+  return cudaFuncSetAttribute(Parts<T>::entry(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              Parts<T>::kBytes);
+}
+
+template <int kTile>
+template <class T>
+cudaError_t Launch<kTile>::clusters(int size, int* count) {
+  cudaLaunchAttribute attribute;
+  const cudaLaunchConfig_t config = launch_config(size, size, Parts<T>::kBytes, &attribute);
+  return cudaOccupancyMaxActiveClusters(count, Parts<T>::entry(), &config);
+}
+
+template <int kTile>
+template <class T>
+cudaError_t Launch<kTile>::run(const Call& call) {
+  using P = Parts<T>;
+  const gemm::Plan& plan = call.plan;
+  const int k_blocks = gemm::ceil_div(call.k, kSliceK);
+  const Matrix<T> matrix{static_cast<T*>(call.data), call.stride, call.m, call.n};
+  typename P::Arguments arguments{};
+  arguments.a = call.a;
+  arguments.b = call.b;
+  arguments.rows_a = call.rows_a;
+  if constexpr (kShape.splits) {
+    arguments.sink = matrix;
+    arguments.order = {plan.rows, kShape.m, kShape.n, plan.cluster, k_blocks};
+  } else {
+    arguments.sink = {call.c, matrix, copied_columns(call.n)};
+    arguments.order = {plan.rows, plan.columns,   plan.band, kShape.m,
+                       kShape.n,  kShape.sharing, k_blocks};
+  }
+  cudaLaunchAttribute attribute;
+  cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute);
+  config.stream = call.stream;
+  void* pointers[] = {&arguments};
+  return cudaLaunchKernelExC(&config, P::entry(), pointers);
+}
+
+// A file of tiles/ has this once. Who else uses Launch must not instantiate these:
+// WEFT_GEMM_LAUNCH(extern, ...).
+#define WEFT_GEMM_LAUNCH(prefix, tile, T)                                                  \
+  prefix template cudaError_t weft::kernels::sm90::Launch<(tile)>::prepare<T>();           \
+  prefix template cudaError_t weft::kernels::sm90::Launch<(tile)>::clusters<T>(int, int*); \
+  prefix template cudaError_t weft::kernels::sm90::Launch<(tile)>::run<T>(                 \
+      const weft::kernels::sm90::Call&);
+#define WEFT_GEMM_TILE(m, n, splits)                                            \
+  WEFT_GEMM_LAUNCH(, weft::kernels::gemm::tile_of(m, n, splits), __nv_bfloat16) \
+  WEFT_GEMM_LAUNCH(, weft::kernels::gemm::tile_of(m, n, splits), __half)
+
+}  // namespace weft::kernels::sm90

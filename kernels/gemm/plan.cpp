@@ -1,0 +1,86 @@
+#include "kernels/gemm/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernels/gemm/tile_order.hpp"
+
+namespace weft::kernels::gemm {
+namespace {
+
+// Measured on an H100 (docs/design/gemm.md), in us.
+constexpr double kStart = 3.0;         // a kernel that does next to nothing
+constexpr double kTurn = 1.5;          // from the last product of a tile to the first of the next
+constexpr double kClusterSum = 2.5;    // adding up what the blocks of a cluster have
+constexpr double kBytesPerUs = 3.0e6;  // from memory
+
+double from_memory(double m, double n, double k) {
+  return 2 * (m * k + n * k + m * n) / kBytesPerUs;
+}
+
+// Bands so high that the tiles of a turn cover a patch of C nearly as high as wide, and alike.
+int band_of(const Tile& tile, int rows, int multiprocessors) {
+  const double high =
+      std::sqrt(static_cast<double>(multiprocessors) * tile.n / tile.m) / tile.sharing;
+  const int bands = std::max(1, static_cast<int>(std::lround(rows / high)));
+  return ceil_div(rows, bands);
+}
+
+Plan with(int index, int splits, int m, int n, int k, const Machine& machine) {
+  const Tile& tile = kTiles[index];
+  const int k_blocks = ceil_div(k, 64);
+  Plan p;
+  p.tile = index;
+  p.cluster = tile.splits ? splits : tile.sharing;
+  p.rows = ceil_div(m, tile.m * tile.sharing);
+  p.columns = ceil_div(n, tile.n);
+  p.band = band_of(tile, p.rows, machine.multiprocessors);
+  const long long work = 1ll * p.rows * p.columns;  // of clusters
+  const int at_a_time = std::max(1, machine.clusters[p.cluster]);
+  p.turns = static_cast<int>((work + at_a_time - 1) / at_a_time);
+  // Split tiles have a cluster each; others go round.
+  const long long clusters = tile.splits ? work : std::min<long long>(work, at_a_time);
+  p.blocks = static_cast<int>(clusters * p.cluster);
+  const double slices = tile.splits ? ceil_div(k_blocks, splits) : k_blocks;
+  const double products = p.turns * (slices * tile.slice + kTurn) + (tile.splits ? kClusterSum : 0);
+  // Of what waits for memory alike, the one with fewer products to do.
+  p.us = kStart + std::max(products, from_memory(m, n, k)) + 0.01 * products;
+  return p;
+}
+
+}  // namespace
+
+std::string name_of(const Tile& tile) {
+  return fmt::format("{}x{}{}", tile.m, tile.n, tile.splits ? "/k" : "");
+}
+
+Plan plan(int m, int n, int k, const Machine& machine, int tile) {
+  Plan best;
+  best.us = HUGE_VAL;
+  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+    if (tile >= 0 && i != tile) continue;
+    const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
+    for (int splits = std::min(kTiles[i].splits ? 2 : 1, most); splits <= most; ++splits) {
+      const Plan p = with(i, splits, m, n, k, machine);
+      if (p.us < best.us) best = p;
+    }
+  }
+  return best;
+}
+
+std::string describe(const Plan& plan) {
+  const Tile& tile = kTiles[plan.tile];
+  return fmt::format(
+      "tile {}, {} stages, {}; {} x {} tiles in bands of {}, {} blocks, {} turn{}, {:.0f} us "
+      "expected",
+      name_of(tile), tile.stages,
+      tile.splits
+          ? fmt::format("k split by {}", plan.cluster)
+          : fmt::format("{} block{} to a cluster", plan.cluster, plan.cluster > 1 ? "s" : ""),
+      plan.rows * tile.sharing, plan.columns, plan.band * tile.sharing, plan.blocks, plan.turns,
+      plan.turns == 1 ? "" : "s", plan.us);
+}
+
+}  // namespace weft::kernels::gemm

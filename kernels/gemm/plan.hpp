@@ -1,0 +1,68 @@
+// Which tile a problem gets, and how its tiles go round the GPU: pure, so tested without one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace weft::kernels::gemm {
+
+// A shape of the kernel of sm_90a. Two blocks of a cluster share B where `sharing` is 2.
+struct Tile {
+  int m, n;    // of C, for a block
+  int stages;  // slices of 64 along k in shared memory
+  int sharing;
+  bool splits;   // blocks of a cluster split k instead, and add up in the end
+  double slice;  // us for 64 along k: measured where tiles filled an H100 in a few turns
+};
+
+// Each is compiled for both types (tiles/, one file a shape).
+inline constexpr std::array<Tile, 13> kTiles{{
+    {64, 64, 12, 1, false, 0.15},
+    {128, 64, 8, 1, false, 0.18},
+    {128, 80, 8, 2, false, 0.25},
+    {128, 96, 7, 2, false, 0.26},
+    {128, 128, 6, 2, false, 0.36},
+    {128, 160, 5, 2, false, 0.41},
+    {128, 192, 4, 2, false, 0.47},
+    {128, 224, 4, 2, false, 0.545},
+    {128, 256, 4, 2, false, 0.615},
+    {256, 160, 4, 2, false, 0.815},
+    {256, 176, 4, 2, false, 0.905},
+    {64, 64, 12, 1, true, 0.15},
+    {128, 64, 8, 1, true, 0.18},
+}};
+
+constexpr int tile_of(int m, int n, bool splits = false) {
+  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+    if (kTiles[i].m == m && kTiles[i].n == n && kTiles[i].splits == splits) return i;
+  }
+  return -1;
+}
+std::string name_of(const Tile& tile);  // "128x256", "64x64/k"
+
+inline constexpr int kMostSplits = 8;
+
+// What a plan has to know of a GPU.
+struct Machine {
+  int multiprocessors = 132;
+  // Clusters of that many blocks, each with a multiprocessor to itself, that run at a time. [0] is
+  // nothing.
+  std::array<int, kMostSplits + 1> clusters{0, 132, 66, 39, 30, 22, 17, 15, 15};
+};
+
+struct Plan {
+  int tile = 0;               // of kTiles
+  int cluster = 1;            // blocks
+  int rows = 0, columns = 0;  // of tiles; a row is as high as the tiles of a cluster that share B
+  int band = 1;               // rows of tiles that are gone through together, column by column
+  int blocks = 0;             // of the grid
+  int turns = 0;              // tiles of a block, at most
+  double us = 0;              // expected
+};
+
+// m, n, k > 0. `tile`: of kTiles, or -1 for the one that is expected to be fastest.
+Plan plan(int m, int n, int k, const Machine& machine, int tile = -1);
+std::string describe(const Plan& plan);
+
+}  // namespace weft::kernels::gemm

@@ -1,0 +1,176 @@
+// Where a finished tile goes. A sink is made by each consumer thread from its parameters and the
+// block's shared memory; store() is called by all threads of a warp-group with their part of a
+// tile, finish() once at the end.
+#pragma once
+
+#include "kernels/gemm/kernel_sm90.hpp"
+
+namespace weft::kernels::sm90 {
+
+template <class T>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
+  std::uint32_t word;
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  }
+  return word;
+}
+
+// The matrix by itself, for stores by threads.
+template <class T>
+struct Matrix {
+  T* data;
+  long long stride;  // of rows, in elements
+  int rows, columns;
+
+  // Two neighbours of a row, of which each may be outside.
+  __device__ void put(int row, int column, std::uint32_t pair) const {
+    if (row >= rows || column >= columns) return;
+    T* const to = data + row * stride + column;
+    if (column + 1 < columns) {
+      *reinterpret_cast<std::uint32_t*>(to) = pair;
+    } else {
+      *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(pair);
+    }
+  }
+};
+
+// To a matrix by tensor copies, which clip at its edges. Chunks of columns go through two buffers
+// of shared memory for each consumer, so that the copy of one runs beside the conversion of the
+// next, and the last ones beside the products of the next tile.
+template <class Shape>
+class StoreSink {
+  using T = typename Shape::Element;
+
+ public:
+  struct Params {
+    CUtensorMap c;  // box of 64 rows and kChunk columns, swizzled by as many bytes as its rows have
+    Matrix<T> matrix;
+    // Columns that copies store. They clip at 16 bytes, not at elements: what is behind the last
+    // eight columns is stored by threads.
+    int copied;
+  };
+  static constexpr int kMost = Shape::kBlocks == 1 ? 64 : 32;  // columns that there is room for
+  static constexpr int kChunk = Shape::kPartN % kMost == 0 ? kMost
+                                : Shape::kPartN % 32 == 0  ? 32
+                                                           : 16;
+  static constexpr int kChunkBytes = 64 * kChunk * 2;
+  static constexpr int kSharedBytes = kConsumers * 2 * kChunkBytes;
+  static constexpr bool kMeetsCluster = false;
+
+  __device__ StoreSink(const Params& p, std::uint32_t, std::uint32_t shared)
+      : p_(p), shared_(shared + (threadIdx.x / kGroupThreads - 1) * 2 * kChunkBytes) {}
+
+  __device__ __forceinline__ void store(const Part<Shape>& part,
+                                        const float (&d)[Shape::kPartN / 2]) {
+    const int barrier = 1 + part.consumer;
+#pragma unroll
+    for (int chunk = 0; chunk < Shape::kPartN / kChunk; ++chunk, turn_ ^= 1) {
+      const std::uint32_t buffer = shared_ + turn_ * kChunkBytes;
+      if (part.thread == 0) tma_store_wait_read<1>();  // the buffer's last copy has read it
+      named_barrier(barrier, kGroupThreads);
+      fill(buffer, part.thread, d + chunk * (kChunk / 2));
+      fence_shared_for_copies();
+      named_barrier(barrier, kGroupThreads);
+      if (part.thread == 0) {
+        const int column = part.column + chunk * kChunk;
+        if (column < p_.copied) tma_store(p_.c, buffer, part.row, column);
+        tma_store_commit();  // none, too: the groups stand for the buffers
+      }
+    }
+    const int rest = p_.copied - part.column;
+    if (p_.copied < p_.matrix.columns && 0 <= rest && rest < Shape::kPartN) {
+      store_rest(part, d, rest);
+    }
+  }
+  __device__ void finish() { tma_store_wait_all(); }
+
+ private:
+  static __device__ __forceinline__ void fill(std::uint32_t buffer, int thread, const float* d) {
+    // The row of a matrix whose address this lane gives, and which of a pair of matrices.
+    const int row = thread / 32 * 16 + (thread & 15);
+    const int right = thread >> 4 & 1;
+#pragma unroll
+    for (int pair = 0; pair < kChunk / 16; ++pair, d += 8) {
+      store_matrices(buffer + row * kChunk * 2 + swizzled(row, 2 * pair + right) * 16,
+                     pack<T>(d[0], d[1]), pack<T>(d[2], d[3]), pack<T>(d[4], d[5]),
+                     pack<T>(d[6], d[7]));
+    }
+  }
+  // Where the copy engine looks for 16-byte unit `unit` of a row.
+  static __device__ int swizzled(int row, int unit) {
+    if constexpr (kChunk == 64) return unit ^ (row & 7);
+    if constexpr (kChunk == 32) return unit ^ (row >> 1 & 3);
+    return unit ^ (row >> 2 & 1);
+  }
+  __device__ void store_rest(const Part<Shape>& part, const float (&d)[Shape::kPartN / 2],
+                             int rest) const {
+    const int row = part.row + part.first_row();
+#pragma unroll
+    for (int j = 0; j < Shape::kPartN / 8; ++j) {
+      if (8 * j != rest) continue;
+      const int column = part.column + 8 * j + part.first_column();
+      p_.matrix.put(row, column, pack<T>(d[4 * j], d[4 * j + 1]));
+      p_.matrix.put(row + 8, column, pack<T>(d[4 * j + 2], d[4 * j + 3]));
+    }
+  }
+  const Params& p_;
+  const std::uint32_t shared_;
+  int turn_ = 0;
+};
+
+// The blocks of a cluster hold parts of the sums of one tile, each of some of k. Every block adds
+// up a share of the tile over all ranks, in the order of the ranks, from their shared memory.
+template <class Shape>
+class ClusterSumSink {
+  using T = typename Shape::Element;
+
+ public:
+  using Params = Matrix<T>;
+  static constexpr int kSharedBytes = 0;  // the ring's, which is not needed any more
+  static constexpr bool kMeetsCluster = true;
+  static_assert(Shape::kM * Shape::kN * 4 <= Shape::kRingBytes, "sums must fit into the ring");
+
+  __device__ ClusterSumSink(const Params& p, std::uint32_t base, std::uint32_t)
+      : p_(p), base_(base) {}
+
+  __device__ __forceinline__ void store(const Part<Shape>& part,
+                                        const float (&d)[Shape::kPartN / 2]) {
+    constexpr int kQuads = Shape::kPartN / 8;
+    constexpr int kThreads = kConsumers * kGroupThreads;
+    const std::uint32_t mine = base_ + (part.consumer * kGroupThreads + part.thread) * 16;
+    named_barrier(1, kThreads);  // both consumers have multiplied all that was in the ring
+#pragma unroll
+    for (int j = 0; j < kQuads; ++j) {
+      asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};"
+                   :
+                   : "r"(mine + j * kThreads * 16), "f"(d[4 * j]), "f"(d[4 * j + 1]),
+                     "f"(d[4 * j + 2]), "f"(d[4 * j + 3])
+                   : "memory");
+    }
+    cluster_sync();
+    const int ranks = static_cast<int>(cluster_size()), rank = static_cast<int>(cluster_rank());
+    for (int j = kQuads * rank / ranks; j < kQuads * (rank + 1) / ranks; ++j) {
+      float4 sum = cluster_load(cluster_map(mine + j * kThreads * 16, 0));
+      for (int r = 1; r < ranks; ++r) {
+        const float4 more = cluster_load(cluster_map(mine + j * kThreads * 16, r));
+        sum.x += more.x;
+        sum.y += more.y;
+        sum.z += more.z;
+        sum.w += more.w;
+      }
+      const int column = part.column + part.first_column() + 8 * j;
+      p_.put(part.row + part.first_row(), column, pack<T>(sum.x, sum.y));
+      p_.put(part.row + part.first_row() + 8, column, pack<T>(sum.z, sum.w));
+    }
+  }
+  __device__ void finish() {}
+
+ private:
+  const Params& p_;
+  const std::uint32_t base_;
+};
+
+}  // namespace weft::kernels::sm90

@@ -1,0 +1,65 @@
+#include "kernels/gemm/tensor_map_sm90.hpp"
+
+#include <cuda_runtime.h>
+
+#include <fmt/format.h>
+
+#include "kernels/core/status.hpp"
+#include "kernels/gemm/gpu_cuda.hpp"
+
+namespace weft::kernels::gemm {
+
+Result<Encode*> find_encode() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  RETURN_IF_FAILED("looking for cuTensorMapEncodeTiled",
+                   cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                    cudaEnableDefault, &found));
+  if (found != cudaDriverEntryPointSuccess || function == nullptr) {
+    return Status::error(
+        Code::kUnsupported,
+        "Gemm: the driver has no cuTensorMapEncodeTiled; it has to be that of CUDA "
+        "12.0 or later");
+  }
+  return reinterpret_cast<Encode*>(function);
+}
+
+Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
+  for (const Entry& entry : entries_) {
+    if (entry.view == view) {
+      *map = entry.map;
+      return Status::ok();
+    }
+  }
+  const cuuint64_t sizes[] = {static_cast<cuuint64_t>(view.columns),
+                              static_cast<cuuint64_t>(view.rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(view.stride) * bytes_of(dtype_)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(view.box_columns),
+                            static_cast<cuuint32_t>(view.box_rows)};
+  const cuuint32_t every[] = {1, 1};
+  const CUtensorMapSwizzle swizzle = view.box_columns == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : view.box_columns == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                              : CU_TENSOR_MAP_SWIZZLE_32B;
+  Entry& entry = entries_[next_];
+  entry.view = {};
+  const CUresult result = encode_(
+      &entry.map,
+      dtype_ == DType::kBfloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+      2, const_cast<void*>(view.data), sizes, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    return Status::error(
+        Code::kInternal,
+        fmt::format(
+            "Gemm: cuTensorMapEncodeTiled: error {} for a matrix of {} x {} at {}, rows every "
+            "{} elements",
+            static_cast<int>(result), view.rows, view.columns, fmt::ptr(view.data), view.stride));
+  }
+  entry.view = view;
+  next_ = (next_ + 1) % static_cast<unsigned>(entries_.size());
+  *map = entry.map;
+  return Status::ok();
+}
+
+}  // namespace weft::kernels::gemm

@@ -1,0 +1,48 @@
+// Matrices as the copy engine sees them: base, sizes, strides and the box of a copy.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <weft/kernels/types.hpp>
+#include <weft/result.hpp>
+
+namespace weft::kernels::gemm {
+
+struct MatrixView {
+  const void* data;
+  int rows, columns;
+  std::int64_t stride;  // of rows, in elements
+  int box_rows, box_columns;
+
+  bool operator==(const MatrixView& o) const {
+    return data == o.data && rows == o.rows && columns == o.columns && stride == o.stride &&
+           box_rows == o.box_rows && box_columns == o.box_columns;
+  }
+};
+
+using Encode = decltype(cuTensorMapEncodeTiled);
+// The driver's function, found at run time: nothing links to libcuda.
+Result<Encode*> find_encode();
+
+// Makes maps, and keeps the last ones: a model calls an operator with the same few matrices.
+class TensorMaps {
+ public:
+  TensorMaps(DType dtype, Encode* encode) : dtype_(dtype), encode_(encode) {}
+  Status get(const MatrixView& view, CUtensorMap* map);
+
+ private:
+  struct Entry {
+    MatrixView view{};
+    CUtensorMap map;
+  };
+  const DType dtype_;
+  Encode* const encode_;
+  std::array<Entry, 12> entries_{};  // a view of null: none yet
+  unsigned next_ = 0;
+};
+
+}  // namespace weft::kernels::gemm

@@ -1,0 +1,126 @@
+// Plans of the GEMM, and the orders of tiles: each piece of C and of k is done once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/gemm/plan.hpp"
+#include "kernels/gemm/tile_order.hpp"
+
+namespace weft::kernels::gemm {
+namespace {
+
+std::string tile_for(int m, int n, int k) { return name_of(kTiles[plan(m, n, k, {}).tile]); }
+
+// The shapes that were measured get the tiles that were fastest.
+TEST(GemmPlan, TakesTheTileThatWasFastest) {
+  EXPECT_EQ(tile_for(8192, 3584, 8192), "128x256");
+  EXPECT_EQ(tile_for(8192, 8192, 3584), "128x256");
+  EXPECT_EQ(tile_for(8192, 6144, 12288), "128x256");
+  EXPECT_EQ(tile_for(8192, 4096, 1376), "128x256");
+  EXPECT_EQ(tile_for(4096, 5120, 3200), "128x256");
+  EXPECT_EQ(tile_for(4096, 1280, 5120), "256x160");
+  EXPECT_EQ(tile_for(2048, 5120, 3200), "256x160");
+  EXPECT_EQ(tile_for(1024, 5120, 3200), "256x160");
+  EXPECT_EQ(tile_for(8192, 1376, 4096), "256x176");
+  EXPECT_EQ(tile_for(512, 5120, 3200), "128x160");
+  EXPECT_EQ(tile_for(256, 5120, 3200), "128x80");
+  EXPECT_EQ(tile_for(128, 5120, 3200), "128x64");
+  EXPECT_EQ(tile_for(64, 5120, 3200), "64x64");
+  EXPECT_EQ(tile_for(1, 5120, 1024), "64x64");
+}
+
+TEST(GemmPlan, SplitsKWhereTilesAreFew) {
+  const Plan few = plan(16, 512, 8192, {});
+  EXPECT_TRUE(kTiles[few.tile].splits);
+  EXPECT_GE(few.cluster, 2);
+  EXPECT_LE(few.cluster, kMostSplits);
+  EXPECT_EQ(few.blocks, few.rows * few.columns * few.cluster);
+  EXPECT_FALSE(kTiles[plan(16, 512, 64, {}).tile].splits) << "there is one slice";
+}
+
+TEST(GemmPlan, LeavesMultiprocessorsAlone) {
+  Machine machine;
+  machine.multiprocessors = 100;
+  for (int size = 1; size <= kMostSplits; ++size) machine.clusters[size] = 100 / size;
+  for (int tile = 0; tile < static_cast<int>(kTiles.size()); ++tile) {
+    if (kTiles[tile].splits) continue;
+    EXPECT_LE(plan(8192, 8192, 512, machine, tile).blocks, 100) << tile;
+  }
+}
+
+TEST(GemmPlan, SaysWhatItIs) {
+  const std::string text = describe(plan(8192, 3584, 8192, {}));
+  EXPECT_THAT(text, ::testing::HasSubstr("tile 128x256, 4 stages, 2 blocks to a cluster"));
+  EXPECT_THAT(text, ::testing::HasSubstr("64 x 14 tiles"));
+  EXPECT_THAT(text, ::testing::HasSubstr("132 blocks, 7 turns"));
+}
+
+TEST(GemmPlan, TilesAreFoundByTheirShape) {
+  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i)
+    EXPECT_EQ(tile_of(kTiles[i].m, kTiles[i].n, kTiles[i].splits), i);
+  EXPECT_EQ(tile_of(1, 1), -1);
+}
+
+// What the blocks of a grid do, by tile.
+template <class Order>
+std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> everything(const Order& order,
+                                                                           int clusters, int blocks,
+                                                                           int most_turns) {
+  std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> done;
+  for (int cluster = 0; cluster < clusters; ++cluster) {
+    for (int rank = 0; rank < blocks; ++rank) {
+      Work work{};
+      int turn = 0;
+      for (; order.work(cluster, clusters, turn, rank, &work); ++turn)
+        done[{work.row, work.column}].push_back({work.k_begin, work.k_end});
+      EXPECT_LE(turn, most_turns);
+    }
+  }
+  return done;
+}
+
+TEST(GemmOrder, BandsDoEachTileOnce) {
+  for (int m : {1, 128, 129, 1000, 2500}) {
+    for (int n : {1, 256, 300, 2000}) {
+      for (int tile = 0; tile < static_cast<int>(kTiles.size()); ++tile) {
+        const Tile& t = kTiles[tile];
+        if (t.splits) continue;
+        const Plan p = plan(m, n, 640, {}, tile);
+        const BandedOrder order{p.rows, p.columns, p.band, t.m, t.n, t.sharing, 10};
+        const auto done = everything(order, p.blocks / p.cluster, p.cluster, p.turns);
+        const int rows = ceil_div(m, t.m * t.sharing) * t.sharing, columns = ceil_div(n, t.n);
+        ASSERT_EQ(done.size(), static_cast<std::size_t>(rows * columns));
+        for (int r = 0; r < rows; ++r)
+          for (int c = 0; c < columns; ++c)
+            ASSERT_THAT(done.at({r * t.m, c * t.n}), ::testing::ElementsAre(std::pair(0, 10)));
+      }
+    }
+  }
+}
+
+TEST(GemmOrder, SplitsDoEachSliceOnce) {
+  for (int splits = 1; splits <= kMostSplits; ++splits) {
+    for (int slices : {8, 9, 100}) {
+      const SplitOrder order{3, 64, 64, splits, slices};
+      const auto done = everything(order, 3 * 5, splits, 1);
+      ASSERT_EQ(done.size(), 15u);
+      for (const auto& [tile, pieces] : done) {
+        ASSERT_EQ(pieces.size(), static_cast<std::size_t>(splits));
+        int at = 0;
+        for (const auto& [begin, end] : pieces) {
+          ASSERT_EQ(begin, at);
+          ASSERT_GT(end, begin) << "an empty sum would be garbage";
+          at = end;
+        }
+        ASSERT_EQ(at, slices);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::kernels::gemm

@@ -23,7 +23,7 @@ struct SlotLimits {
   std::size_t packets;     // units
   std::size_t bulk_bytes;  // of all the others together
 };
-constexpr SlotLimits kGpuSlots{1024, 128 << 10};
+constexpr SlotLimits kGpuSlots{512, 64 << 10};
 constexpr SlotLimits kHostSlots{64, 8 << 10};  // small, so that small tests go through many rounds
 
 std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }

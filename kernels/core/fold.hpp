@@ -70,10 +70,46 @@ struct __attribute__((may_alias)) Vector {
   alignas(16) std::uint64_t low;
   std::uint64_t high;
 };
-inline constexpr int kLoadsTogether = 4;
+// What a thread loads before it folds: a GPU's memory is far away.
+inline constexpr int kVectorsTogether = 4, kSourcesTogether = 2;
 
 WEFT_DEVICE bool is_aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector) == 0;
+}
+
+template <class T>
+struct FoldOfVector {
+  FoldOfUnit<T> low, high;
+  WEFT_DEVICE void add(ReduceOp op, bool is_first, const Vector& part) {
+    low.add(op, is_first, part.low);
+    high.add(op, is_first, part.high);
+  }
+  WEFT_DEVICE Vector result() const { return {low.result(), high.result()}; }
+};
+
+// Vectors rank, rank + size, ... of the block's threads.
+template <class T, ReduceOp kOp, class Source>
+WEFT_DEVICE void fold_vectors(Vector* out, int count, Source source, std::size_t vectors) {
+  const std::size_t step = dev::block_size();
+  for (std::size_t first = dev::thread_rank(); first < vectors; first += kVectorsTogether * step) {
+    const auto is_there = [&](int v) { return first + static_cast<unsigned>(v) * step < vectors; };
+    FoldOfVector<T> folds[kVectorsTogether];
+    for (int s = 0; s < count; s += kSourcesTogether) {
+      Vector parts[kSourcesTogether][kVectorsTogether] = {};
+      for (int k = 0; k < kSourcesTogether; ++k) {
+        if (s + k >= count) continue;
+        const auto* const from = reinterpret_cast<const Vector*>(source(s + k)) + first;
+        for (int v = 0; v < kVectorsTogether; ++v)
+          if (is_there(v)) parts[k][v] = from[static_cast<unsigned>(v) * step];
+      }
+      for (int k = 0; k < kSourcesTogether; ++k) {
+        if (s + k >= count) continue;
+        for (int v = 0; v < kVectorsTogether; ++v) folds[v].add(kOp, s + k == 0, parts[k][v]);
+      }
+    }
+    for (int v = 0; v < kVectorsTogether; ++v)
+      if (is_there(v)) out[first + static_cast<unsigned>(v) * step] = folds[v].result();
+  }
 }
 
 // out[0 .. bytes) of source(0), source(1), ... source(count - 1), by all threads of the block. out
@@ -84,23 +120,14 @@ WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source sourc
   bool aligned = is_aligned(out);
   for (int s = 0; s < count; ++s) aligned = aligned && is_aligned(source(s));
   const std::size_t vectors = aligned ? bytes / sizeof(Vector) : 0;
-  for (std::size_t v = dev::thread_rank(); v < vectors; v += dev::block_size()) {
-    FoldOfUnit<T> low, high;
-    for (int first = 0; first < count; first += kLoadsTogether) {
-      Vector part[kLoadsTogether];
-      for (int k = 0; k < kLoadsTogether; ++k)
-        if (first + k < count)
-          part[k] = reinterpret_cast<const Vector*>(source(first + k))[v];
-        else
-          part[k] = {};
-      for (int k = 0; k < kLoadsTogether; ++k) {
-        if (first + k >= count) continue;
-        low.add(op, first + k == 0, part[k].low);
-        high.add(op, first + k == 0, part[k].high);
-      }
-    }
-    reinterpret_cast<Vector*>(out)[v] = {low.result(), high.result()};
-  }
+  auto* const to = reinterpret_cast<Vector*>(out);
+  // Known where it is compiled, or each element would ask for it.
+  if (op == ReduceOp::kMin)
+    fold_vectors<T, ReduceOp::kMin>(to, count, source, vectors);
+  else if (op == ReduceOp::kMax)
+    fold_vectors<T, ReduceOp::kMax>(to, count, source, vectors);
+  else
+    fold_vectors<T, ReduceOp::kSum>(to, count, source, vectors);
   const std::size_t units = dev::packed_units(bytes);
   for (std::size_t u = 2 * vectors + dev::thread_rank(); u < units; u += dev::block_size()) {
     FoldOfUnit<T> fold;

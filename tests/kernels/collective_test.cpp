@@ -33,6 +33,14 @@ std::size_t most_bytes(std::size_t message, int npes) {
   return (message + 64) * static_cast<std::size_t>(npes);
 }
 
+// All, or of jobs of many threads, for which sanitizers take their time, one of them.
+std::vector<DType> dtypes_for(int npes, std::mt19937_64& random) {
+  const std::vector<DType> all = {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kInt32,
+                                  DType::kUint8};
+  if (npes <= 3) return all;
+  return {all[random() % all.size()]};
+}
+
 class CollectiveTest : public ::testing::TestWithParam<std::tuple<Collective, int>> {};
 
 // Chance takes dtype, operator, alignment and whether in place; all sizes are tried with each
@@ -45,8 +53,7 @@ TEST_P(CollectiveTest, EqualsTheModel) {
         ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, most_bytes(40000, rt.npes())));
         std::mt19937_64 random(test_seed());
         for (const Algorithm algorithm : algorithms_of(what))
-          for (const DType dtype :
-               {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kInt32, DType::kUint8}) {
+          for (const DType dtype : dtypes_for(rt.npes(), random)) {
             const ReduceOp op =
                 std::array{ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}[random() % 3];
             const std::vector<std::size_t> counts = sizes_of(bytes_of(dtype));
@@ -140,6 +147,10 @@ TEST_P(ManyCalls, GoOnWhereRoundsBeginAnew) {
 INSTANTIATE_TEST_SUITE_P(Collectives, ManyCalls, ::testing::ValuesIn(kAll),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
+struct Nothing {
+  WEFT_DEVICE void operator()() const {}
+};
+
 TEST(CollectiveOperators, TwoRunAtOnceOnStreamsOfTheirOwn) {
   EXPECT_OK(run_local(
       3,
@@ -161,6 +172,8 @@ TEST(CollectiveOperators, TwoRunAtOnceOnStreamsOfTheirOwn) {
           ASSIGN_OR_RETURN(Buffers buffers, Buffers::create(rt, 16384));
           lane.buffers.emplace(std::move(buffers));
           RETURN_IF_ERROR(dev::create_stream(&lane.stream));
+          RETURN_IF_ERROR(dev::launch({1, 1, 0}, Nothing{}, lane.stream));  // may wait for others
+          RETURN_IF_ERROR(dev::synchronize(lane.stream));
         }
         for (int i = 0; i < 20; ++i) {
           for (Lane& lane : lanes) {

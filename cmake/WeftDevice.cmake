@@ -195,7 +195,9 @@ function(weft_cuda_sources target)
   if(NOT WEFT_CUDA)
     return()
   endif()
+  # A product whose sums do not stay in registers is right, and slow.
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -std=c++20 -O3 -DNDEBUG -Werror all-warnings
+      -Xptxas -warn-spills,-Werror
       -DFMT_USE_CONSTEXPR=1 --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
   set(objects)
   foreach(source IN LISTS arg_SOURCES)

@@ -195,9 +195,13 @@ function(weft_cuda_sources target)
   if(NOT WEFT_CUDA)
     return()
   endif()
+  set(has_sm90a 0)
+  if("90a" IN_LIST WEFT_CUDA_ARCHITECTURES)
+    set(has_sm90a 1)
+  endif()
   # A product whose sums do not stay in registers is right, and slow.
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -std=c++20 -O3 -DNDEBUG -Werror all-warnings
-      -Xptxas -warn-spills,-Werror
+      -DWEFT_HAS_SM90A=${has_sm90a} -Xptxas -warn-spills,-Werror
       -DFMT_USE_CONSTEXPR=1 --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
   set(objects)
   foreach(source IN LISTS arg_SOURCES)

@@ -52,7 +52,13 @@ Status GpuBackend::clear(Stream stream, void* c, int m) {
 Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
-  const bool ours = gpu.capability == 90;
+  const bool ours = gpu.capability == 90 && WEFT_HAS_SM90A;
+  if (options.backend == GemmBackend::kKernels && gpu.capability == 90 && !ours) {
+    return Status::error(
+        Code::kUnsupported,
+        "Gemm: this libweft_kernels was built without kernels for this GPU: configure "
+        "Weft with 90a among WEFT_CUDA_ARCHITECTURES, or leave options.backend kAuto");
+  }
   if (options.backend == GemmBackend::kKernels && !ours) {
     return Status::error(
         Code::kUnsupported,

@@ -185,7 +185,9 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, i
 template <class Shape, class Order, class Gate, class Sink>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_kernel(const __grid_constant__ Params<Order, Gate, Sink> p) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)  // elsewhere there is nothing to run
+#if !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __trap();  // compiled for another GPU as well; hosts do not launch it there
+#else
   extern __shared__ __align__(1024) unsigned char memory[];
   using SharedLayout = Layout<Shape, Sink>;
   const SharedLayout shared{shared_address(memory)};

@@ -15,6 +15,7 @@ constexpr double kStart = 3.0;         // a kernel that does next to nothing
 constexpr double kTurn = 1.5;          // from the last product of a tile to the first of the next
 constexpr double kClusterSum = 2.5;    // adding up what the blocks of a cluster have
 constexpr double kBytesPerUs = 3.0e6;  // from memory
+constexpr double kTooLarge = 1e12;     // for a cluster of more blocks than it may take
 
 double from_memory(double m, double n, double k) {
   return 2 * (m * k + n * k + m * n) / kBytesPerUs;
@@ -38,7 +39,8 @@ Plan with(int index, int splits, int m, int n, int k, const Machine& machine) {
   p.columns = ceil_div(n, tile.n);
   p.band = band_of(tile, p.rows, machine.multiprocessors);
   const long long work = 1ll * p.rows * p.columns;  // of clusters
-  const int at_a_time = std::max(1, machine.clusters[p.cluster]);
+  const int at_a_time =
+      std::max(1, machine.clusters[p.cluster]);  // if need be, one after the other
   p.turns = static_cast<int>((work + at_a_time - 1) / at_a_time);
   // Split tiles have a cluster each; others go round.
   const long long clusters = tile.splits ? work : std::min<long long>(work, at_a_time);
@@ -47,6 +49,7 @@ Plan with(int index, int splits, int m, int n, int k, const Machine& machine) {
   const double products = p.turns * (slices * tile.slice + kTurn) + (tile.splits ? kClusterSum : 0);
   // Of what waits for memory alike, the one with fewer products to do.
   p.us = kStart + std::max(products, from_memory(m, n, k)) + 0.01 * products;
+  if (machine.clusters[p.cluster] == 0) p.us += kTooLarge;
   return p;
 }
 

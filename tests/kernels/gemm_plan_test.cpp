@@ -50,6 +50,9 @@ TEST(GemmPlan, LeavesMultiprocessorsAlone) {
     if (kTiles[tile].splits) continue;
     EXPECT_LE(plan(8192, 8192, 512, machine, tile).blocks, 100) << tile;
   }
+  machine.multiprocessors = 1;
+  machine.clusters = {0, 1};
+  EXPECT_EQ(plan(8192, 8192, 512, machine).blocks, 1);
 }
 
 TEST(GemmPlan, SaysWhatItIs) {

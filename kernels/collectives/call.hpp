@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <weft/device/handle.hpp>
+#include <weft/kernels/collectives.hpp>
 #include <weft/kernels/plan.hpp>
 #include <weft/kernels/types.hpp>
 #include <weft/reduce_op.hpp>
@@ -34,7 +35,8 @@ struct Call {
   Collective what = Collective::kAllReduce;
   DType dtype = DType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  int root = 0;
+  int root = 0;          // Broadcast only
+  AllToAllVSizes sizes;  // AllToAllV only
 };
 
 // One per target, from one source (kernels.cpp).

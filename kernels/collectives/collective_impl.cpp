@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ struct SlotLimits {
   std::size_t packets;     // units
   std::size_t bulk_bytes;  // of all the others together
 };
-constexpr SlotLimits kGpuSlots{512, 64 << 10};
+constexpr SlotLimits kGpuSlots{512, 128 << 10};
 constexpr SlotLimits kHostSlots{64, 8 << 10};  // small, so that small tests go through many rounds
 
 std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
@@ -134,8 +135,10 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t share = shares(most_bytes, limits_.channels);
   Workspace& space = call_.space;
   space.channels = limits_.channels;
-  space.packet_slot = static_cast<std::uint32_t>(
-      mapped_ ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets) : 0);
+  space.packet_slot =
+      static_cast<std::uint32_t>(mapped_ && what_ != Collective::kAllToAllV
+                                     ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets)
+                                     : 0);
   space.bulk_slot = static_cast<std::uint32_t>(
       std::min(rounded_up(share + 1, 128),
                std::max<std::size_t>(
@@ -145,14 +148,17 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t channel_slots = 2 * limits_.channels * size;
   const std::size_t packet_bytes = channel_slots * space.packet_slot * sizeof(dev::Packet);
   const std::size_t staging_bytes = channel_slots * space.bulk_slot;
-  const std::size_t signal_bytes = limits_.channels * size * sizeof(std::uint64_t);
-  ASSIGN_OR_RETURN(rest_,
-                   SymmetricMemory::create(runtime, packet_bytes + staging_bytes + signal_bytes));
+  const std::size_t words = limits_.channels * size;
+  const std::size_t header_words = what_ == Collective::kAllToAllV ? 2 * words : 0;
+  ASSIGN_OR_RETURN(
+      rest_, SymmetricMemory::create(runtime, packet_bytes + staging_bytes +
+                                                  (words + header_words) * sizeof(std::uint64_t)));
   auto* const rest = rest_.as<std::byte>();
   space.rounds = rounds_.as<Rounds>();
   space.packets = reinterpret_cast<dev::Packet*>(rest);
   space.staging = rest + packet_bytes;
   space.signals = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes);
+  space.headers = space.signals + words;
 
   if (options_.first_round != 0) {
     std::vector<Rounds> rounds(limits_.channels);
@@ -215,6 +221,20 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
   return needs_in ? check("in", in) : Status::ok();
 }
 
+Status CollectiveImpl::check_sizes(const AllToAllVSizes& sizes) const {
+  const std::array<std::pair<const char*, const std::uint64_t*>, 4> all = {
+      {{"send_counts", sizes.send_counts},
+       {"send_offsets", sizes.send_offsets},
+       {"recv_offsets", sizes.recv_offsets},
+       {"recv_counts", sizes.recv_counts}}};
+  for (const auto& [member, address] : all)
+    if (address == nullptr || reinterpret_cast<std::uintptr_t>(address) % 8 != 0)
+      return refuse(fmt::format("{}: sizes.{} is {}, but should be the address of {} 8-byte words",
+                                name(), member, static_cast<const void*>(address),
+                                call_.team.size));
+  return Status::ok();
+}
+
 Messages CollectiveImpl::messages(void* out, const void* in, std::size_t count) const {
   const std::size_t bytes = count * bytes_of(problem_.dtype);
   const bool is_split_in = what_ == Collective::kReduceScatter || what_ == Collective::kAllToAll;
@@ -231,6 +251,17 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t
   ASSIGN_OR_RETURN(call.plan, plan(count));
   call.messages = messages(out, in, count);
   call.root = root;
+  return run_call_(call, stream);
+}
+
+Status CollectiveImpl::run(Stream stream, void* out, const void* in,
+                           const AllToAllVSizes& sizes) const {
+  RETURN_IF_ERROR(check_call(out, in, problem_.max_count, 0));
+  RETURN_IF_ERROR(check_sizes(sizes));
+  Call call = call_;
+  ASSIGN_OR_RETURN(call.plan, plan(problem_.max_count));
+  call.messages = {static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0};
+  call.sizes = sizes;
   return run_call_(call, stream);
 }
 

@@ -21,6 +21,7 @@ class CollectiveImpl {
 
   // `root`: broadcasts only.
   Status run(Stream stream, void* out, const void* in, std::size_t count, int root = 0) const;
+  Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
   Result<Plan> plan(std::size_t count) const;
   std::size_t workspace_bytes() const;
 
@@ -31,6 +32,7 @@ class CollectiveImpl {
 
   Status check_problem(int npes) const;
   Status check_call(const void* out, const void* in, std::size_t count, int root) const;
+  Status check_sizes(const AllToAllVSizes& sizes) const;
   Status choose_kernels(const Runtime& runtime);
   Status agree(Runtime& runtime);
   Status make_workspace(Runtime& runtime);

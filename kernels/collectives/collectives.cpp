@@ -47,9 +47,15 @@ WEFT_PLAIN_OPERATOR(AllReduce)
 WEFT_PLAIN_OPERATOR(AllGather)
 WEFT_PLAIN_OPERATOR(ReduceScatter)
 WEFT_PLAIN_OPERATOR(AllToAll)
+WEFT_OPERATOR(AllToAllV)
 WEFT_OPERATOR(Broadcast)
 #undef WEFT_PLAIN_OPERATOR
 #undef WEFT_OPERATOR
+
+Status AllToAllV::operator()(Stream stream, void* out, const void* in,
+                             const AllToAllVSizes& sizes) {
+  return report(impl_->run(stream, out, in, sizes));
+}
 
 Status Broadcast::operator()(Stream stream, void* out, const void* in, std::size_t count,
                              int root) {

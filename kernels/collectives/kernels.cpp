@@ -1,6 +1,7 @@
 // The collectives' kernels, compiled for each target: which one a call is.
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_to_all_v_kernel.hpp"
 #include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
@@ -51,6 +52,9 @@ Status run_call(const Call& call, Stream stream) {
     case Collective::kAllGather:
     case Collective::kAllToAll: return move(call, stream);
     case Collective::kBroadcast: return broadcast(call, stream);
+    case Collective::kAllToAllV:
+      return start(call, AllToAllVBulk{bulk(call), call.sizes, kernels::bytes_of(call.dtype)},
+                   stream);
     default: break;
   }
   switch (call.dtype) {

@@ -24,22 +24,29 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 0, 1024 * KiB, kTwoShotPackets, 128, 512},
     {kAllReduce, 0, kAny, kBulk, 128, 512},
     {kAllGather, 0, 16 * KiB, kPackets, 32, 128},
+    {kAllGather, 2, 128 * KiB, kPackets, 64, 256},
     {kAllGather, 0, 64 * KiB, kPackets, 64, 256},
     {kAllGather, 2, 256 * KiB, kPackets, 64, 512},
     {kAllGather, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllGather, 0, kAny, kBulk, 128, 512},
     {kReduceScatter, 0, 16 * KiB, kPackets, 32, 128},
+    {kReduceScatter, 2, 128 * KiB, kPackets, 64, 256},
     {kReduceScatter, 0, 64 * KiB, kPackets, 64, 256},
     {kReduceScatter, 2, 512 * KiB, kPackets, 128, 512},
     {kReduceScatter, 0, kAny, kBulk, 128, 512},
     {kAllToAll, 0, 16 * KiB, kPackets, 32, 128},
+    {kAllToAll, 2, 128 * KiB, kPackets, 64, 256},
     {kAllToAll, 0, 64 * KiB, kPackets, 64, 256},
     {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
     {kAllToAll, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllToAll, 0, kAny, kBulk, 128, 512},
+    {kAllToAllV, 0, 64 * KiB, kBulk, 16, 512},
+    {kAllToAllV, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllToAllV, 0, kAny, kBulk, 128, 512},
     {kBroadcast, 0, 16 * KiB, kPackets, 32, 128},
+    {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
     {kBroadcast, 0, 64 * KiB, kPackets, 64, 256},
-    {kBroadcast, 2, 256 * KiB, kPackets, 64, 512},
+    {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
     {kBroadcast, 0, 1024 * KiB, kBulk, 64, 512},
     {kBroadcast, 0, kAny, kBulk, 128, 512},
 };
@@ -50,8 +57,8 @@ const std::vector<PlanRow> kHostTable = {
     {kAllReduce, 0, kAny, kBulk, 2, 2},       {kAllGather, 0, 1 * KiB, kPackets, 1, 2},
     {kAllGather, 0, kAny, kBulk, 2, 2},       {kReduceScatter, 0, 1 * KiB, kPackets, 1, 2},
     {kReduceScatter, 0, kAny, kBulk, 2, 2},   {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
-    {kAllToAll, 0, kAny, kBulk, 2, 2},        {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
-    {kBroadcast, 0, kAny, kBulk, 2, 2},
+    {kAllToAll, 0, kAny, kBulk, 2, 2},        {kAllToAllV, 0, kAny, kBulk, 2, 2},
+    {kBroadcast, 0, 1 * KiB, kPackets, 1, 2}, {kBroadcast, 0, kAny, kBulk, 2, 2},
 };
 
 std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
@@ -85,6 +92,7 @@ const char* to_string(Collective what) {
     case kAllGather: return "AllGather";
     case kReduceScatter: return "ReduceScatter";
     case kAllToAll: return "AllToAll";
+    case kAllToAllV: return "AllToAllV";
     case kBroadcast: return "Broadcast";
   }
   return "no collective";
@@ -118,7 +126,8 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                          fmt::format("plan: the table has no row for {}", to_string(what)));
   Plan made;
   made.algorithm = forced == kAuto ? row->algorithm : forced;
-  if (made.algorithm == kAuto || (made.algorithm == kTwoShotPackets && what != kAllReduce))
+  if (made.algorithm == kAuto || (made.algorithm == kTwoShotPackets && what != kAllReduce) ||
+      (made.algorithm != kBulk && what == kAllToAllV))
     return Status::error(
         Code::kUnsupported,
         fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));

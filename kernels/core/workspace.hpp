@@ -18,7 +18,7 @@
 namespace weft::kernels {
 
 // What a block keeps from call to call.
-struct alignas(128) Rounds {
+struct alignas(64) Rounds {
   std::uint32_t packets = 0;  // the last round that is over; 0: none yet
   std::uint32_t broken = 0;   // a wait failed: the twins are out of step, and it stays so
   std::uint64_t bulk = 0;
@@ -29,6 +29,7 @@ struct Workspace {
   Rounds* rounds = nullptr;          // [channel]; nobody else's
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
   std::byte* staging = nullptr;      // [parity][channel][rank of the sender][bulk_slot]
+  std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
   std::uint64_t* signals = nullptr;  // [channel][rank of the sender]: its bulk round
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none

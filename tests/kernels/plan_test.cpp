@@ -70,6 +70,7 @@ TEST(Plan, RefusesWhatThereIsNot) {
     return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();
   };
   EXPECT_CODE(refused(Collective::kAllGather, Algorithm::kTwoShotPackets), Code::kUnsupported);
+  EXPECT_CODE(refused(Collective::kAllToAllV, Algorithm::kAuto), Code::kInvalidArgument);
   EXPECT_CODE(refused(Collective::kBroadcast, Algorithm::kAuto), Code::kInvalidArgument);
 }
 

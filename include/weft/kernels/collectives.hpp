@@ -134,6 +134,30 @@ class WEFT_API AllToAll : public CollectiveOperator {
   using CollectiveOperator::CollectiveOperator;
 };
 
+// How many elements go from where to where, as a kernel may have found out: each in memory that
+// kernels reach, with an entry for each rank of the team, counts and offsets in elements.
+struct AllToAllVSizes {
+  const std::uint64_t* send_counts = nullptr;  // for rank r, from in + send_offsets[r] on
+  const std::uint64_t* send_offsets = nullptr;
+  const std::uint64_t* recv_offsets = nullptr;  // what comes from rank s goes to out + that
+  std::uint64_t* recv_counts = nullptr;         // written: how many came from rank s
+};
+
+// Counts that differ from pair to pair, and which the host need not know. max_count: of one member
+// for another; more goes too, only slower. out is not in.
+class WEFT_API AllToAllV : public CollectiveOperator {
+ public:
+  static Result<AllToAllV> create(Runtime& runtime, const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  static Result<AllToAllV> create(Runtime& runtime, const Team& team,
+                                  const CollectiveProblem& problem,
+                                  const CollectiveOptions& options = {});
+  Status operator()(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes);
+
+ private:
+  using CollectiveOperator::CollectiveOperator;
+};
+
 // `count` elements of rank `root` to all; only there is in read (elsewhere it may be null). out may
 // be in.
 class WEFT_API Broadcast : public CollectiveOperator {

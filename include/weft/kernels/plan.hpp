@@ -17,6 +17,7 @@ enum class Collective : std::uint8_t {
   kAllGather,
   kReduceScatter,
   kAllToAll,
+  kAllToAllV,
   kBroadcast,
 };
 

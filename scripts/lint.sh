@@ -18,7 +18,8 @@ git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
 
 [ "${1:-}" = "--fast" ] && exit 0
 echo "== clang-tidy"
-# Without weft-perf's rows, which instantiate all of the API. nvcc compiles perftest/gpu and host/kernel/gpu_code.cpp.
-git ls-files 'src/*.cpp' 'bootstrap/*.cpp' 'host/*.cpp' 'perftest/*.cpp' | grep -vE '^(perftest/(tests|gpu)/|host/kernel/gpu_code)' |
+# Without weft-perf's rows, which instantiate all of the API. nvcc compiles perftest/gpu* and host/kernel/gpu_code.cpp.
+git ls-files 'src/*.cpp' 'bootstrap/*.cpp' 'host/*.cpp' 'kernels/*.cpp' 'perftest/*.cpp' |
+  grep -vE '^(perftest/(tests|gpu|gpu_kernels)/|host/kernel/gpu_code)' |
   xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2> build/clang-tidy.log ||
   { grep -v 'warnings generated' build/clang-tidy.log || true; exit 1; }

@@ -19,16 +19,21 @@ namespace {
 constexpr unsigned kMostThreads = 512;
 constexpr unsigned kMostBlocks = 1024;
 
-// Staging of a channel: what it takes from one member at a time, at most.
-struct SlotLimits {
-  std::size_t packets;     // units
-  std::size_t bulk_bytes;  // of all the others together
-};
-constexpr SlotLimits kGpuSlots{512, 128 << 10};
-constexpr SlotLimits kHostSlots{64, 8 << 10};  // small, so that small tests go through many rounds
-
 std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 std::size_t shares(std::size_t value, std::size_t of) { return (value + of - 1) / of; }
+
+// Staging of a channel for what comes from one member in a round, at most: of a large team less, so
+// that all together need no more. On hosts little, so that small tests go through many rounds.
+struct Slots {
+  std::size_t packets;  // units
+  std::size_t bulk;     // bytes
+};
+Slots slots_for(bool gpu, std::size_t team_size) {
+  const std::size_t others = std::max<std::size_t>(team_size, 2) - 1;
+  const std::size_t bulk = (gpu ? 128 << 10 : 8 << 10) / others / 128 * 128;
+  return {gpu ? std::clamp<std::size_t>(4096 / team_size, 64, 512) : 64,
+          std::max<std::size_t>(bulk, 1024)};
+}
 
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
@@ -130,19 +135,15 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, maps));
   mapped_ = std::all_of(all.begin(), all.end(), [](const Given& g) { return g.values[0] == 1; });
 
-  const SlotLimits slots = gpu_ ? kGpuSlots : kHostSlots;
   const auto size = static_cast<std::size_t>(team_size_);
+  const Slots slots = slots_for(gpu_, size);
   const std::size_t share = shares(most_bytes, limits_.channels);
+  const bool packs = mapped_ && what_ != Collective::kAllToAllV;
   Workspace& space = call_.space;
   space.channels = limits_.channels;
-  space.packet_slot =
-      static_cast<std::uint32_t>(mapped_ && what_ != Collective::kAllToAllV
-                                     ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets)
-                                     : 0);
-  space.bulk_slot = static_cast<std::uint32_t>(
-      std::min(rounded_up(share + 1, 128),
-               std::max<std::size_t>(
-                   slots.bulk_bytes / std::max<std::size_t>(size - 1, 1) / 128 * 128, 1024)));
+  space.packet_slot = static_cast<std::uint32_t>(
+      packs ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets) : 0);
+  space.bulk_slot = static_cast<std::uint32_t>(std::min(rounded_up(share + 1, 128), slots.bulk));
   limits_.packet_bytes = space.packet_slot * std::size_t{8};
   limits_.bulk_bytes = space.bulk_slot;
   const std::size_t channel_slots = 2 * limits_.channels * size;

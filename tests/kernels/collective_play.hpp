@@ -278,6 +278,7 @@ inline Options job_options() {
   Options options;
   options.heap_size = std::uint64_t{256} << 20;
   options.heap_chunk = std::uint64_t{4} << 20;
+  options.check = test_seed() % 2 == 0;
   return options;
 }
 #if WEFT_TARGET_CPU

@@ -6,6 +6,9 @@
 #include <tuple>
 
 #include "tests/kernels/collective_play.hpp"
+#if WEFT_TARGET_CPU
+#include "tests/support/pe_group.hpp"
+#endif
 
 namespace weft::kernels::test {
 namespace {
@@ -240,6 +243,17 @@ TEST(CollectiveOperators, WorkWherePeersAreNotMapped) {
         return Status::ok();
       },
       options));
+}
+
+TEST(CollectiveOperators, TakePesThatAreProcesses) {
+  PeGroup group;
+  group.pes = Pes::kProcesses;
+  group.npes = 3;
+  group.options = job_options();
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, few_blocks()));
+    return Status::ok();
+  }));
 }
 
 // In and out are memory of the program's own.

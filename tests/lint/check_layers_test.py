@@ -15,6 +15,7 @@ GOOD = {
     "host/memory/e.hpp": '#include "bootstrap/d.hpp"\n#include <weft/dev/b.hpp>\n',
     "host/runtime/f.hpp": '#include "host/memory/e.hpp"\n',
     "perftest/g.cpp": "#include <weft/a.hpp>\n",
+    "kernels/gemm/h_sm90.hpp": "#include <cuda.h>\n#include <weft/a.hpp>\n",
 }
 
 BAD = {
@@ -24,6 +25,9 @@ BAD = {
     "the bootstrap knows of the heap": ("bootstrap/x.cpp", '#include "host/memory/e.hpp"\n'),
     "memory knows of the runtime": ("host/memory/x.cpp", '#include "host/runtime/f.hpp"\n'),
     "a benchmark uses internals": ("perftest/x.cpp", '#include "host/memory/e.hpp"\n'),
+    "an operator uses internals": ("kernels/core/x.hpp", '#include "host/memory/e.hpp"\n'),
+    "an operator reaches past the umbrella": ("kernels/core/x.hpp", "#include <weft/dev/b.hpp>\n"),
+    "a vendor header in what serves all targets": ("kernels/gemm/x.hpp", "#include <cuda.h>\n"),
     "a tutorial uses bodies": ("docs/tutorials/x.cpp", "#include <weft/dev/b.hpp>\n"),
     "a vendor header in the open": ("host/memory/x.cpp", "#include <cuda_runtime.h>\n"),
     "a verbs header in the open": ("src/base/x.cpp", "#include <infiniband/verbs.h>\n"),

@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t kAny = ~std::size_t{0};
 constexpr std::size_t KiB = 1024;
 constexpr std::size_t kLine = 128;  // bytes
+// Where the host carries puts out, each costs some ten microseconds.
+constexpr unsigned kMostBlocksByHost = 8;
+constexpr std::size_t kLeastPieceByHost = 16 * KiB;
 
 using enum Collective;
 using enum Algorithm;
@@ -133,13 +136,18 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
         fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));
   if (!mapped || limits.packet_bytes == 0) made.algorithm = kBulk;
   made.threads = threads != 0 ? threads : row->threads;
-  made.blocks = std::clamp(blocks != 0 ? blocks : row->blocks, 1u, limits.channels);
+  made.blocks = blocks != 0 ? blocks
+                : mapped    ? row->blocks
+                            : std::min(row->blocks, kMostBlocksByHost);
+  made.blocks = std::clamp(made.blocks, 1u, limits.channels);
   // Of an AllReduce in two steps each member has a part.
   const std::size_t parts =
       what == kAllReduce && made.algorithm != kPackets ? static_cast<std::size_t>(npes) : 1;
-  if (made.algorithm == kBulk)
-    made.piece = std::clamp(rounded_up(shares(bytes, parts * made.blocks), kLine), kLine,
-                            std::max(limits.bulk_bytes / kLine * kLine, kLine));
+  if (made.algorithm == kBulk) {
+    const std::size_t most = std::max(limits.bulk_bytes / kLine * kLine, kLine);
+    const std::size_t least = std::min(mapped ? kLine : kLeastPieceByHost, most);
+    made.piece = std::clamp(rounded_up(shares(bytes, parts * made.blocks), kLine), least, most);
+  }
   made.blocks = useful_blocks(made, bytes, parts);
   return made;
 }

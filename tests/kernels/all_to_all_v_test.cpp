@@ -38,7 +38,7 @@ class Exchange {
     ASSIGN_OR_RETURN(made.out_, rt.allocate_device<std::uint16_t>(elements));
     ASSIGN_OR_RETURN(made.words_,
                      rt.allocate_device<std::uint64_t>(4 * static_cast<std::size_t>(rt.npes())));
-    return Result<Exchange>(std::move(made));  // nvcc would copy
+    return Result<Exchange>(std::move(made));  // nvcc would copy it
   }
 
   Status play(std::uint64_t seed) {

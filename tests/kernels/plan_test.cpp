@@ -55,6 +55,12 @@ TEST(Plan, PiecesAreLinesAndFitIntoTheirSlots) {
   }
 }
 
+TEST(Plan, AsksLittleOfTheHost) {
+  EXPECT_EQ(made(5000, 3, false).blocks, 1u);
+  EXPECT_EQ(made(5000, 3, false).piece, 16384u);
+  EXPECT_LE(made(1 << 30, 3, false).blocks, 8u);
+}
+
 TEST(Plan, IsForced) {
   auto plan = kernels::plan(Collective::kAllReduce, 100000, 8, true, kLimits, kTable,
                             Algorithm::kPackets, 3, 96);

@@ -250,8 +250,8 @@ WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std
     copy_misaligned(who, dst, src, bytes);
 }
 
-template <class Scope>
-WEFT_DEVICE void copy(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
+template <class Scope>  // as it was declared: tests have nvcc's host read bodies
+WEFT_DEVICE_CALL void copy(Scope scope, std::byte* dst, const std::byte* src, std::size_t bytes) {
   if constexpr (is_bulk<Scope>)
     if (scope.takes(dst, src, bytes)) return scope.copy(dst, src, bytes);
   if constexpr (platform::kCopiesShares) {

@@ -17,9 +17,9 @@ WEFT_DEVICE void send_packet(Packet* place, std::uint64_t data, std::uint32_t fl
   store_packed(place->words, data, flag);
 }
 
-template <int kMany, class GetAwaited>
-WEFT_DEVICE bool take_packets(const Context& ctx, const char* where, GetAwaited awaited,
-                              std::uint32_t flag, std::uint64_t (&data)[kMany]) {
+template <int kMany, class GetAwaited>  // as it was declared
+WEFT_DEVICE_CALL bool take_packets(const Context& ctx, const char* where, GetAwaited awaited,
+                                   std::uint32_t flag, std::uint64_t (&data)[kMany]) {
   const auto have_come = [&] {
     bool all = true;
     for (int k = 0; k < kMany; ++k)

@@ -134,6 +134,10 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
       maps.values[0] = 0;
   ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, maps));
   mapped_ = std::all_of(all.begin(), all.end(), [](const Given& g) { return g.values[0] == 1; });
+  if (!mapped_) {  // few channels, so that each has larger pieces
+    ASSIGN_OR_RETURN(const Plan largest, plan(problem_.max_count));
+    limits_.channels = largest.blocks;
+  }
 
   const auto size = static_cast<std::size_t>(team_size_);
   const Slots slots = slots_for(gpu_, size);

@@ -28,7 +28,7 @@ class NamespacesRepeat(logging.Filter):
     """Every header opens namespace weft; that is no duplicate declaration."""
 
     def filter(self, record):
-        return not record.getMessage().endswith(("cpp:type:: weft'.", "cpp:type:: dev'."))
+        return not record.getMessage().endswith(("cpp:type:: weft'.", "cpp:type:: dev'.", "cpp:type:: kernels'."))
 
 
 logging.getLogger("sphinx.sphinx.domains.cpp").addFilter(NamespacesRepeat())

@@ -279,6 +279,10 @@ inline Options job_options() {
   options.heap_size = std::uint64_t{256} << 20;
   options.heap_chunk = std::uint64_t{4} << 20;
   options.check = test_seed() % 2 == 0;
+#if WEFT_TARGET_CPU
+  options.gpu =
+      "off";  // also where the library has kernels for GPUs: these tests' streams are threads
+#endif
   return options;
 }
 #if WEFT_TARGET_CPU

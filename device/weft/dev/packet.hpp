@@ -35,7 +35,7 @@ WEFT_DEVICE_CALL bool take_packets(const Context& ctx, const char* where, GetAwa
          (awaited(k).place == nullptr || load_packed(awaited(k).place->words, flag, &ignored)))
     ++k;
   const Awaited missed = awaited(k);
-  if (missed.place == nullptr) return true;  // it has come meanwhile
+  if (missed.place == nullptr) return have_come();  // meanwhile: so now take it
   report_missing(
       ctx.handle(), where,
       {missed.place->words, missed.pe, platform::load_pair(missed.place->words).first >> 32, flag},

@@ -1,5 +1,7 @@
 // Litmus programs of order: who tells, who learns, who waits, and the meetings of a scope. Exit
 // status 0: every promise was kept.
+#include <weft/dev/packet.hpp>
+
 #include "tests/mutation/litmus.hpp"
 
 #include <atomic>
@@ -205,6 +207,34 @@ void waits_for_later(const JobOptions& options) {
   });
 }
 
+// Packets that come one after the other: all are waited for.
+void packets_for_later(const JobOptions& options) {
+  DeviceJob job(options);
+  constexpr int kMany = 3;
+  const Lines places(job, 2 * kMany, kRounds);
+  std::atomic<std::size_t> begun{0};
+  run_grids(2, 1, 1, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      auto* const first = reinterpret_cast<dev::Packet*>(places.of(job, pe, round));
+      const auto flag = static_cast<std::uint32_t>(round + 1);
+      if (pe == 0) {
+        while (begun.load(std::memory_order_relaxed) <= round) dev::platform::relax();
+        for (int k = 0; k < kMany; ++k) {
+          usleep(300);
+          dev::send_packet(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)), flag);
+        }
+      } else {
+        begun.store(round + 1, std::memory_order_relaxed);
+        std::uint64_t data[kMany] = {};
+        const auto awaited = [&](int k) -> dev::Awaited { return {first + k, 0}; };
+        LITMUS(dev::take_packets<kMany>(ctx, "packets", awaited, flag, data));
+        LITMUS(is_filled(data, kMany, round));
+      }
+    }
+  });
+}
+
 // The platform's barriers and exchanges.
 template <class Scope>
 void meetings(const JobOptions&) {
@@ -248,6 +278,7 @@ int main(int argc, char** argv) {
   const auto [mapped, by_ring] = begin(argc, argv);
   meetings<Warp>(mapped);
   meetings<Block>(mapped);
+  packets_for_later(mapped);
   run_all(mapped);
   run_all(by_ring);
   return 0;

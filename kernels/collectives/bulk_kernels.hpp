@@ -17,19 +17,9 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-struct BulkCall {
-  DeviceContext handle;
-  Team team;
-  Workspace space;
-  Messages m;
+struct BulkCall : KernelCall {
   std::size_t piece;
 
-  WEFT_DEVICE const std::byte* in(int rank) const {
-    return m.in + static_cast<std::size_t>(rank) * m.in_stride;
-  }
-  WEFT_DEVICE std::byte* out(int rank) const {
-    return m.out + static_cast<std::size_t>(rank) * m.out_stride;
-  }
   // body(begin, bytes) for each of my block's pieces of `step` bytes; false ends it.
   template <class Body>
   WEFT_DEVICE void pieces(BulkChannel& channel, std::size_t step, Body body) const {

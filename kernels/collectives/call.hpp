@@ -17,6 +17,8 @@
 
 namespace weft::kernels {
 
+inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compiled for
+
 // Where the messages of a call lie: what goes to rank d begins at in + d * in_stride, what comes
 // from rank s at out + s * out_stride. Both of `bytes`.
 struct Messages {

@@ -10,17 +10,14 @@
 
 #include <weft/collective.hpp>
 
+#include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
 
 namespace weft::kernels {
 namespace {
 
-constexpr unsigned kMostThreads = 512;
 constexpr unsigned kMostBlocks = 1024;
-
-std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
-std::size_t shares(std::size_t value, std::size_t of) { return (value + of - 1) / of; }
 
 // Staging of a channel for what comes from one member in a round, at most: of a large team less, so
 // that all together need no more. On hosts little, so that small tests go through many rounds.
@@ -77,10 +74,10 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if (options_.threads > kMostThreads || options_.blocks > kMostBlocks)
+  if (options_.threads > kMostThreadsOfBlock || options_.blocks > kMostBlocks)
     return refuse(fmt::format("{}: options ask for {} blocks of {} threads; at most {} of {} work",
                               name(), options_.blocks, options_.threads, kMostBlocks,
-                              kMostThreads));
+                              kMostThreadsOfBlock));
   return Status::ok();
 }
 

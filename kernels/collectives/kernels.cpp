@@ -15,10 +15,11 @@ Status start(const Call& call, const Kernel& kernel, Stream stream) {
   return dev::launch({call.plan.blocks, call.plan.threads, 0}, kernel, stream);
 }
 
-PacketCall packets(const Call& call) { return {call.handle, call.team, call.space, call.messages}; }
-BulkCall bulk(const Call& call) {
-  return {call.handle, call.team, call.space, call.messages, call.plan.piece};
+KernelCall kernel_call(const Call& call) {
+  return {call.handle, call.team, call.space, call.messages};
 }
+PacketCall packets(const Call& call) { return {kernel_call(call)}; }
+BulkCall bulk(const Call& call) { return {kernel_call(call), call.plan.piece}; }
 
 Status move(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kPackets)

@@ -18,8 +18,6 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-inline constexpr unsigned kMostThreadsOfBlock = 512;
-
 // Units of my block.
 struct Share {
   std::size_t begin, count;
@@ -35,8 +33,8 @@ WEFT_DEVICE Share share_of(std::size_t units) {
 
 WEFT_DEVICE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-// What all of them are made of.
-struct PacketCall {
+// What all kernels are made of, those in bulk too.
+struct KernelCall {
   DeviceContext handle;
   Team team;
   Workspace space;
@@ -48,6 +46,9 @@ struct PacketCall {
   WEFT_DEVICE std::byte* out(int rank) const {
     return m.out + static_cast<std::size_t>(rank) * m.out_stride;
   }
+};
+
+struct PacketCall : KernelCall {
   WEFT_DEVICE std::uint64_t load(int rank, std::size_t unit) const {
     return dev::load_unit(in(rank), m.bytes, unit);
   }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/core/share.hpp"
+
 namespace weft::kernels {
 namespace {
 
@@ -63,9 +65,6 @@ const std::vector<PlanRow> kHostTable = {
     {kAllToAll, 0, kAny, kBulk, 2, 2},        {kAllToAllV, 0, kAny, kBulk, 2, 2},
     {kBroadcast, 0, 1 * KiB, kPackets, 1, 2}, {kBroadcast, 0, kAny, kBulk, 2, 2},
 };
-
-std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
-std::size_t shares(std::size_t value, std::size_t of) { return (value + of - 1) / of; }
 
 // Null: none of that collective.
 const PlanRow* find_row(Collective what, std::size_t bytes, int npes,

@@ -49,7 +49,7 @@ Status Job::release() {
 
 Status Job::rest(bool has_no_part) {
   using namespace std::chrono_literals;
-  constexpr auto kLongest = 1000us;  // a sample is longer by as much at most
+  constexpr auto kLongest = 4000us;  // a sample is longer by as much at most
   constexpr auto kPatience = 10s;    // then the barrier tells what is wrong
   ++parts_;
   if (leads()) {

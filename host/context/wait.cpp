@@ -192,7 +192,7 @@ Result<std::size_t> run_over(Context::Impl& c, const WaitArgs& args, bool wait) 
   if (at_once) return found;
   if (!wait) {
     const auto alone = c.turn();
-    if (c.queue.wants_progress()) c.queue.progress();  // a loop of tests is a wait, too
+    c.queue.move_on();  // a loop of tests is a wait, too
     return found;
   }
   const auto usable = [&] {

@@ -16,7 +16,7 @@ bool Waiter::step() {
   spins_ = 0;
   ++steps_;
   const bool driven = drive();
-  if (driven && !job_.crowded && steps_ <= kDrivenSteps) {
+  if (driven && !job_.crowded && steps_ % kDrivenSteps != 0) {
     burst_ = kDrivenBurst;
     return true;
   }
@@ -44,9 +44,7 @@ void Waiter::give_core_away() {
 
 bool Waiter::drive() {
   const auto lock = alone();
-  const bool driven = queue_ != nullptr && queue_->wants_progress();
-  if (driven) queue_->progress();
-  return driven;
+  return queue_ != nullptr && queue_->move_on();
 }
 
 std::string Waiter::writer_of(std::uint64_t offset) const {

@@ -72,22 +72,23 @@ class Waiter {
         job_.crowded && job_.lone_yields.load(std::memory_order_relaxed) < kLoneYields;
     if (awaited) return kCrowdedBurst;
     if (driven) return kDrivenBurst;
-    return job_.crowded ? kBurst : otherwise;
+    return job_.crowded ? kAloneBurst : otherwise;
   }
   void give_core_away();
   std::string writer_of(std::uint64_t offset) const;
   std::string report(const WaitFacts& facts) const;
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
-  static constexpr int kBurst = 64;
-  // A transport that must be driven is looked at each time, and at first nothing else is done: a
-  // yield takes longer than a look.
+  static constexpr int kBurst = 512;
+  // A transport that must be driven is looked at each time, and between yields, which take longer
+  // than a look, so often that nothing else is done.
   static constexpr int kDrivenBurst = 1;
   static constexpr int kDrivenSteps = 512;
   // On a crowded host each pause delays those who wait for this core, and could bring what is
   // missing. But a yield takes longer than a message, and is for nothing while the others sleep.
   static constexpr int kCrowdedBurst = 2;
   static constexpr int kLoneYields = 16;
+  static constexpr int kAloneBurst = 64;
 
   Job& job_;
   LaneQueue* queue_;

@@ -106,6 +106,17 @@ void LaneQueue::progress() {
       keep(routes_.transports[each.index]->progress(lane_));
 }
 
+bool LaneQueue::move_on() {
+  bool moved = false;
+  for (const Used& each : used_) {
+    if (!wants_progress(each)) continue;
+    keep(routes_.transports[each.index]->progress(lane_));
+    moved = true;
+  }
+  if (moved) rounds_.store(rounds() + 1, std::memory_order_relaxed);
+  return moved;
+}
+
 void LaneQueue::flush() {
   for (const Used& each : used_)
     if (!done_up_to(each.index)) keep(routes_.transports[each.index]->flush(lane_));
@@ -141,16 +152,22 @@ std::uint64_t LaneQueue::outstanding() const {
   return sum;
 }
 
+bool LaneQueue::needs_progress(const Used& each) const {
+  return each.needs_progress && !done_up_to(each.index);
+}
+
+bool LaneQueue::wants_progress(const Used& each) const {
+  return each.moves_sooner || needs_progress(each);
+}
+
 bool LaneQueue::needs_progress() const {
-  for (const Used& each : used_)
-    if (each.needs_progress && !done_up_to(each.index)) return true;
-  return false;
+  return std::any_of(used_.begin(), used_.end(),
+                     [this](const Used& each) { return needs_progress(each); });
 }
 
 bool LaneQueue::wants_progress() const {
-  for (const Used& each : used_)
-    if (each.moves_sooner) return true;
-  return needs_progress();
+  return std::any_of(used_.begin(), used_.end(),
+                     [this](const Used& each) { return wants_progress(each); });
 }
 
 void LaneQueue::keep(Status status) {

@@ -35,7 +35,9 @@ class LaneQueue {
   void give_up();
   // Moves what is outstanding. A failure is kept for take_error().
   void progress();
-  // How often that was called, but for calls at the same time: whether others do.
+  // The same of those that want it, as wants_progress() says; whether there were any.
+  bool move_on();
+  // How often these were called, but for calls at the same time: whether others do.
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
   // Somebody waits for everything posted so far. Does not wait.
   void flush();
@@ -54,7 +56,15 @@ class LaneQueue {
   Lane lane() const { return lane_; }
 
  private:
+  // A transport by which some PE is reached, and what its Caps say of progress().
+  struct Used {
+    std::uint32_t index;
+    bool needs_progress, moves_sooner;
+  };
+
   bool done_up_to(std::size_t transport) const;
+  bool needs_progress(const Used& each) const;
+  bool wants_progress(const Used& each) const;
   void keep(Status status);
   // post() but for forgetting, at the end, how far it came.
   Status post_parts(const Op& op, Ticket* ticket);
@@ -62,12 +72,6 @@ class LaneQueue {
   Status wait_for_split();
   Status post_fence_to_all(const Op& op, Ticket* ticket);
   Status post_pieces(std::uint32_t transport, const Op& op, Ticket* ticket);
-
-  // A transport by which some PE is reached, and what its Caps say of progress().
-  struct Used {
-    std::uint32_t index;
-    bool needs_progress, moves_sooner;
-  };
 
   const Routes& routes_;
   Lane lane_;

@@ -41,10 +41,10 @@ Status IbLane::post(const Op& op) {
 Status IbLane::progress() {
   const std::lock_guard lock(mutex_);
   ring_all();
-  if (!links_.empty()) poll();
+  for (const auto& port : ports_) poll(*port);
   for (std::size_t i = moving_.size(); i > 0; --i) make_ready(*moving_[i - 1]).ignore();
   if (requests_ > 0) look_for_silence();
-  Status failed = std::exchange(error_, Status::ok());
+  Status failed = std::move(error_);
   retire();
   return failed;
 }

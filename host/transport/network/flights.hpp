@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory_resource>
 
 namespace weft::network {
 
@@ -38,7 +39,9 @@ class Flights {
   std::uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
 
  private:
-  std::deque<Flight> flights_;
+  // Memory of those that are over serves the next, without a call of malloc's.
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::pmr::deque<Flight> flights_{&pool_};
   std::uint64_t first_ = 0;  // number of the first of them
   std::atomic<std::uint64_t> completed_{0};
 };

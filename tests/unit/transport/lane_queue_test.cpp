@@ -218,6 +218,25 @@ TEST_F(LaneQueueTest, KeepsTheFirstFailureUntilItIsTaken) {
   EXPECT_TRUE(queue.take_error().is_ok());
 }
 
+// One that must be driven while something of it is outstanding, and one that moves sooner so.
+TEST_F(LaneQueueTest, MovesOnWhatWantsIt) {
+  transport[1]->capabilities.needs_progress = false;
+  LaneQueue queue(routes, lane);
+  EXPECT_FALSE(queue.move_on());
+  ASSERT_TRUE(queue.post(put_to_pe(0)).is_ok());
+  ASSERT_TRUE(queue.post(put_to_pe(2)).is_ok());
+  EXPECT_TRUE(queue.move_on());
+  EXPECT_EQ(transport[0]->progress_calls, 1);
+  EXPECT_EQ(transport[1]->progress_calls, 0);
+  EXPECT_EQ(queue.rounds(), 1u);
+  transport[0]->complete(lane, 1);
+  EXPECT_FALSE(queue.move_on());
+  transport[0]->capabilities.moves_sooner = true;
+  LaneQueue eager(routes, lane);
+  EXPECT_TRUE(eager.move_on());
+  EXPECT_EQ(transport[0]->progress_calls, 2);
+}
+
 TEST_F(LaneQueueTest, FlushesOnlyWhereSomethingIsOutstanding) {
   LaneQueue queue(routes, lane);
   ASSERT_TRUE(queue.post(put_to_pe(2)).is_ok());

@@ -13,11 +13,10 @@
 #include <weft/stream.hpp>
 #include <weft/team.hpp>
 
+#include "kernels/collectives/limits.hpp"
 #include "kernels/core/workspace.hpp"
 
 namespace weft::kernels {
-
-inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compiled for
 
 // Where the messages of a call lie: what goes to rank d begins at in + d * in_stride, what comes
 // from rank s at out + s * out_stride. Both of `bytes`.
@@ -26,6 +25,16 @@ struct Messages {
   const std::byte* in = nullptr;
   std::size_t in_stride = 0, out_stride = 0;
   std::size_t bytes = 0;
+  // Null, or what every fold ends with: laid out as out, which it may be.
+  const std::byte* addend = nullptr;
+};
+
+// AllReduceNorm: messages are rows, and each row that is there is normed.
+struct NormCall {
+  std::byte* out = nullptr;
+  const std::byte* weight = nullptr;
+  std::size_t hidden = 0, row_bytes = 0;
+  float epsilon = 0;
 };
 
 struct Call {
@@ -39,6 +48,7 @@ struct Call {
   ReduceOp op = ReduceOp::kSum;
   int root = 0;          // Broadcast only
   AllToAllVSizes sizes;  // AllToAllV only
+  NormCall norm;         // AllReduceNorm only
 };
 
 // One per target, from one source (kernels.cpp).

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <weft/collective.hpp>
+#include <weft/kernels/table.hpp>
 
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
@@ -17,7 +18,7 @@
 namespace weft::kernels {
 namespace {
 
-constexpr unsigned kMostBlocks = 1024;
+constexpr std::size_t kNormPacketBytes = std::size_t{64} << 20;  // so that rows go in one round
 
 // Staging of a channel for what comes from one member in a round, at most: of a large team less, so
 // that all together need no more. On hosts little, so that small tests go through many rounds.
@@ -35,14 +36,40 @@ Slots slots_for(bool gpu, std::size_t team_size) {
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
 // What every PE must have been given alike, by name.
-constexpr std::array kAgreed = {
-    "the collective",    "max_count",      "dtype",           "op",
-    "options.algorithm", "options.blocks", "options.threads", "options.first_round",
-    "the team's size"};
+constexpr std::array kAgreed = {"the collective",
+                                "max_count",
+                                "dtype",
+                                "op",
+                                "hidden",
+                                "epsilon's bits",
+                                "options.algorithm",
+                                "options.blocks",
+                                "options.threads",
+                                "options.first_round",
+                                "options.table's checksum",
+                                "the team's size"};
 constexpr std::size_t kTeamSize = kAgreed.size() - 1;
+
+std::uint64_t bits_of(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+// Of none 0.
+std::uint64_t checksum(const std::vector<PlanRow>& table) {
+  if (table.empty()) return 0;
+  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : format_table(table))
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return sum;
+}
+
+constexpr std::uint64_t kNotRead = ~std::uint64_t{0};
 
 struct Given {
   std::array<std::uint64_t, kAgreed.size()> values;
+  std::uint64_t table_rows;  // of the file that the PE was told of; kNotRead: that is no table
 };
 
 // The given of all PEs of the job.
@@ -74,6 +101,11 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
+  if (what_ == Collective::kAllReduceNorm &&
+      (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{}: dtype is {}, but must be float32, float16 or bfloat16",
+                                     name(), to_string(problem_.dtype)));
   if (options_.threads > kMostThreadsOfBlock || options_.blocks > kMostBlocks)
     return refuse(fmt::format("{}: options ask for {} blocks of {} threads; at most {} of {} work",
                               name(), options_.blocks, options_.threads, kMostBlocks,
@@ -93,11 +125,17 @@ Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
 
 Status CollectiveImpl::agree(Runtime& runtime) {
   const Team& team = call_.team;
+  // PE 0 reads for all, who may not even have the file.
+  const std::string& path = runtime.options().kernels_table;
+  Result<std::vector<PlanRow>> read = std::vector<PlanRow>();
+  if (runtime.pe() == 0 && options_.table.empty() && !path.empty()) read = read_table(path);
   const Given mine{
       {static_cast<std::uint64_t>(what_), problem_.max_count,
        static_cast<std::uint64_t>(problem_.dtype), static_cast<std::uint64_t>(problem_.op),
-       static_cast<std::uint64_t>(options_.algorithm), options_.blocks, options_.threads,
-       options_.first_round, static_cast<std::uint64_t>(team.is_member() ? team.size : 0)}};
+       shape_.hidden, bits_of(shape_.epsilon), static_cast<std::uint64_t>(options_.algorithm),
+       options_.blocks, options_.threads, options_.first_round, checksum(options_.table),
+       static_cast<std::uint64_t>(team.is_member() ? team.size : 0)},
+      read ? read->size() : kNotRead};
   ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, mine));
   for (std::size_t pe = 0; pe < all.size(); ++pe)
     for (std::size_t i = 0; i < kAgreed.size(); ++i) {
@@ -109,18 +147,71 @@ Status CollectiveImpl::agree(Runtime& runtime) {
     }
   for (const Given& given : all)
     team_size_ = std::max(team_size_, static_cast<int>(given.values[kTeamSize]));
+  return share_table(runtime, read, all[0].table_rows);
+}
+
+// What PE 0 has read is everybody's table, before the built-in one.
+Status CollectiveImpl::share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
+                                   std::uint64_t rows_of_first) {
+  table_ = options_.table;
+  table_name_ = "of the options";
+  if (!table_.empty()) return Status::ok();
+  if (rows_of_first == kNotRead)
+    return runtime.pe() == 0
+               ? Status::error(read.status().code(), fmt::format("{}: WEFT_KERNELS_TABLE: {}",
+                                                                 name(), read.status().text()))
+               : refuse(name() +
+                        ": PE 0 cannot read the table of its WEFT_KERNELS_TABLE, and says "
+                        "why");
+  if (rows_of_first != 0) {
+    ASSIGN_OR_RETURN(auto* const rows, runtime.allocate<PlanRow>(2 * rows_of_first));
+    if (read.is_ok()) std::copy(read.value().begin(), read.value().end(), rows);
+    Status status = broadcast_bytes(runtime.context(), runtime.world(), rows + rows_of_first, rows,
+                                    rows_of_first * sizeof(PlanRow), 0);
+    if (status) table_.assign(rows + rows_of_first, rows + 2 * rows_of_first);
+    if (status) status = runtime.barrier();
+    const Status freed = runtime.free(rows);
+    if (!status) return status;
+    if (!freed) return freed;
+  }
+  table_name_ = fmt::format("built-in, for {}", gpu_ ? "GPUs" : "host threads");
+  if (rows_of_first != 0) table_name_ = "PE 0's WEFT_KERNELS_TABLE, then " + table_name_;
+  const std::vector<PlanRow>& rest = builtin_table(gpu_);
+  table_.insert(table_.end(), rest.begin(), rest.end());
   return Status::ok();
 }
 
+// Of a channel: what its members' messages have for it, or as much of that as there is room for.
+void CollectiveImpl::make_slots(std::size_t most_bytes) {
+  const auto size = static_cast<std::size_t>(team_size_);
+  const Slots most = slots_for(gpu_, size);
+  const std::size_t share = shares(most_bytes, limits_.channels);
+  std::size_t packets = std::min(rounded_up(shares(share, 8) + 1, 16), most.packets);
+  std::size_t bulk = std::min(rounded_up(share + 1, 128), most.bulk);
+  if (shape_.hidden != 0) {  // a row in one round, if it is not too long; its part in one piece
+    const std::size_t room = kNormPacketBytes / (2 * sizeof(dev::Packet) * size * limits_.channels);
+    packets = std::min(rounded_up(shares(row_bytes(), 8), 16),
+                       std::max(gpu_ ? room / 16 * 16 : 0, most.packets));
+    bulk = std::max(bulk, rounded_up(shares(row_bytes(), size) + 15, 128));
+  }
+  const bool packs = mapped_ && what_ != Collective::kAllToAllV;
+  call_.space.channels = limits_.channels;
+  call_.space.packet_slot = static_cast<std::uint32_t>(packs ? packets : 0);
+  call_.space.bulk_slot = static_cast<std::uint32_t>(bulk);
+  limits_.packet_bytes = call_.space.packet_slot * std::size_t{8};
+  limits_.bulk_bytes = bulk;
+}
+
 Status CollectiveImpl::make_workspace(Runtime& runtime) {
-  const std::vector<PlanRow>& table = options_.table.empty() ? builtin_table(gpu_) : options_.table;
   unsigned blocks = options_.blocks;
   if (blocks == 0)
-    for (const PlanRow& row : table)
+    for (const PlanRow& row : table_)
       if (row.what == what_) blocks = std::max(blocks, row.blocks);
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
-  limits_.channels = static_cast<unsigned>(std::clamp<std::size_t>(
-      shares(most_bytes, gpu_ ? 1024 : 16), 1, std::clamp(blocks, 1u, kMostBlocks)));
+  const std::size_t busy = shape_.hidden != 0 ? problem_.max_count / shape_.hidden
+                                              : shares(most_bytes, gpu_ ? 1024 : 16);
+  limits_.channels =
+      static_cast<unsigned>(std::clamp<std::size_t>(busy, 1, std::clamp(blocks, 1u, kMostBlocks)));
   ASSIGN_OR_RETURN(rounds_, SymmetricMemory::create(runtime, limits_.channels * sizeof(Rounds)));
 
   // On whether all members map all, all must agree.
@@ -136,17 +227,9 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
     limits_.channels = largest.blocks;
   }
 
+  make_slots(most_bytes);
   const auto size = static_cast<std::size_t>(team_size_);
-  const Slots slots = slots_for(gpu_, size);
-  const std::size_t share = shares(most_bytes, limits_.channels);
-  const bool packs = mapped_ && what_ != Collective::kAllToAllV;
   Workspace& space = call_.space;
-  space.channels = limits_.channels;
-  space.packet_slot = static_cast<std::uint32_t>(
-      packs ? std::min(rounded_up(shares(share, 8) + 1, 16), slots.packets) : 0);
-  space.bulk_slot = static_cast<std::uint32_t>(std::min(rounded_up(share + 1, 128), slots.bulk));
-  limits_.packet_bytes = space.packet_slot * std::size_t{8};
-  limits_.bulk_bytes = space.bulk_slot;
   const std::size_t channel_slots = 2 * limits_.channels * size;
   const std::size_t packet_bytes = channel_slots * space.packet_slot * sizeof(dev::Packet);
   const std::size_t staging_bytes = channel_slots * space.bulk_slot;
@@ -174,8 +257,9 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
 Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime, const Team& team,
                                                                Collective what,
                                                                const CollectiveProblem& problem,
-                                                               const CollectiveOptions& options) {
-  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(what, problem, options));
+                                                               const CollectiveOptions& options,
+                                                               const RowShape& shape) {
+  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(what, problem, options, shape));
   RETURN_IF_ERROR(made->check_problem(runtime.npes()));
   RETURN_IF_ERROR(made->choose_kernels(runtime));
   ASSIGN_OR_RETURN(made->call_.handle, runtime.context().device());
@@ -191,12 +275,27 @@ Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime,
 }
 
 Result<Plan> CollectiveImpl::plan(std::size_t count) const {
-  return kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_, mapped_, limits_,
-                       options_.table.empty() ? builtin_table(gpu_) : options_.table,
-                       options_.algorithm, options_.blocks, options_.threads);
+  ASSIGN_OR_RETURN(Plan made, kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_,
+                                            mapped_, limits_, table_, options_.algorithm,
+                                            options_.blocks, options_.threads));
+  if (shape_.hidden != 0)  // a row is one block's
+    made.blocks = static_cast<unsigned>(
+        std::clamp<std::size_t>(count / shape_.hidden, 1, std::size_t{made.blocks}));
+  return made;
 }
 
 std::size_t CollectiveImpl::workspace_bytes() const { return rounds_.bytes() + rest_.bytes(); }
+
+std::string CollectiveImpl::describe() const {
+  const std::string what = shape_.hidden == 0
+                               ? fmt::format("{} {}", problem_.max_count, to_string(problem_.dtype))
+                               : fmt::format("{} rows of {} {}", problem_.max_count / shape_.hidden,
+                                             shape_.hidden, to_string(problem_.dtype));
+  const auto largest = plan(problem_.max_count);
+  return fmt::format("{} of up to {}, {} members; {} bytes of workspace; table: {}; largest: {}",
+                     name(), what, team_size_, workspace_bytes(), table_name_,
+                     largest ? to_string(*largest) : largest.status().text());
+}
 
 Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t count,
                                   int root) const {
@@ -209,18 +308,18 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: root is {}, but the team has ranks 0 to {}", name(), root, team.size - 1));
+  RETURN_IF_ERROR(check_address("out", out));
   const bool needs_in = what_ != Collective::kBroadcast || team.rank == root;
+  return needs_in ? check_address("in", in) : Status::ok();
+}
+
+Status CollectiveImpl::check_address(const char* argument, const void* address) const {
   const std::size_t element = bytes_of(problem_.dtype);
-  const auto check = [&](const char* argument, const void* address) -> Status {
-    if (address == nullptr)
-      return refuse(fmt::format("{}: {} is null, but count is {}", name(), argument, count));
-    if (reinterpret_cast<std::uintptr_t>(address) % element != 0)
-      return refuse(fmt::format("{}: {} is {}, which is no multiple of {}, the size of {}", name(),
-                                argument, address, element, to_string(problem_.dtype)));
-    return Status::ok();
-  };
-  RETURN_IF_ERROR(check("out", out));
-  return needs_in ? check("in", in) : Status::ok();
+  if (address == nullptr) return refuse(fmt::format("{}: {} is null", name(), argument));
+  if (reinterpret_cast<std::uintptr_t>(address) % element != 0)
+    return refuse(fmt::format("{}: {} is {}, which is no multiple of {}, the size of {}", name(),
+                              argument, address, element, to_string(problem_.dtype)));
+  return Status::ok();
 }
 
 Status CollectiveImpl::check_sizes(const AllToAllVSizes& sizes) const {
@@ -241,8 +340,12 @@ Messages CollectiveImpl::messages(void* out, const void* in, std::size_t count) 
   const std::size_t bytes = count * bytes_of(problem_.dtype);
   const bool is_split_in = what_ == Collective::kReduceScatter || what_ == Collective::kAllToAll;
   const bool is_split_out = what_ == Collective::kAllGather || what_ == Collective::kAllToAll;
-  return {static_cast<std::byte*>(out), static_cast<const std::byte*>(in), is_split_in ? bytes : 0,
-          is_split_out ? bytes : 0, bytes};
+  return {static_cast<std::byte*>(out),
+          static_cast<const std::byte*>(in),
+          is_split_in ? bytes : 0,
+          is_split_out ? bytes : 0,
+          bytes,
+          nullptr};
 }
 
 Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t count,
@@ -262,8 +365,30 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in,
   RETURN_IF_ERROR(check_sizes(sizes));
   Call call = call_;
   ASSIGN_OR_RETURN(call.plan, plan(problem_.max_count));
-  call.messages = {static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0};
+  call.messages = {
+      static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr};
   call.sizes = sizes;
+  return run_call_(call, stream);
+}
+
+Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_t rows) const {
+  if (rows == 0 && call_.team.is_member()) return Status::ok();
+  if (rows > problem_.max_count / shape_.hidden)
+    return refuse(fmt::format("{}: rows is {}, but the operator was made for max_rows {}", name(),
+                              rows, problem_.max_count / shape_.hidden));
+  const std::size_t count = rows * shape_.hidden;
+  RETURN_IF_ERROR(check_call(buffers.out, buffers.in, count, 0));
+  RETURN_IF_ERROR(check_address("residual_out", buffers.residual_out));
+  RETURN_IF_ERROR(check_address("residual", buffers.residual));
+  RETURN_IF_ERROR(check_address("weight", buffers.weight));
+  if (buffers.out == buffers.residual_out)
+    return refuse(name() + ": out is residual_out; each takes its own buffer");
+  Call call = call_;
+  ASSIGN_OR_RETURN(call.plan, plan(count));
+  call.messages = messages(buffers.residual_out, buffers.in, count);
+  call.messages.addend = static_cast<const std::byte*>(buffers.residual);
+  call.norm = {static_cast<std::byte*>(buffers.out), static_cast<const std::byte*>(buffers.weight),
+               shape_.hidden, row_bytes(), shape_.epsilon};
   return run_call_(call, stream);
 }
 

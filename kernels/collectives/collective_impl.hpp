@@ -12,30 +12,48 @@
 
 namespace weft::kernels {
 
+// AllReduceNorm: how its messages are cut.
+struct RowShape {
+  std::size_t hidden = 0;  // elements; 0: messages have no rows
+  float epsilon = 0;
+};
+struct NormBuffers {
+  void *out, *residual_out;
+  const void *in, *residual, *weight;
+};
+
 class CollectiveImpl {
  public:
   static Result<std::unique_ptr<CollectiveImpl>> create(Runtime& runtime, const Team& team,
                                                         Collective what,
                                                         const CollectiveProblem& problem,
-                                                        const CollectiveOptions& options);
+                                                        const CollectiveOptions& options,
+                                                        const RowShape& shape = {});
 
   // `root`: broadcasts only.
   Status run(Stream stream, void* out, const void* in, std::size_t count, int root = 0) const;
   Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
+  Status run(Stream stream, const NormBuffers& buffers, std::size_t rows) const;
   Result<Plan> plan(std::size_t count) const;
   std::size_t workspace_bytes() const;
+  std::string describe() const;
 
  private:
   CollectiveImpl(Collective what, const CollectiveProblem& problem,
-                 const CollectiveOptions& options)
-      : what_(what), problem_(problem), options_(options) {}
+                 const CollectiveOptions& options, const RowShape& shape)
+      : what_(what), problem_(problem), options_(options), shape_(shape) {}
 
   Status check_problem(int npes) const;
   Status check_call(const void* out, const void* in, std::size_t count, int root) const;
+  Status check_address(const char* argument, const void* address) const;
   Status check_sizes(const AllToAllVSizes& sizes) const;
   Status choose_kernels(const Runtime& runtime);
   Status agree(Runtime& runtime);
+  Status share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
+                     std::uint64_t rows_of_first);
   Status make_workspace(Runtime& runtime);
+  void make_slots(std::size_t most_bytes);
+  std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
   Messages messages(void* out, const void* in, std::size_t count) const;
   std::string name() const { return to_string(what_); }
   bool reduces() const {
@@ -45,7 +63,10 @@ class CollectiveImpl {
   const Collective what_;
   const CollectiveProblem problem_;
   const CollectiveOptions options_;
+  const RowShape shape_;
   Call call_;
+  std::vector<PlanRow> table_;
+  std::string table_name_;
   bool gpu_ = false;
   int team_size_ = 1;    // the same on all PEs of the job
   bool mapped_ = false;  // all members map all

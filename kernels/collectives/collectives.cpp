@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <weft/kernels/all_reduce_norm.hpp>
+
 #include "kernels/collectives/collective_impl.hpp"
 #include "kernels/core/status.hpp"
 
@@ -11,8 +13,9 @@ namespace {
 
 Result<std::unique_ptr<CollectiveImpl>> make(Runtime& runtime, const Team& team, Collective what,
                                              const CollectiveProblem& problem,
-                                             const CollectiveOptions& options) {
-  auto made = CollectiveImpl::create(runtime, team, what, problem, options);
+                                             const CollectiveOptions& options,
+                                             const RowShape& shape = {}) {
+  auto made = CollectiveImpl::create(runtime, team, what, problem, options, shape);
   if (!made) return report(std::move(made).status());
   return made;
 }
@@ -27,6 +30,7 @@ CollectiveOperator::~CollectiveOperator() = default;
 
 Result<Plan> CollectiveOperator::plan(std::size_t count) const { return impl_->plan(count); }
 std::size_t CollectiveOperator::workspace_bytes() const { return impl_->workspace_bytes(); }
+std::string CollectiveOperator::describe() const { return impl_->describe(); }
 
 #define WEFT_OPERATOR(Name)                                                                       \
   Result<Name> Name::create(Runtime& runtime, const Team& team, const CollectiveProblem& problem, \
@@ -60,6 +64,30 @@ Status AllToAllV::operator()(Stream stream, void* out, const void* in,
 Status Broadcast::operator()(Stream stream, void* out, const void* in, std::size_t count,
                              int root) {
   return report(impl_->run(stream, out, in, count, root));
+}
+
+Result<AllReduceNorm> AllReduceNorm::create(Runtime& runtime, const Team& team,
+                                            const AllReduceNormProblem& problem,
+                                            const CollectiveOptions& options) {
+  // An empty row has no mean, and what does not fit into max_count is refused there.
+  if (problem.hidden == 0)
+    return report(Status::error(Code::kInvalidArgument,
+                                "AllReduceNorm: hidden is 0, but a row has elements"));
+  constexpr std::size_t kMost = ~std::size_t{0};
+  const bool fits = problem.max_rows <= kMost / problem.hidden;
+  const CollectiveProblem rows{fits ? problem.max_rows * problem.hidden : kMost, problem.dtype,
+                               ReduceOp::kSum};
+  ASSIGN_OR_RETURN(auto impl, make(runtime, team, Collective::kAllReduceNorm, rows, options,
+                                   {problem.hidden, problem.epsilon}));
+  return AllReduceNorm(std::move(impl));
+}
+Result<AllReduceNorm> AllReduceNorm::create(Runtime& runtime, const AllReduceNormProblem& problem,
+                                            const CollectiveOptions& options) {
+  return create(runtime, runtime.world(), problem, options);
+}
+Status AllReduceNorm::operator()(Stream stream, void* out, void* residual_out, const void* in,
+                                 const void* residual, const void* weight, std::size_t rows) {
+  return report(impl_->run(stream, {out, residual_out, in, residual, weight}, rows));
 }
 
 }  // namespace weft::kernels

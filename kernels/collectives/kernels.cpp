@@ -4,6 +4,7 @@
 #include "kernels/collectives/all_to_all_v_kernel.hpp"
 #include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
+#include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
 
 namespace weft::kernels {
@@ -12,7 +13,8 @@ namespace {
 
 template <class Kernel>
 Status start(const Call& call, const Kernel& kernel, Stream stream) {
-  return dev::launch({call.plan.blocks, call.plan.threads, 0}, kernel, stream);
+  const std::size_t shared = call.what == Collective::kAllReduceNorm ? kNormSharedBytes : 0;
+  return dev::launch({call.plan.blocks, call.plan.threads, shared}, kernel, stream);
 }
 
 KernelCall kernel_call(const Call& call) {
@@ -30,7 +32,23 @@ Status move(const Call& call, Stream stream) {
 Status broadcast(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kPackets)
     return start(call, BroadcastPackets{packets(call), call.root}, stream);
+  if (call.plan.algorithm == Algorithm::kScatteredBulk)
+    return start(call, ScatteredBroadcastBulk{bulk(call), call.root}, stream);
   return start(call, BroadcastBulk{bulk(call), call.root}, stream);
+}
+
+template <class T>
+Status norm(const Call& call, Stream stream) {
+  using OneShot = FoldPackets<T>;
+  using TwoShot = TwoShotPackets<T>;
+  const NormCall& n = call.norm;
+  switch (call.plan.algorithm) {
+    case Algorithm::kPackets:
+      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream);
+    case Algorithm::kTwoShotPackets:
+      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream);
+    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream);
+  }
 }
 
 template <class T>
@@ -58,10 +76,12 @@ Status run_call(const Call& call, Stream stream) {
                    stream);
     default: break;
   }
+  const bool norms = call.what == Collective::kAllReduceNorm;  // of floats only
   switch (call.dtype) {
-    case DType::kFloat32: return reduce<float>(call, stream);
-    case DType::kFloat16: return reduce<Half>(call, stream);
-    case DType::kBfloat16: return reduce<Bfloat16>(call, stream);
+    case DType::kFloat32: return norms ? norm<float>(call, stream) : reduce<float>(call, stream);
+    case DType::kFloat16: return norms ? norm<Half>(call, stream) : reduce<Half>(call, stream);
+    case DType::kBfloat16:
+      return norms ? norm<Bfloat16>(call, stream) : reduce<Bfloat16>(call, stream);
     case DType::kInt32: return reduce<std::int32_t>(call, stream);
     case DType::kUint8: return reduce<std::uint8_t>(call, stream);
   }

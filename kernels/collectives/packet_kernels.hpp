@@ -52,6 +52,20 @@ struct PacketCall : KernelCall {
   WEFT_DEVICE std::uint64_t load(int rank, std::size_t unit) const {
     return dev::load_unit(in(rank), m.bytes, unit);
   }
+  // Unit `unit` of everybody, which has number `at` in the channel, folded to *result. False: gave
+  // up. What memory has is loaded before the wait.
+  template <class T>
+  WEFT_DEVICE bool take_folded(const PacketChannel& channel, ReduceOp op, std::size_t at,
+                               std::size_t unit, std::uint64_t own, std::uint64_t* result) const {
+    const bool adds = m.addend != nullptr && unit < dev::packed_units(m.bytes);
+    const std::uint64_t last = adds ? dev::load_unit(m.addend, m.bytes, unit) : 0;
+    FoldOfUnit<T> fold;
+    const auto use = [&](int rank, std::uint64_t data) { fold.add(op, rank == 0, data); };
+    if (!channel.take(at, own, use)) return false;
+    if (adds) fold.add(op, false, last);
+    *result = fold.result();
+    return true;
+  }
   // Unit `unit`, which has number `at` in the channel, of what each of the others is to get.
   WEFT_DEVICE void send(const PacketChannel& channel, std::size_t at, std::size_t unit) const {
     if (m.in_stride == 0) return channel.send_to_all(at, load(0, unit));
@@ -130,21 +144,27 @@ template <class T>
 struct FoldPackets : PacketCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
+
+  // Units of a message that have places in the channel.
+  WEFT_DEVICE std::size_t units() const { return dev::packed_units(m.bytes); }
+  // A round, of `count` of them.
+  WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
+      send(channel, u, first + u);
+    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size()) {
+      std::uint64_t sum;
+      if (!take_folded<T>(channel, op, u, first + u, load(team.rank, first + u), &sum))
+        return false;
+      dev::store_unit(m.out, m.bytes, first + u, sum);
+    }
+    return true;
+  }
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllReduce" : "ReduceScatter");
-    rounds(channel, dev::packed_units(m.bytes), [&](std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-        send(channel, u, first + u);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size()) {
-        FoldOfUnit<T> fold;
-        const auto use = [&](int rank, std::uint64_t data) { fold.add(op, rank == 0, data); };
-        if (!channel.take(u, load(team.rank, first + u), use)) return false;
-        dev::store_unit(m.out, m.bytes, first + u, fold.result());
-      }
-      return true;
-    });
+    rounds(channel, units(),
+           [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
 };
 
@@ -156,44 +176,51 @@ template <class T>
 struct TwoShotPackets : PacketCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
-  WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, "AllReduce");
-    const std::size_t units = dev::packed_units(m.bytes);
+
+  // Units of a part.
+  WEFT_DEVICE std::size_t units() const {
     const auto size = static_cast<std::size_t>(team.size);
-    const std::size_t part = (units + size - 1) / size;
+    return (dev::packed_units(m.bytes) + size - 1) / size;
+  }
+  // The two rounds of `count` units of every part; the caller has entered the first.
+  WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
+    const std::size_t all = dev::packed_units(m.bytes), part = units();
     const auto index = [&](int rank, std::size_t u) {
       return static_cast<std::size_t>(rank) * part + u;
     };
     const auto load_part = [&](int rank, std::size_t u) {
-      return index(rank, u) < units ? load(0, index(rank, u)) : 0;
+      return index(rank, u) < all ? load(0, index(rank, u)) : 0;
     };
     const auto store_part = [&](int rank, std::size_t u, std::uint64_t data) {
-      if (index(rank, u) < units) dev::store_unit(m.out, m.bytes, index(rank, u), data);
+      if (index(rank, u) < all) dev::store_unit(m.out, m.bytes, index(rank, u), data);
     };
-    rounds(channel, part, [&](std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-        for (int i = 1; i < team.size; ++i) {
-          const int rank = channel.other(i);
-          channel.send(rank, u, load_part(rank, first + u));
-        }
-      bool ok = true;
-      for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size()) {
-        FoldOfUnit<T> fold;
-        const auto use = [&](int rank, std::uint64_t data) { fold.add(op, rank == 0, data); };
-        ok = channel.take(u, load_part(team.rank, first + u), use);
-        if (!ok) break;
-        store_part(team.rank, first + u, fold.result());
-        channel.send_to_all(u, fold.result(), 1);
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
+      for (int i = 1; i < team.size; ++i) {
+        const int rank = channel.other(i);
+        channel.send(rank, u, load_part(rank, first + u));
       }
-      channel.enter();
-      for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size())
-        ok = channel.take(u, 0, [&](int rank, std::uint64_t data) {
-          if (rank != team.rank) store_part(rank, first + u, data);
-        });
-      return ok;
-    });
+    bool ok = true;
+    for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size()) {
+      std::uint64_t sum;
+      ok = take_folded<T>(channel, op, u, index(team.rank, first + u),
+                          load_part(team.rank, first + u), &sum);
+      if (!ok) break;
+      store_part(team.rank, first + u, sum);
+      channel.send_to_all(u, sum, 1);
+    }
+    channel.enter();
+    for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size())
+      ok = channel.take(u, 0, [&](int rank, std::uint64_t data) {
+        if (rank != team.rank) store_part(rank, first + u, data);
+      });
+    return ok;
+  }
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    PacketChannel channel(ctx, team, space, "AllReduce");
+    rounds(channel, units(),
+           [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
 };
 

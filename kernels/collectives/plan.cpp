@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/collectives/limits.hpp"
 #include "kernels/core/share.hpp"
 
 namespace weft::kernels {
@@ -52,18 +53,31 @@ const std::vector<PlanRow> kGpuTable = {
     {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
     {kBroadcast, 0, 64 * KiB, kPackets, 64, 256},
     {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
-    {kBroadcast, 0, 1024 * KiB, kBulk, 64, 512},
-    {kBroadcast, 0, kAny, kBulk, 128, 512},
+    {kBroadcast, 0, 1024 * KiB, kScatteredBulk, 64, 512},
+    {kBroadcast, 0, kAny, kScatteredBulk, 128, 512},
+    {kAllReduceNorm, 2, 512 * KiB, kPackets, 128, 512},
+    {kAllReduceNorm, 0, 64 * KiB, kPackets, 128, 512},
+    {kAllReduceNorm, 0, 1024 * KiB, kTwoShotPackets, 128, 512},
+    {kAllReduceNorm, 0, kAny, kBulk, 128, 512},
 };
 
 // As few threads as go through everything: a laptop has no more.
 const std::vector<PlanRow> kHostTable = {
-    {kAllReduce, 0, 1 * KiB, kPackets, 1, 2}, {kAllReduce, 0, 8 * KiB, kTwoShotPackets, 2, 2},
-    {kAllReduce, 0, kAny, kBulk, 2, 2},       {kAllGather, 0, 1 * KiB, kPackets, 1, 2},
-    {kAllGather, 0, kAny, kBulk, 2, 2},       {kReduceScatter, 0, 1 * KiB, kPackets, 1, 2},
-    {kReduceScatter, 0, kAny, kBulk, 2, 2},   {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
-    {kAllToAll, 0, kAny, kBulk, 2, 2},        {kAllToAllV, 0, kAny, kBulk, 2, 2},
-    {kBroadcast, 0, 1 * KiB, kPackets, 1, 2}, {kBroadcast, 0, kAny, kBulk, 2, 2},
+    {kAllReduce, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllReduce, 0, 8 * KiB, kTwoShotPackets, 2, 2},
+    {kAllReduce, 0, kAny, kBulk, 2, 2},
+    {kAllGather, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllGather, 0, kAny, kBulk, 2, 2},
+    {kReduceScatter, 0, 1 * KiB, kPackets, 1, 2},
+    {kReduceScatter, 0, kAny, kBulk, 2, 2},
+    {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllToAll, 0, kAny, kBulk, 2, 2},
+    {kAllToAllV, 0, kAny, kBulk, 2, 2},
+    {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
+    {kBroadcast, 0, kAny, kScatteredBulk, 2, 2},
+    {kAllReduceNorm, 0, 1 * KiB, kPackets, 2, 2},
+    {kAllReduceNorm, 0, 8 * KiB, kTwoShotPackets, 2, 2},
+    {kAllReduceNorm, 0, kAny, kBulk, 2, 2},
 };
 
 // Null: none of that collective.
@@ -78,15 +92,36 @@ const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
   return last;
 }
 
+bool is_bulk(Algorithm algorithm) { return algorithm == kBulk || algorithm == kScatteredBulk; }
+
+// Into how many parts a message is cut, one for each member that has to do with it.
+std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
+  const auto n = static_cast<std::size_t>(npes);
+  if (algorithm == kScatteredBulk) return n - 1;
+  return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets ? n : 1;
+}
+
 // Blocks that have something to do: a packet for each thread, or a piece.
 unsigned useful_blocks(const Plan& plan, std::size_t bytes, std::size_t parts) {
   const std::size_t share = shares(bytes, parts);
-  const std::size_t each = plan.algorithm == kBulk ? plan.piece : 8 * std::size_t{plan.threads};
+  const std::size_t each = is_bulk(plan.algorithm) ? plan.piece : 8 * std::size_t{plan.threads};
   return static_cast<unsigned>(
       std::clamp<std::size_t>(shares(share, each), 1, std::size_t{plan.blocks}));
 }
 
 }  // namespace
+
+bool has_algorithm(Collective what, Algorithm algorithm) {
+  const bool sums_to_all = what == kAllReduce || what == kAllReduceNorm;
+  switch (algorithm) {
+    case kAuto: return false;
+    case kPackets: return what != kAllToAllV;
+    case kTwoShotPackets: return sums_to_all;
+    case kBulk: return true;
+    case kScatteredBulk: return what == kBroadcast;
+  }
+  return false;
+}
 
 const char* to_string(Collective what) {
   switch (what) {
@@ -96,6 +131,7 @@ const char* to_string(Collective what) {
     case kAllToAll: return "AllToAll";
     case kAllToAllV: return "AllToAllV";
     case kBroadcast: return "Broadcast";
+    case kAllReduceNorm: return "AllReduceNorm";
   }
   return "no collective";
 }
@@ -106,6 +142,7 @@ const char* to_string(Algorithm algorithm) {
     case kPackets: return "packets";
     case kTwoShotPackets: return "two-shot-packets";
     case kBulk: return "bulk";
+    case kScatteredBulk: return "scattered-bulk";
   }
   return "no algorithm";
 }
@@ -113,7 +150,7 @@ const char* to_string(Algorithm algorithm) {
 std::string to_string(const Plan& plan) {
   std::string text = fmt::format("{}, {} blocks of {} threads", to_string(plan.algorithm),
                                  plan.blocks, plan.threads);
-  if (plan.algorithm == kBulk) text += fmt::format(", pieces of {} bytes", plan.piece);
+  if (is_bulk(plan.algorithm)) text += fmt::format(", pieces of {} bytes", plan.piece);
   return text;
 }
 
@@ -128,21 +165,20 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                          fmt::format("plan: the table has no row for {}", to_string(what)));
   Plan made;
   made.algorithm = forced == kAuto ? row->algorithm : forced;
-  if (made.algorithm == kAuto || (made.algorithm == kTwoShotPackets && what != kAllReduce) ||
-      (made.algorithm != kBulk && what == kAllToAllV))
+  if (!has_algorithm(what, made.algorithm))
     return Status::error(
         Code::kUnsupported,
         fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));
-  if (!mapped || limits.packet_bytes == 0) made.algorithm = kBulk;
+  const bool packs = mapped && limits.packet_bytes != 0;
+  if ((!packs && !is_bulk(made.algorithm)) || (npes <= 2 && made.algorithm == kScatteredBulk))
+    made.algorithm = kBulk;
   made.threads = threads != 0 ? threads : row->threads;
   made.blocks = blocks != 0 ? blocks
                 : mapped    ? row->blocks
                             : std::min(row->blocks, kMostBlocksByHost);
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
-  // Of an AllReduce in two steps each member has a part.
-  const std::size_t parts =
-      what == kAllReduce && made.algorithm != kPackets ? static_cast<std::size_t>(npes) : 1;
-  if (made.algorithm == kBulk) {
+  const std::size_t parts = parts_of(what, made.algorithm, npes);
+  if (is_bulk(made.algorithm)) {
     const std::size_t most = std::max(limits.bulk_bytes / kLine * kLine, kLine);
     const std::size_t least = std::min(mapped ? kLine : kLeastPieceByHost, most);
     made.piece = std::clamp(rounded_up(shares(bytes, parts * made.blocks), kLine), least, most);

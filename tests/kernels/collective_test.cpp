@@ -20,6 +20,8 @@ const std::vector<Collective> kAll = {Collective::kAllReduce, Collective::kAllGa
 std::vector<Algorithm> algorithms_of(Collective what) {
   if (what == Collective::kAllReduce)
     return {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk};
+  if (what == Collective::kBroadcast)
+    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kScatteredBulk};
   return {Algorithm::kPackets, Algorithm::kBulk};
 }
 

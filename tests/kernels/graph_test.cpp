@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/norm_play.hpp"
 
 namespace weft::kernels::test {
 namespace {
@@ -107,6 +108,62 @@ TEST(Graphs, AreReplayed) {
              {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
           for (const std::size_t count : {1, 5000, 40001})
             RETURN_IF_ERROR(replay(rt, algorithm, count));
+        return Status::ok();
+      },
+      job_options()));
+}
+
+// The residual goes round: each replay adds the members' sums to it, in place.
+Status replay_norm(Runtime& rt, Algorithm algorithm, std::size_t rows, std::size_t hidden) {
+  constexpr int kNorms = 200;
+  constexpr float kEpsilon = 1e-5f;
+  CollectiveOptions options;
+  options.algorithm = algorithm;
+  ASSIGN_OR_RETURN(AllReduceNorm norm,
+                   AllReduceNorm::create(rt, {rows, hidden, DType::kFloat32, kEpsilon}, options));
+  NormData<float> data(rt.npes(), rows, hidden, test_seed() + hidden);
+  ASSIGN_OR_RETURN(NormBuffers<float> b, NormBuffers<float>::create(rt, rows * hidden));
+  RETURN_IF_ERROR(b.prepare(data, false, 0));
+  Stream stream = nullptr;
+  RETURN_IF_ERROR(dev::create_stream(&stream));
+  auto* const native = static_cast<cudaStream_t>(stream);
+  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
+  RETURN_IF_ERROR(norm(stream, b.out, b.residual_out, b.in, b.residual, b.weight, rows));
+  RETURN_IF_ERROR(norm(stream, b.out, b.residual, b.in, b.residual_out, b.weight, rows));
+  cudaGraph_t graph = nullptr;
+  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
+  cudaGraphExec_t exec = nullptr;
+  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
+  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  for (int i = 0; i < kNorms; i += 2) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  // Its last residual_out is b.residual; that before b.residual_out.
+  for (int i = 0; i < kNorms - 2; ++i)
+    data.residual = NormModel<float>(data, rows, hidden, kEpsilon).residual_out;
+  NormModel<float> model(data, rows, hidden, kEpsilon);
+  data.residual = model.residual_out;
+  model.out = NormModel<float>(data, rows, hidden, kEpsilon).out;
+  RETURN_IF_ERROR(b.check(model, to_string(algorithm)));
+  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
+  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+  RETURN_IF_ERROR(dev::destroy_stream(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.health();
+}
+
+TEST(Graphs, OfNormsAreReplayed) {
+  int gpus = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
+  if (gpus < 2) GTEST_SKIP() << "graphs that wait for one another need a GPU each";
+  EXPECT_OK(run_local(
+      gpus,
+      [](Runtime& rt) -> Status {
+        for (const Algorithm algorithm :
+             {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+          for (const std::size_t hidden : {7, 1025})
+            RETURN_IF_ERROR(replay_norm(rt, algorithm, 9, hidden));
         return Status::ok();
       },
       job_options()));

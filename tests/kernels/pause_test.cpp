@@ -8,6 +8,7 @@
 
 #include "kernels/core/pause.hpp"
 #include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/norm_play.hpp"
 
 namespace weft::kernels {
 namespace {
@@ -38,7 +39,8 @@ TEST_P(PausedTest, CallsEqualTheModel) {
           options.blocks = 2;
           options.threads = kThreads;
           options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
-          if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) break;
+          if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) continue;
+          if (GetParam() == Algorithm::kScatteredBulk && what != Collective::kBroadcast) continue;
           ASSIGN_OR_RETURN(AnyOperator call,
                            AnyOperator::create(rt, rt.world(), what,
                                                {900, DType::kFloat32, ReduceOp::kSum}, options));
@@ -70,6 +72,28 @@ TEST_P(PausedTest, CallsEqualTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedTest,
+                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                           Algorithm::kBulk, Algorithm::kScatteredBulk),
+                         [](const auto& info) {
+                           std::string name = to_string(info.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+class PausedNormTest : public ::testing::TestWithParam<Algorithm> {};
+
+TEST_P(PausedNormTest, CallsEqualTheModel) {
+  CollectiveOptions options;
+  options.algorithm = GetParam();
+  options.blocks = 2;
+  options.threads = kThreads;
+  options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
+  EXPECT_OK(run_local(
+      4, [&](Runtime& rt) { return play_norms(rt, DType::kBfloat16, 123, 12, options); },
+      job_options()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
                          ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
                                            Algorithm::kBulk),
                          [](const auto& info) {

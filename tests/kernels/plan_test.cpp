@@ -71,11 +71,27 @@ TEST(Plan, IsForced) {
   EXPECT_EQ(to_string(*plan), "packets, 3 blocks of 96 threads");
 }
 
+TEST(Plan, TheRootOfABroadcastSendsItsBytesOnce) {
+  const std::vector<PlanRow> table = {
+      {Collective::kBroadcast, 0, 0, Algorithm::kScatteredBulk, 4, 64}};
+  const auto made = [&](int npes, bool mapped) {
+    auto plan = kernels::plan(Collective::kBroadcast, 1 << 20, npes, mapped, kLimits, table);
+    EXPECT_OK(plan.status());
+    return plan.value_or(Plan{});
+  };
+  EXPECT_EQ(made(5, true).algorithm, Algorithm::kScatteredBulk);
+  EXPECT_EQ(made(5, true).piece, 65536u);  // 2^20 bytes over 4 blocks and 4 others
+  EXPECT_EQ(made(5, false).algorithm, Algorithm::kScatteredBulk);
+  EXPECT_EQ(made(2, true).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(made(1, true).algorithm, Algorithm::kBulk);
+}
+
 TEST(Plan, RefusesWhatThereIsNot) {
   const auto refused = [](Collective what, Algorithm forced) {
     return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();
   };
   EXPECT_CODE(refused(Collective::kAllGather, Algorithm::kTwoShotPackets), Code::kUnsupported);
+  EXPECT_CODE(refused(Collective::kAllReduce, Algorithm::kScatteredBulk), Code::kUnsupported);
   EXPECT_CODE(refused(Collective::kAllToAllV, Algorithm::kAuto), Code::kInvalidArgument);
   EXPECT_CODE(refused(Collective::kBroadcast, Algorithm::kAuto), Code::kInvalidArgument);
 }
@@ -84,7 +100,8 @@ TEST(Plan, BuiltInTablesHaveEveryCollective) {
   for (const bool gpu : {false, true})
     for (const Collective what :
          {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-          Collective::kAllToAll, Collective::kBroadcast})
+          Collective::kAllToAll, Collective::kAllToAllV, Collective::kBroadcast,
+          Collective::kAllReduceNorm})
       for (const int npes : {1, 2, 8, 64})
         for (std::size_t bytes = 1; bytes < std::size_t{1} << 32; bytes *= 7)
           EXPECT_OK(kernels::plan(what, bytes, npes, true, kLimits, builtin_table(gpu)).status());

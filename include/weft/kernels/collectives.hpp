@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <weft/kernels/plan.hpp>
@@ -47,12 +48,14 @@ struct CollectiveProblem {
   ReduceOp op = ReduceOp::kSum;  // AllReduce and ReduceScatter: kSum, kMin or kMax
 };
 
-// The same on every member.
+// The same on every PE; create() compares.
 struct CollectiveOptions {
   Algorithm algorithm = Algorithm::kAuto;
-  unsigned blocks = 0;            // 0: what the table says
-  unsigned threads = 0;           // of a block, up to 512; 0: what the table says
-  std::vector<PlanRow> table;     // empty: the built-in one
+  unsigned blocks = 0;   // 0: what the table says
+  unsigned threads = 0;  // of a block, up to 512; 0: what the table says
+  // Empty: the file of WEFT_KERNELS_TABLE, which PE 0 reads for all, and behind it the built-in
+  // one.
+  std::vector<PlanRow> table;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };
 
@@ -69,6 +72,8 @@ class WEFT_API CollectiveOperator {
   Result<Plan> plan(std::size_t count) const;
   // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;
+  // What it is for people: its problem, its table, the plan of its largest call.
+  std::string describe() const;
 
  protected:
   explicit CollectiveOperator(std::unique_ptr<CollectiveImpl> impl);

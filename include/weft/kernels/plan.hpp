@@ -19,15 +19,19 @@ enum class Collective : std::uint8_t {
   kAllToAll,
   kAllToAllV,
   kBroadcast,
+  kAllReduceNorm,
 };
 
 enum class Algorithm : std::uint8_t {
   kAuto,     // what the table says
   kPackets,  // each message straight to whoever needs it, in packets (weft/device/packet.hpp). Of
              // an AllReduce: everything to everybody (one-shot)
-  kTwoShotPackets,  // AllReduce only: a share to each member, who folds it and sends it to all
-  kBulk,  // puts with signals; of an AllReduce in two steps, too. The only one where some members
-          // do not map each other
+  kTwoShotPackets,  // AllReduce and AllReduceNorm: a share to each member, who folds it and sends
+                    // it to all
+  kBulk,  // puts with signals; of these two in two steps, too. For members that do not map each
+          // other all goes so
+  kScatteredBulk,  // Broadcast only: a share to each member, who puts it to all. The root sends
+                   // each byte once. Of two members the same as kBulk
 };
 
 WEFT_API const char* to_string(Collective what);
@@ -35,15 +39,16 @@ WEFT_API const char* to_string(Algorithm algorithm);
 
 struct Plan {
   Algorithm algorithm = Algorithm::kBulk;
-  unsigned blocks = 1;    // channels, too
-  unsigned threads = 1;   // of a block
-  std::size_t piece = 0;  // kBulk: bytes that a block puts to a member at a time, a multiple of 16
+  unsigned blocks = 1;   // channels, too
+  unsigned threads = 1;  // of a block
+  std::size_t piece =
+      0;  // in bulk: bytes that a block puts to a member at a time, a multiple of 16
 };
 // "packets, 4 blocks of 512 threads".
 WEFT_API std::string to_string(const Plan& plan);
 
-// For messages of up to so many bytes: of an AllReduce or a broadcast the whole, of the others what
-// one member has for another.
+// For messages of up to so many bytes: of an AllReduce, an AllReduceNorm or a Broadcast the whole,
+// of the others what one member has for another.
 struct PlanRow {
   Collective what = Collective::kAllReduce;
   int most_pes = 0;  // of teams up to this size; 0: of any

@@ -1,0 +1,35 @@
+// Tables of plans as text: what `weft-perf tune` and `weft-gpu-kernels --tune` measure and write,
+// and what operators take where the option WEFT_KERNELS_TABLE names a file (PE 0's, for all PEs).
+//
+//   weft-kernels-table 1
+//   # collective, teams of up to, bytes up to, algorithm, blocks, threads of a block
+//   AllReduce 2 16384 packets 32 128
+//   AllReduce any any bulk 128 512
+//
+// Words are separated by blanks; what follows a # is a comment. Of a collective the first row that
+// fits is taken; a size or team for which there is none gets the built-in row.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/kernels/plan.hpp>
+#include <weft/result.hpp>
+
+namespace weft::kernels {
+
+// `comment`: lines that stand on top, each without its #.
+WEFT_API std::string format_table(const std::vector<PlanRow>& rows,
+                                  const std::vector<std::string>& comment = {});
+
+// kInvalidArgument: `name` (where the text comes from), the line, what is wrong with it and what
+// would be right. Never part of a table.
+WEFT_API Result<std::vector<PlanRow>> parse_table(std::string_view text, std::string_view name);
+
+// kIo where the file cannot be read or written.
+WEFT_API Result<std::vector<PlanRow>> read_table(const std::string& path);
+WEFT_API Status write_table(const std::string& path, const std::vector<PlanRow>& rows,
+                            const std::vector<std::string>& comment = {});
+
+}  // namespace weft::kernels

@@ -1,6 +1,6 @@
 #!/bin/sh
 # check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, moves that, then builds
-# and runs main.cpp against it only, through find_package and through pkg-config; shmem.c through these and weft-cc; and
+# and runs main.cpp against it only, through find_package and through pkg-config; shmem.c and operators.c through these and weft-cc; and
 # nvshmem.cpp through find_package and as NVSHMEM_HOME.
 set -eu
 build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',') generator=$4
@@ -62,6 +62,11 @@ libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
     $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_kernels) -pthread \
     -Wl,-rpath,"$libdir" -o "$scratch/kernels-by-pkg-config"
 "$scratch/kernels-by-pkg-config"
+# shellcheck disable=SC2046
+"$c_compiler" -std=c11 -Wall -Wextra -Werror $flags "$here/operators.c" \
+    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_kernels) \
+    -Wl,-rpath,"$libdir" -o "$scratch/operators-by-pkg-config"
+WEFT_GPU=off "$prefix/bin/weft-run" -n 3 "$scratch/operators-by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
 
@@ -77,20 +82,23 @@ for file in "$build"/lib/weft/weft_device*; do
   [ ! -e "$file" ] || cmp "$file" "$bitcode/$(basename "$file")"
 done
 
-# OpenSHMEM in C, in a project that has no C++.
+# OpenSHMEM and operators in C, in a project that has no C++.
 mkdir "$scratch/c-project"
-cp "$here/shmem.c" "$scratch/c-project"
+cp "$here/shmem.c" "$here/operators.c" "$scratch/c-project"
 cat > "$scratch/c-project/CMakeLists.txt" <<'LISTS'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
 find_package(weft 0.1 REQUIRED)
 add_executable(consumer shmem.c)
 target_link_libraries(consumer PRIVATE weft::shmem)
+add_executable(operators operators.c)
+target_link_libraries(operators PRIVATE weft::kernels)
 LISTS
 cmake -G "$generator" -S "$scratch/c-project" -B "$scratch/c-project/build" -DCMAKE_PREFIX_PATH="$prefix" \
       -DCMAKE_C_COMPILER="$c_compiler" -DCMAKE_C_FLAGS="$flags" > "$scratch/configure.log"
 cmake --build "$scratch/c-project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 "$prefix/bin/weft-run" -n 2 "$scratch/c-project/build/consumer"
+WEFT_GPU=off "$prefix/bin/weft-run" -n 2 "$scratch/c-project/build/operators"
 
 # The same by pkg-config, and by the compilers that know the way, which a link may lead to.
 # shellcheck disable=SC2046

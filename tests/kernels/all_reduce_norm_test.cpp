@@ -23,7 +23,8 @@ TEST_P(NormTest, EqualsTheModel) {
                 std::array{DType::kFloat32, DType::kFloat16, DType::kBfloat16}[random() % 3];
             CollectiveOptions options;
             options.algorithm = algorithm;
-            options.blocks = algorithm == Algorithm::kAuto ? 0 : 1 + static_cast<unsigned>(random() % 3);
+            options.blocks =
+                algorithm == Algorithm::kAuto ? 0 : 1 + static_cast<unsigned>(random() % 3);
             options.threads = kThreads + static_cast<unsigned>(random() % 2);
             RETURN_IF_ERROR(play_norms(rt, dtype, hidden, hidden > 1000 ? 3 : 17, options));
           }

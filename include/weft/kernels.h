@@ -1,0 +1,137 @@
+/* The operators of weft::kernels in C, for languages that call C: libweft_kernels.so has the names.
+ *
+ *   weft_runtime_t* job;
+ *   weft_all_reduce_t* sum;
+ *   weft_collective_problem problem = {1 << 20, WEFT_BFLOAT16, WEFT_SUM};
+ *   if (weft_runtime_create(&job) != 0 || weft_all_reduce_create(job, &problem, NULL, &sum) != 0)
+ *     return fail(weft_kernels_error());
+ *   weft_all_reduce(sum, stream, out, in, count);
+ *
+ * Of each operator NAME of weft/tables/operators.def.h there are, over the class of the same name,
+ * whose header says what shapes, buffers and calls may be:
+ *
+ *   int weft_NAME_create(weft_runtime_t*, const PROBLEM*, const OPTIONS*, weft_NAME_t** made);
+ *   int weft_NAME(weft_NAME_t*, void* stream, ...);      a call, queued on the stream
+ *   int weft_NAME_plan(const weft_NAME_t*, size_t count, weft_plan*);      collectives only
+ *   size_t weft_NAME_describe(const weft_NAME_t*, char* text, size_t room);
+ *   size_t weft_NAME_workspace_bytes(const weft_NAME_t*);      symmetric memory; 0: none
+ *   void weft_NAME_destroy(weft_NAME_t*);      null does nothing
+ *
+ * create and destroy are collective over the job. OPTIONS null: all as it is by default, and so is
+ * each member that is 0. stream: a cudaStream_t; on host threads null. describe writes what fits
+ * into room, with a 0 behind it, and returns how long the text is.
+ *
+ * What returns an int returns 0, or a weft_code; weft_kernels_error() then says what went wrong and
+ * how to mend it. A handle is one thread's at a time. */
+#ifndef WEFT_KERNELS_H
+#define WEFT_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* weft::Code. */
+typedef enum {
+  WEFT_OK,
+  WEFT_INVALID_ARGUMENT,
+  WEFT_OUT_OF_RANGE,
+  WEFT_NOT_SYMMETRIC,
+  WEFT_UNSUPPORTED,
+  WEFT_BUSY,
+  WEFT_OUT_OF_MEMORY,
+  WEFT_TIMEOUT,
+  WEFT_IO,
+  WEFT_PEER_LOST,
+  WEFT_VERSION_MISMATCH,
+  WEFT_ABORTED,
+  WEFT_INTERNAL
+} weft_code;
+/* weft::kernels::DType. */
+typedef enum { WEFT_FLOAT32, WEFT_FLOAT16, WEFT_BFLOAT16, WEFT_INT32, WEFT_UINT8 } weft_dtype;
+/* weft::ReduceOp, of which operators take these. */
+typedef enum { WEFT_SUM = 0, WEFT_MIN = 2, WEFT_MAX = 3 } weft_reduce_op;
+/* weft::kernels::Algorithm. */
+typedef enum {
+  WEFT_AUTO,
+  WEFT_PACKETS,
+  WEFT_TWO_SHOT_PACKETS,
+  WEFT_BULK,
+  WEFT_SCATTERED_BULK
+} weft_algorithm;
+/* weft::kernels::GemmBackend. */
+typedef enum { WEFT_GEMM_AUTO, WEFT_GEMM_KERNELS, WEFT_GEMM_CUBLAS } weft_gemm_backend;
+
+typedef struct {
+  size_t max_count;
+  int dtype; /* a weft_dtype */
+  int op;    /* a weft_reduce_op */
+} weft_collective_problem;
+typedef struct {
+  int algorithm; /* a weft_algorithm */
+  unsigned blocks, threads;
+  const char* table; /* a file as weft/kernels/table.hpp has it; null: WEFT_KERNELS_TABLE */
+} weft_collective_options;
+typedef struct {
+  size_t max_rows, hidden;
+  int dtype;
+  float epsilon;
+} weft_all_reduce_norm_problem;
+typedef struct {
+  int64_t m, n, k;
+  int dtype;
+  int64_t lda, ldb, ldc; /* 0: k, k, n */
+} weft_gemm_problem;
+typedef struct {
+  int backend; /* a weft_gemm_backend */
+  int multiprocessors;
+  const char* tile;
+} weft_gemm_options;
+/* weft::kernels::Plan. */
+typedef struct {
+  int algorithm;
+  unsigned blocks, threads;
+  size_t piece;
+} weft_plan;
+
+/* The text of this thread's last failure; "" if there was none. Until its next one. */
+const char* weft_kernels_error(void);
+
+/* One PE's membership of a job: weft::Runtime, which finds its launcher by itself. Collective.
+ * Operators go before their runtime. */
+typedef struct weft_runtime_t weft_runtime_t;
+int weft_runtime_create(weft_runtime_t** made);
+void weft_runtime_destroy(weft_runtime_t* runtime);
+int weft_runtime_pe(const weft_runtime_t* runtime);
+int weft_runtime_npes(const weft_runtime_t* runtime);
+int weft_runtime_gpu(const weft_runtime_t* runtime); /* -1: kernels run on host threads */
+int weft_runtime_barrier(weft_runtime_t* runtime);
+int weft_runtime_synchronize(weft_runtime_t* runtime,
+                             void* stream);       /* all that is queued has run */
+int weft_runtime_health(weft_runtime_t* runtime); /* the first failure of a kernel, or of a PE */
+
+#define WEFT_KERNELS_PARAMETERS(...) __VA_ARGS__
+#define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)                     \
+  typedef struct weft_##name##_t weft_##name##_t;                                               \
+  int weft_##name##_create(weft_runtime_t*, const problem*, const options*, weft_##name##_t**); \
+  int weft_##name(weft_##name##_t*, void* stream, WEFT_KERNELS_PARAMETERS parameters);          \
+  size_t weft_##name##_describe(const weft_##name##_t*, char* text, size_t room);               \
+  size_t weft_##name##_workspace_bytes(const weft_##name##_t*);                                 \
+  void weft_##name##_destroy(weft_##name##_t*);
+#include <weft/tables/operators.def.h>
+
+#define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)
+#define WEFT_COLLECTIVE(name, Class, problem, options, parameters, arguments) \
+  int weft_##name##_plan(const weft_##name##_t*, size_t count, weft_plan*);
+#include <weft/tables/operators.def.h>
+#undef WEFT_KERNELS_PARAMETERS
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

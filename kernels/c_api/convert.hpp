@@ -1,0 +1,53 @@
+// What C hands over, as C++ has it. An operator of its own problem or options adds a from_c here.
+#pragma once
+
+#include <weft/kernels.h>
+#include <weft/kernels/all_reduce_norm.hpp>
+#include <weft/kernels/collectives.hpp>
+#include <weft/kernels/gemm.hpp>
+#include <weft/kernels/table.hpp>
+
+#include "kernels/core/status.hpp"
+
+namespace weft::kernels::c_api {
+
+// C's enumerations are those of C++, by number.
+static_assert(WEFT_INTERNAL == static_cast<int>(Code::kInternal));
+static_assert(WEFT_UINT8 == static_cast<int>(DType::kUint8));
+static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
+static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
+static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));
+static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
+
+// A number that no byte holds is none of the enumeration either, and 255 is refused as such.
+template <class Enum>
+Enum enum_from_c(int value) {
+  return static_cast<Enum>(value >= 0 && value < 255 ? value : 255);
+}
+
+inline Result<CollectiveProblem> from_c(const weft_collective_problem& c) {
+  return CollectiveProblem{c.max_count, enum_from_c<DType>(c.dtype), enum_from_c<ReduceOp>(c.op)};
+}
+inline Result<AllReduceNormProblem> from_c(const weft_all_reduce_norm_problem& c) {
+  return AllReduceNormProblem{c.max_rows, c.hidden, enum_from_c<DType>(c.dtype), c.epsilon};
+}
+inline Result<GemmProblem> from_c(const weft_gemm_problem& c) {
+  return GemmProblem{c.m, c.n, c.k, enum_from_c<DType>(c.dtype), c.lda, c.ldb, c.ldc};
+}
+
+inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
+  CollectiveOptions made;
+  made.algorithm = enum_from_c<Algorithm>(c.algorithm);
+  made.blocks = c.blocks;
+  made.threads = c.threads;
+  if (c.table != nullptr) {
+    ASSIGN_OR_RETURN(made.table, read_table(c.table));
+  }
+  return made;
+}
+inline Result<GemmOptions> from_c(const weft_gemm_options& c) {
+  return GemmOptions{enum_from_c<GemmBackend>(c.backend), c.multiprocessors,
+                     c.tile != nullptr ? c.tile : ""};
+}
+
+}  // namespace weft::kernels::c_api

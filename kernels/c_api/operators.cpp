@@ -1,0 +1,97 @@
+// The C names of operators: templates, stamped by weft/tables/operators.def.h.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/c_api/convert.hpp"
+#include "kernels/c_api/runtime.hpp"
+
+namespace weft::kernels::c_api {
+namespace {
+
+Status refuse_null(const char* name, const char* argument) {
+  return Status::error(Code::kInvalidArgument, fmt::format("{}: {} is null", name, argument));
+}
+
+template <class Handle, class Problem, class Options>
+Status create(const char* name, weft_runtime_t* runtime, const Problem* problem,
+              const Options* options, Handle** made) {
+  if (runtime == nullptr) return refuse_null(name, "the runtime");
+  if (problem == nullptr) return refuse_null(name, "the problem");
+  if (made == nullptr) return refuse_null(name, "made");
+  const Options defaults{};
+  ASSIGN_OR_RETURN(const auto cpp_problem, from_c(*problem));
+  ASSIGN_OR_RETURN(const auto cpp_options, from_c(options != nullptr ? *options : defaults));
+  auto op = decltype(Handle::op)::create(runtime->runtime, cpp_problem, cpp_options);
+  if (!op) return std::move(op).status();
+  *made = new Handle{*std::move(op)};
+  return Status::ok();
+}
+
+template <class Handle>
+Status plan(const char* name, const Handle* handle, std::size_t count, weft_plan* plan) {
+  if (handle == nullptr) return refuse_null(name, "the operator");
+  if (plan == nullptr) return refuse_null(name, "plan");
+  ASSIGN_OR_RETURN(const Plan made, handle->op.plan(count));
+  *plan = {static_cast<int>(made.algorithm), made.blocks, made.threads, made.piece};
+  return Status::ok();
+}
+
+std::size_t copy_text(const std::string& from, char* text, std::size_t room) {
+  if (room == 0) return from.size();
+  const std::size_t size = std::min(from.size(), room - 1);
+  std::memcpy(text, from.data(), size);
+  text[size] = '\0';
+  return from.size();
+}
+
+template <class Op>
+std::size_t workspace_bytes(const Op& op) {
+  if constexpr (requires { op.workspace_bytes(); })
+    return op.workspace_bytes();
+  else
+    return 0;
+}
+
+}  // namespace
+}  // namespace weft::kernels::c_api
+
+#define WEFT_UNPAREN(...) __VA_ARGS__
+#define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)                  \
+  struct weft_##name##_t {                                                                   \
+    weft::kernels::Class op;                                                                 \
+  };                                                                                         \
+  extern "C" {                                                                               \
+  int weft_##name##_create(weft_runtime_t* runtime, const problem* what, const options* how, \
+                           weft_##name##_t** made) {                                         \
+    using namespace weft::kernels::c_api;                                                    \
+    return code_of(create("weft_" #name "_create", runtime, what, how, made));               \
+  }                                                                                          \
+  int weft_##name(weft_##name##_t* handle, void* stream, WEFT_UNPAREN parameters) {          \
+    using namespace weft::kernels::c_api;                                                    \
+    if (handle == nullptr) return code_of(refuse_null("weft_" #name, "the operator"));       \
+    return code_of(handle->op(stream, WEFT_UNPAREN arguments));                              \
+  }                                                                                          \
+  size_t weft_##name##_describe(const weft_##name##_t* handle, char* text, size_t room) {    \
+    return weft::kernels::c_api::copy_text(                                                  \
+        handle != nullptr ? handle->op.describe() : "no operator", text, room);              \
+  }                                                                                          \
+  size_t weft_##name##_workspace_bytes(const weft_##name##_t* handle) {                      \
+    return handle != nullptr ? weft::kernels::c_api::workspace_bytes(handle->op) : 0;        \
+  }                                                                                          \
+  void weft_##name##_destroy(weft_##name##_t* handle) { delete handle; }                     \
+  }
+#include <weft/tables/operators.def.h>
+
+#define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)
+#define WEFT_COLLECTIVE(name, Class, problem, options, parameters, arguments)    \
+  extern "C" int weft_##name##_plan(const weft_##name##_t* handle, size_t count, \
+                                    weft_plan* made) {                           \
+    using namespace weft::kernels::c_api;                                        \
+    return code_of(plan("weft_" #name "_plan", handle, count, made));            \
+  }
+#include <weft/tables/operators.def.h>
+#undef WEFT_UNPAREN

@@ -1,0 +1,54 @@
+#include "kernels/c_api/runtime.hpp"
+
+#include <utility>
+
+#include "kernels/core/target.hpp"
+
+namespace weft::kernels::c_api {
+namespace {
+
+Result<weft_runtime_t*> create(weft_runtime_t** made) {
+  if (made == nullptr)
+    return Status::error(Code::kInvalidArgument, "weft_runtime_create: made is null");
+  auto runtime = Runtime::create();
+  if (!runtime) return std::move(runtime).status();
+  return new weft_runtime_t{*std::move(runtime)};
+}
+
+Status synchronize(const Runtime& runtime, Stream stream) {
+  const auto target = target_of(runtime);
+  if (!target) return target.status();
+#if defined(WEFT_HAS_CUDA_KERNELS)
+  if (*target == Target::kCuda) return cuda::synchronize_stream(stream);
+#endif
+  return cpu::synchronize_stream(stream);
+}
+
+}  // namespace
+}  // namespace weft::kernels::c_api
+
+using namespace weft::kernels;
+
+extern "C" {
+
+const char* weft_kernels_error(void) { return weft::last_error(); }
+
+int weft_runtime_create(weft_runtime_t** made) {
+  auto runtime = c_api::create(made);
+  if (runtime) *made = *runtime;
+  return c_api::code_of(std::move(runtime).status());
+}
+void weft_runtime_destroy(weft_runtime_t* runtime) { delete runtime; }
+int weft_runtime_pe(const weft_runtime_t* runtime) { return runtime->runtime.pe(); }
+int weft_runtime_npes(const weft_runtime_t* runtime) { return runtime->runtime.npes(); }
+int weft_runtime_gpu(const weft_runtime_t* runtime) { return runtime->runtime.gpu(); }
+int weft_runtime_barrier(weft_runtime_t* runtime) {
+  return c_api::code_of(runtime->runtime.barrier());
+}
+int weft_runtime_synchronize(weft_runtime_t* runtime, void* stream) {
+  return c_api::code_of(c_api::synchronize(runtime->runtime, stream));
+}
+int weft_runtime_health(weft_runtime_t* runtime) {
+  return c_api::code_of(runtime->runtime.health());
+}
+}

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/core/target.hpp"
+#include <weft/kernels/stream.hpp>
 
 namespace weft::kernels::c_api {
 namespace {
@@ -13,15 +13,6 @@ Result<weft_runtime_t*> create(weft_runtime_t** made) {
   auto runtime = Runtime::create();
   if (!runtime) return std::move(runtime).status();
   return new weft_runtime_t{*std::move(runtime)};
-}
-
-Status synchronize(const Runtime& runtime, Stream stream) {
-  const auto target = target_of(runtime);
-  if (!target) return target.status();
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (*target == Target::kCuda) return cuda::synchronize_stream(stream);
-#endif
-  return cpu::synchronize_stream(stream);
 }
 
 }  // namespace
@@ -46,7 +37,7 @@ int weft_runtime_barrier(weft_runtime_t* runtime) {
   return c_api::code_of(runtime->runtime.barrier());
 }
 int weft_runtime_synchronize(weft_runtime_t* runtime, void* stream) {
-  return c_api::code_of(c_api::synchronize(runtime->runtime, stream));
+  return c_api::code_of(synchronize(runtime->runtime, stream));
 }
 int weft_runtime_health(weft_runtime_t* runtime) {
   return c_api::code_of(runtime->runtime.health());

@@ -1,5 +1,5 @@
-// Tables of plans as text: what `weft-perf tune` and `weft-gpu-kernels --tune` measure and write,
-// and what operators take where the option WEFT_KERNELS_TABLE names a file (PE 0's, for all PEs).
+// Tables of plans as text: what the program weft-tune measures and writes, and what operators
+// take where the option WEFT_KERNELS_TABLE names a file (PE 0's, for all PEs).
 //
 //   weft-kernels-table 1
 //   # collective, teams of up to, bytes up to, algorithm, blocks, threads of a block

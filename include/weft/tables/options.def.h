@@ -59,7 +59,7 @@ WEFT_OPTION(gpu_heap_size, "WEFT_GPU_HEAP_SIZE", kBytes, 137438953472, 2097152, 
 WEFT_OPTION(gpu_heap_chunk, "WEFT_GPU_HEAP_CHUNK", kBytes, 67108864, 65536, 1099511627776, device,
             "Step in which the heap of GPU memory grows; a chunk's memory is taken at once.")
 WEFT_OPTION(kernels_table, "WEFT_KERNELS_TABLE", kText, "", "", "", device,
-            "File of a table of plans, as weft-perf tune writes it, for operators of weft::kernels that were given none; PE 0's is everybody's. Empty: the built-in one.")
+            "File of a table of plans, as weft-tune writes it, for operators of weft::kernels that were given none; PE 0's is everybody's. Empty: the built-in one.")
 WEFT_OPTION(cuda_library, "WEFT_CUDA_LIBRARY", kText, "", "", "", device,
             "File of NVIDIA's driver library, if libcuda.so.1 is not where the system looks.")
 WEFT_OPTION(hip_library, "WEFT_HIP_LIBRARY", kText, "", "", "", device,

@@ -1,11 +1,11 @@
 #include <weft/device.hpp>
 
-#include "kernels/c_api/runtime.hpp"
+#include "kernels/core/stream.hpp"
 
-namespace weft::kernels::c_api {
+namespace weft::kernels {
 namespace WEFT_TARGET {
 
 Status synchronize_stream(Stream stream) { return dev::synchronize(stream); }
 
 }  // namespace WEFT_TARGET
-}  // namespace weft::kernels::c_api
+}  // namespace weft::kernels

@@ -1,0 +1,63 @@
+#include "perftest/tune/choose.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace weft::perf::tune {
+namespace {
+
+using kernels::Algorithm;
+using kernels::Collective;
+using kernels::PlanRow;
+
+void add(std::vector<Way>& ways, Algorithm algorithm, const std::vector<unsigned>& blocks,
+         const std::vector<unsigned>& threads) {
+  for (const unsigned b : blocks)
+    for (const unsigned t : threads) ways.push_back({algorithm, b, t});
+}
+
+const Measured* find(const std::vector<Measured>& of_size, const Way& way) {
+  for (const Measured& one : of_size)
+    if (one.way == way) return &one;
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
+  const bool sums_to_all = what == Collective::kAllReduce || what == Collective::kAllReduceNorm;
+  const std::vector<unsigned> some =
+      gpu ? std::vector<unsigned>{32, 64, 128} : std::vector<unsigned>{1, 2};
+  const std::vector<unsigned> threads =
+      gpu ? std::vector<unsigned>{128, 256, 512} : std::vector<unsigned>{1, 2};
+  const std::vector<unsigned> full = {threads.back()};
+  std::vector<Way> ways;
+  add(ways, Algorithm::kPackets, some, threads);
+  if (sums_to_all && npes > 2) add(ways, Algorithm::kTwoShotPackets, some, threads);
+  add(ways, Algorithm::kBulk, some, full);
+  if (what == Collective::kBroadcast && npes > 2) add(ways, Algorithm::kScatteredBulk, some, full);
+  return ways;
+}
+
+std::vector<PlanRow> choose(Collective what, int npes, const std::vector<Measured>& all) {
+  std::map<std::size_t, std::vector<Measured>> sizes;
+  for (const Measured& one : all) sizes[one.bytes].push_back(one);
+  std::vector<PlanRow> rows;
+  std::optional<Way> way;
+  for (const auto& [bytes, of_size] : sizes) {
+    const Measured& best =
+        *std::min_element(of_size.begin(), of_size.end(),
+                          [](const Measured& a, const Measured& b) { return a.us < b.us; });
+    const Measured* const stays = way ? find(of_size, *way) : nullptr;
+    if (stays == nullptr || stays->us > best.us * kNoise) {
+      way = best.way;
+      rows.push_back({what, npes, bytes, way->algorithm, way->blocks, way->threads});
+    }
+    rows.back().up_to = bytes;
+  }
+  if (!rows.empty()) rows.back().up_to = ~std::size_t{0};
+  return rows;
+}
+
+}  // namespace weft::perf::tune

@@ -1,0 +1,177 @@
+#include "perftest/tune/tune.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <weft/collective.hpp>
+#include <weft/kernels/all_reduce_norm.hpp>
+#include <weft/kernels/collectives.hpp>
+#include <weft/kernels/stream.hpp>
+
+#include "perftest/status.hpp"
+
+namespace weft::perf::tune {
+namespace {
+
+using namespace weft::kernels;
+
+constexpr std::size_t kElement = 2;    // bytes, of bfloat16
+constexpr std::size_t kHidden = 4096;  // of an AllReduceNorm's rows
+constexpr int kTurns = 5;
+
+int calls_for(std::size_t bytes, bool gpu) {
+  if (!gpu) return bytes <= (16 << 10) ? 20 : 4;
+  return bytes <= (1 << 20) ? 100 : bytes <= (16 << 20) ? 20 : 5;
+}
+
+// Freed by all PEs together.
+class Symmetric {
+ public:
+  explicit Symmetric(Runtime& runtime) : runtime_(&runtime) {}
+  Symmetric(const Symmetric&) = delete;
+  Symmetric& operator=(const Symmetric&) = delete;
+  ~Symmetric() {
+    // What cannot be freed says so itself; the run is over.
+    for (void* const memory : all_) runtime_->free(memory).ignore();
+  }
+  Result<std::byte*> zeros(std::size_t bytes, MemoryKind kind) {
+    ASSIGN_OR_RETURN(void* const memory, runtime_->callocate_bytes(bytes, 1, kind));
+    all_.push_back(memory);
+    return static_cast<std::byte*>(memory);
+  }
+
+ private:
+  Runtime* runtime_;
+  std::vector<void*> all_;
+};
+
+using Call = std::function<Status(std::size_t bytes)>;
+
+class Tuner {
+ public:
+  Tuner(Runtime& runtime, Collective what, const Sizes& sizes)
+      : runtime_(runtime), what_(what), sizes_(sizes), memory_(runtime) {}
+
+  Result<std::vector<PlanRow>> run(const std::function<void(const Measured&)>& say) {
+    RETURN_IF_ERROR(allocate());
+    std::vector<Measured> all;
+    for (const Way& way : ways_of(what_, runtime_.npes(), runtime_.gpu() >= 0))
+      RETURN_IF_ERROR(measure(way, all, say));
+    return choose(what_, runtime_.npes(), all);
+  }
+
+ private:
+  Status allocate() {
+    const std::size_t most = sizes_.to * static_cast<std::size_t>(runtime_.npes());
+    ASSIGN_OR_RETURN(in_, memory_.zeros(most, MemoryKind::kDevice));
+    ASSIGN_OR_RETURN(out_, memory_.zeros(most, MemoryKind::kDevice));
+    ASSIGN_OR_RETURN(sums_, memory_.zeros(sizes_.to, MemoryKind::kDevice));
+    ASSIGN_OR_RETURN(auto* const times, memory_.zeros(2 * sizeof(double), MemoryKind::kHost));
+    times_ = reinterpret_cast<double*>(times);
+    return Status::ok();
+  }
+
+  // All sizes at which the way has a chance.
+  Status measure(const Way& way, std::vector<Measured>& all,
+                 const std::function<void(const Measured&)>& say) {
+    CollectiveOptions options;
+    options.algorithm = way.algorithm;
+    options.blocks = way.blocks;
+    options.threads = way.threads;
+    ASSIGN_OR_RETURN(const Call call, make(options));
+    for (std::size_t bytes = sizes_.from; bytes <= sizes_.to; bytes *= 2) {
+      if (what_ == Collective::kAllReduceNorm && bytes < row_bytes()) continue;
+      Measured made{way, bytes, 0};
+      ASSIGN_OR_RETURN(made.us, time(call, bytes));
+      all.push_back(made);
+      say(made);
+      double& best = best_.try_emplace(bytes, made.us).first->second;
+      best = std::min(best, made.us);
+      const bool bulk =
+          way.algorithm == Algorithm::kBulk || way.algorithm == Algorithm::kScatteredBulk;
+      if (!bulk && made.us > kHopeless * best) break;
+    }
+    return runtime_.barrier();
+  }
+
+  Result<Call> make(const CollectiveOptions& options) {
+    switch (what_) {
+      case Collective::kAllReduce: return make_plain<AllReduce>(options);
+      case Collective::kAllGather: return make_plain<AllGather>(options);
+      case Collective::kReduceScatter: return make_plain<ReduceScatter>(options);
+      case Collective::kAllToAll: return make_plain<AllToAll>(options);
+      case Collective::kBroadcast: return make_plain<Broadcast>(options);
+      case Collective::kAllReduceNorm: return make_norm(options);
+      case Collective::kAllToAllV: break;
+    }
+    return Status::error(Code::kUnsupported, "AllToAllV has one algorithm, and sizes of its own");
+  }
+  template <class Op>
+  Result<Call> make_plain(const CollectiveOptions& options) {
+    const CollectiveProblem problem{sizes_.to / kElement, DType::kBfloat16, ReduceOp::kSum};
+    auto made = Op::create(runtime_, problem, options);
+    if (!made) return std::move(made).status();
+    const auto op = std::make_shared<Op>(*std::move(made));
+    return Call([this, op](std::size_t bytes) {
+      if constexpr (std::is_same_v<Op, Broadcast>)
+        return (*op)(nullptr, out_, in_, bytes / kElement, 0);
+      else
+        return (*op)(nullptr, out_, in_, bytes / kElement);
+    });
+  }
+  Result<Call> make_norm(const CollectiveOptions& options) {
+    const std::size_t row = row_bytes();
+    auto made = AllReduceNorm::create(
+        runtime_, {sizes_.to / row, row / kElement, DType::kBfloat16, 1e-6f}, options);
+    if (!made) return std::move(made).status();
+    const auto op = std::make_shared<AllReduceNorm>(*std::move(made));
+    return Call([this, op, row](std::size_t bytes) {
+      return (*op)(nullptr, out_, sums_, in_, sums_, in_, bytes / row);
+    });
+  }
+
+  // Of an AllReduceNorm: as models have, where sizes have several of them.
+  std::size_t row_bytes() const { return std::min(kHidden * kElement, sizes_.to / 4); }
+
+  // Microseconds of a call of many behind one another: the median of turns, the slowest PE's.
+  Result<double> time(const Call& call, std::size_t bytes) {
+    const int calls = calls_for(bytes, runtime_.gpu() >= 0);
+    std::vector<double> turns;
+    for (int turn = 0; turn <= kTurns; ++turn) {
+      RETURN_IF_ERROR(runtime_.barrier());
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < calls; ++i) RETURN_IF_ERROR(call(bytes));
+      RETURN_IF_ERROR(synchronize(runtime_));
+      const std::chrono::duration<double, std::micro> took =
+          std::chrono::steady_clock::now() - begin;
+      if (turn > 0) turns.push_back(took.count() / calls);  // the first one warms up
+    }
+    RETURN_IF_ERROR(runtime_.health());
+    std::nth_element(turns.begin(), turns.begin() + kTurns / 2, turns.end());
+    times_[0] = turns[kTurns / 2];
+    RETURN_IF_ERROR(
+        reduce(runtime_.context(), runtime_.world(), times_ + 1, times_, 1, ReduceOp::kMax));
+    return times_[1];
+  }
+
+  Runtime& runtime_;
+  const Collective what_;
+  const Sizes sizes_;
+  Symmetric memory_;
+  std::map<std::size_t, double> best_;  // microseconds by bytes
+  std::byte *in_ = nullptr, *out_ = nullptr, *sums_ = nullptr;
+  double* times_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::vector<PlanRow>> tune(Runtime& runtime, Collective what, const Sizes& sizes,
+                                  const std::function<void(const Measured&)>& say) {
+  Tuner tuner(runtime, what, sizes);
+  return tuner.run(say);
+}
+
+}  // namespace weft::perf::tune

@@ -1,0 +1,75 @@
+// What a table says of measurements.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perftest/tune/choose.hpp"
+#include "tests/support/status.hpp"
+
+namespace weft::perf::tune {
+namespace {
+
+using kernels::Algorithm;
+using kernels::Collective;
+
+constexpr Way kFew = {Algorithm::kPackets, 32, 128}, kMany = {Algorithm::kPackets, 128, 512},
+              kBulk = {Algorithm::kBulk, 128, 512};
+
+TEST(Choose, TakesTheBestOfEachSize) {
+  const auto rows = choose(Collective::kAllReduce, 4,
+                           {{kBulk, 4096, 4},
+                            {kFew, 1024, 1},
+                            {kMany, 1024, 2},
+                            {kFew, 2048, 3},
+                            {kMany, 2048, 2},
+                            {kBulk, 2048, 5}});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].up_to, 1024u);
+  EXPECT_EQ(rows[0].blocks, 32u);
+  EXPECT_EQ(rows[1].up_to, 2048u);
+  EXPECT_EQ(rows[1].threads, 512u);
+  EXPECT_EQ(rows[2].up_to, ~std::size_t{0});
+  EXPECT_EQ(rows[2].algorithm, Algorithm::kBulk);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.most_pes, 4);
+    EXPECT_EQ(row.what, Collective::kAllReduce);
+  }
+}
+
+TEST(Choose, KeepsAWayWhileAnotherIsHardlyBetter) {
+  const auto rows = choose(Collective::kAllGather, 2,
+                           {{kFew, 8, 1.0}, {kMany, 8, 1.2}, {kFew, 16, 1.02}, {kMany, 16, 1.0}});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].blocks, 32u);
+}
+
+TEST(Choose, LeavesAWayThatWasNotMeasuredAnyMore) {
+  const auto rows =
+      choose(Collective::kAllGather, 2, {{kFew, 8, 1}, {kBulk, 8, 4}, {kBulk, 16, 9}});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].up_to, 8u);
+  EXPECT_EQ(rows[1].algorithm, Algorithm::kBulk);
+}
+
+TEST(Choose, HasNothingToSayOfNothing) {
+  EXPECT_TRUE(choose(Collective::kAllGather, 2, {}).empty());
+}
+
+TEST(Ways, AreThoseThatTheCollectiveHas) {
+  for (const Collective what :
+       {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+        Collective::kAllToAll, Collective::kBroadcast, Collective::kAllReduceNorm})
+    for (const bool gpu : {false, true})
+      for (const int npes : {1, 2, 8}) {
+        const auto ways = ways_of(what, npes, gpu);
+        EXPECT_FALSE(ways.empty());
+        for (const Way& way : ways) {
+          const kernels::PlanLimits limits{1024, 4096, 65536};
+          EXPECT_OK(kernels::plan(what, 1 << 20, npes, true, limits, kernels::builtin_table(gpu),
+                                  way.algorithm, way.blocks, way.threads)
+                        .status());
+        }
+      }
+}
+
+}  // namespace
+}  // namespace weft::perf::tune

@@ -103,11 +103,11 @@ class Sm90 : public GpuBackend {
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::Call call{};
     call.rows_a = std::min(tile.m, ceil_div(m, 8) * 8);
-    RETURN_IF_ERROR(maps_.get({a, m, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
-    RETURN_IF_ERROR(maps_.get({b, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
+    RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
+    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
     // Columns behind the last eight are stored without it; it has to have some, though.
     const int copied = std::max(8, sm90::copied_columns(n));
-    RETURN_IF_ERROR(maps_.get({c, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
+    RETURN_IF_ERROR(maps_.get({c, 1, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
     call.data = c;
     call.stride = p_.ldc;
     call.m = m;

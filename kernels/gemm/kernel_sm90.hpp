@@ -36,8 +36,10 @@ struct Shape {
   static constexpr int kBytesA = kM * kRowBytes, kBytesB = kN * kRowBytes;
   static constexpr int kRingBytes = kStages * (kBytesA + kBytesB);
   static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
-  // Of a thread: 24 * 128 + 240 * 256 <= 64 K.
-  static constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
+  static constexpr bool kHasSegments = gemm::has_segments(kM, kN);
+  // Of a thread: no more than the 168 * 384 that a block begins with.
+  static constexpr int kProducerRegisters = kHasSegments ? 40 : 24;
+  static constexpr int kConsumerRegisters = kHasSegments ? 232 : 240;
   static_assert(kM == 64 || kM == 128 || kM == 256, "a consumer multiplies 64 or 128 rows");
   static_assert(kBoxB % 8 == 0, "a box begins at a multiple of the swizzle's 1024 bytes");
 };
@@ -45,7 +47,8 @@ struct Shape {
 // 64 rows of one consumer's part of a tile, and their place in C.
 template <class Shape>
 struct Part {
-  int row, column;  // of its first element, in C
+  int segment;      // of C
+  int row, column;  // of its first element, in the segment
   int consumer;     // 0 or 1
   int thread;       // in the warp-group
   // Of the accumulator d, d[4 * j + i] is row first_row() + (i & 2) * 4 and column
@@ -108,16 +111,16 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
   constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
   Cursor<Shape::kStages> at;
   gemm::Work work;
-  for (int turn = 0; p.order.work(cluster, clusters, turn, rank, &work); ++turn) {
+  for (int index = cluster; p.order.work(index, rank, &work); index += clusters) {
     p.gate.wait_rows(work.row);
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
       // Pairs with the consumers' releases; in the first lap, every stage is empty.
       barrier_wait(shared.empty(at.stage), at.lap ^ 1);
       const std::uint32_t full = shared.full(at.stage);
       barrier_arrive_expect(full, bytes);
-      tma_load(shared.a(at.stage), p.a, full, work.row, k * kSliceK);
+      tma_load(shared.a(at.stage), p.a, full, work.segment, work.row, k * kSliceK);
       if constexpr (Shape::kSharing == 1) {
-        tma_load(shared.b(at.stage), p.b, full, work.column, k * kSliceK);
+        tma_load(shared.b(at.stage), p.b, full, 0, work.column, k * kSliceK);
       } else {
         const int part = rank * Shape::kBoxB;
         tma_load_all(shared.b(at.stage) + part * kRowBytes, p.b, full, work.column + part,
@@ -147,7 +150,7 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, i
   float d[Shape::kBlocks][Shape::kPartN / 2];
   Cursor<Shape::kStages> at;
   gemm::Work work;
-  for (int turn = 0; p.order.work(cluster, clusters, turn, rank, &work); ++turn) {
+  for (int index = cluster; p.order.work(index, rank, &work); index += clusters) {
     int before = -1;  // the stage whose products may still be under way
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
       barrier_wait(shared.full(at.stage), at.lap);
@@ -174,7 +177,7 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, i
 #pragma unroll
     for (int block = 0; block < Shape::kBlocks; ++block) {
       pin(d[block]);
-      const Part<Shape> part{work.row + part_m * Shape::kPartM + block * 64,
+      const Part<Shape> part{work.segment, work.row + part_m * Shape::kPartM + block * 64,
                              work.column + part_n * Shape::kPartN, consumer, thread};
       sink.store(part, d[block]);
     }
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   using SharedLayout = Layout<Shape, Sink>;
   const SharedLayout shared{shared_address(memory)};
   const bool clustered = Shape::kSharing > 1 || Sink::kMeetsCluster;
-  const int blocks = clustered ? static_cast<int>(cluster_size()) : 1;
+  const int blocks = Sink::kMeetsCluster ? static_cast<int>(cluster_size()) : Shape::kSharing;
   const int rank = clustered ? static_cast<int>(cluster_rank()) : 0;
   const int cluster = static_cast<int>(blockIdx.x) / blocks;
   const int clusters = static_cast<int>(gridDim.x) / blocks;

@@ -12,8 +12,8 @@ struct Call {
   CUtensorMap a, b, c;  // boxes as Launch says; c: not looked at where k is split
   void* data;
   long long stride;
-  int m, n, k;
-  int rows_a;  // of A's box
+  int m, n, k;  // m: rows of a segment
+  int rows_a;   // of A's box
   gemm::Plan plan;
   cudaStream_t stream;
 };
@@ -45,7 +45,8 @@ struct Launch {
   struct Parts {
     using S = ShapeOf<T>;
     using Sink = std::conditional_t<kShape.splits, ClusterSumSink<S>, StoreSink<S>>;
-    using Order = std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder>;
+    using Order =
+        std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder<S::kHasSegments>>;
     using Arguments = Params<Order, NoGate, Sink>;
     static constexpr int kBytes = Layout<S, Sink>::kBytes;
     static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
@@ -99,11 +100,11 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   arguments.rows_a = call.rows_a;
   if constexpr (kShape.splits) {
     arguments.sink = matrix;
-    arguments.order = {plan.rows, kShape.m, kShape.n, plan.cluster, k_blocks};
+    arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
   } else {
     arguments.sink = {call.c, matrix, copied_columns(call.n)};
-    arguments.order = {plan.rows, plan.columns,   plan.band, kShape.m,
-                       kShape.n,  kShape.sharing, k_blocks};
+    arguments.order = {plan.segments, 0,        plan.rows,      plan.columns, plan.band,
+                       kShape.m,      kShape.n, kShape.sharing, k_blocks};
   }
   cudaLaunchAttribute attribute;
   cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute);

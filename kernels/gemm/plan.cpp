@@ -29,16 +29,17 @@ int band_of(const Tile& tile, int rows, int multiprocessors) {
   return ceil_div(rows, bands);
 }
 
-Plan with(int index, int splits, int m, int n, int k, const Machine& machine) {
+Plan with(int index, int splits, int segments, int m, int n, int k, const Machine& machine) {
   const Tile& tile = kTiles[index];
   const int k_blocks = ceil_div(k, 64);
   Plan p;
   p.tile = index;
   p.cluster = tile.splits ? splits : tile.sharing;
+  p.segments = segments;
   p.rows = ceil_div(m, tile.m * tile.sharing);
   p.columns = ceil_div(n, tile.n);
   p.band = band_of(tile, p.rows, machine.multiprocessors);
-  const long long work = 1ll * p.rows * p.columns;  // of clusters
+  const long long work = 1ll * segments * p.rows * p.columns;  // of clusters
   const int at_a_time =
       std::max(1, machine.clusters[p.cluster]);  // if need be, one after the other
   p.turns = static_cast<int>((work + at_a_time - 1) / at_a_time);
@@ -48,7 +49,7 @@ Plan with(int index, int splits, int m, int n, int k, const Machine& machine) {
   const double slices = tile.splits ? ceil_div(k_blocks, splits) : k_blocks;
   const double products = p.turns * (slices * tile.slice + kTurn) + (tile.splits ? kClusterSum : 0);
   // Of what waits for memory alike, the one with fewer products to do.
-  p.us = kStart + std::max(products, from_memory(m, n, k)) + 0.01 * products;
+  p.us = kStart + std::max(products, from_memory(1.0 * segments * m, n, k)) + 0.01 * products;
   if (machine.clusters[p.cluster] == 0) p.us += kTooLarge;
   return p;
 }
@@ -59,14 +60,16 @@ std::string name_of(const Tile& tile) {
   return fmt::format("{}x{}{}", tile.m, tile.n, tile.splits ? "/k" : "");
 }
 
-Plan plan(int m, int n, int k, const Machine& machine, int tile) {
+Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
   Plan best;
   best.us = HUGE_VAL;
   for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+    const Tile& t = kTiles[i];
     if (tile >= 0 && i != tile) continue;
+    if (segments > 1 && (t.splits || !has_segments(t.m, t.n))) continue;
     const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
     for (int splits = std::min(kTiles[i].splits ? 2 : 1, most); splits <= most; ++splits) {
-      const Plan p = with(i, splits, m, n, k, machine);
+      const Plan p = with(i, splits, segments, m, n, k, machine);
       if (p.us < best.us) best = p;
     }
   }
@@ -82,8 +85,8 @@ std::string describe(const Plan& plan) {
       tile.splits
           ? fmt::format("k split by {}", plan.cluster)
           : fmt::format("{} block{} to a cluster", plan.cluster, plan.cluster > 1 ? "s" : ""),
-      plan.rows * tile.sharing, plan.columns, plan.band * tile.sharing, plan.blocks, plan.turns,
-      plan.turns == 1 ? "" : "s", plan.us);
+      plan.segments * plan.rows * tile.sharing, plan.columns, plan.band * tile.sharing, plan.blocks,
+      plan.turns, plan.turns == 1 ? "" : "s", plan.us);
 }
 
 }  // namespace weft::kernels::gemm

@@ -52,17 +52,20 @@ struct Machine {
 };
 
 struct Plan {
-  int tile = 0;               // of kTiles
-  int cluster = 1;            // blocks
-  int rows = 0, columns = 0;  // of tiles; a row is as high as the tiles of a cluster that share B
-  int band = 1;               // rows of tiles that are gone through together, column by column
-  int blocks = 0;             // of the grid
-  int turns = 0;              // tiles of a block, at most
-  double us = 0;              // expected
+  int tile = 0;     // of kTiles
+  int cluster = 1;  // blocks
+  int segments = 1;
+  // Of a segment's tiles; a row is as high as the tiles of a cluster that share B.
+  int rows = 0, columns = 0;
+  int band = 1;    // rows of tiles that are gone through together, column by column
+  int blocks = 0;  // of the grid
+  int turns = 0;   // tiles of a block, at most
+  double us = 0;   // expected
 };
 
-// m, n, k > 0. `tile`: of kTiles, or -1 for the one that is expected to be fastest.
-Plan plan(int m, int n, int k, const Machine& machine, int tile = -1);
+// m, n, k > 0. `tile`: of kTiles, or -1 for the one that is expected to be fastest. C has
+// `segments` times m rows (tile_order.hpp); with more than one, no tile splits k.
+Plan plan(int m, int n, int k, const Machine& machine, int tile = -1, int segments = 1);
 std::string describe(const Plan& plan);
 
 }  // namespace weft::kernels::gemm

@@ -121,35 +121,36 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" : : "l"(&map) : "memory");
 }
 
-// A box of a matrix, first element (row, column), to shared memory; counts its bytes on `barrier`.
-// What lies outside the matrix arrives as zeros, and counts as well.
+// Matrices are segments of as many rows each, one of them or more. A box of a segment, first
+// element (row, column), to shared memory; counts its bytes on `barrier`. What lies outside the
+// segment arrives as zeros, and counts as well.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& map,
-                                         std::uint32_t barrier, int row, int column) {
+                                         std::uint32_t barrier, int segment, int row, int column) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%3, %4}], [%2];"
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5}], [%2];"
       :
-      : "r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row)
+      : "r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(segment)
       : "memory");
 }
 // The same to the same place of each block of the cluster that `ranks` names, a bit each. Each
-// counts the bytes on its own barrier.
+// counts the bytes on its own barrier. Of segment 0.
 __device__ __forceinline__ void tma_load_all(std::uint32_t to, const CUtensorMap& map,
                                              std::uint32_t barrier, int row, int column,
                                              std::uint16_t ranks) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;"
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4, %6}], [%2], %5;"
       :
-      : "r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(ranks)
+      : "r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(ranks), "r"(0)
       : "memory");
 }
-// A box from shared memory; what would lie outside the matrix is not stored.
-__device__ __forceinline__ void tma_store(const CUtensorMap& map, std::uint32_t from, int row,
-                                          int column) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+// A box from shared memory; what would lie outside the segment is not stored.
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, std::uint32_t from, int segment,
+                                          int row, int column) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
                :
-               : "l"(&map), "r"(from), "r"(column), "r"(row)
+               : "l"(&map), "r"(from), "r"(column), "r"(row), "r"(segment)
                : "memory");
 }
 __device__ __forceinline__ void tma_store_commit() {

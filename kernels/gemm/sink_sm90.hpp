@@ -22,13 +22,13 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 template <class T>
 struct Matrix {
   T* data;
-  long long stride;  // of rows, in elements
-  int rows, columns;
+  long long stride;   // of rows, in elements
+  int rows, columns;  // rows of a segment; segments follow one another
 
   // Two neighbours of a row, of which each may be outside.
-  __device__ void put(int row, int column, std::uint32_t pair) const {
+  __device__ void put(int segment, int row, int column, std::uint32_t pair) const {
     if (row >= rows || column >= columns) return;
-    T* const to = data + row * stride + column;
+    T* const to = data + (1ll * segment * rows + row) * stride + column;
     if (column + 1 < columns) {
       *reinterpret_cast<std::uint32_t*>(to) = pair;
     } else {
@@ -76,7 +76,7 @@ class StoreSink {
       named_barrier(barrier, kGroupThreads);
       if (part.thread == 0) {
         const int column = part.column + chunk * kChunk;
-        if (column < p_.copied) tma_store(p_.c, buffer, part.row, column);
+        if (column < p_.copied) tma_store(p_.c, buffer, part.segment, part.row, column);
         tma_store_commit();  // none, too: the groups stand for the buffers
       }
     }
@@ -112,8 +112,8 @@ class StoreSink {
     for (int j = 0; j < Shape::kPartN / 8; ++j) {
       if (8 * j != rest) continue;
       const int column = part.column + 8 * j + part.first_column();
-      p_.matrix.put(row, column, pack<T>(d[4 * j], d[4 * j + 1]));
-      p_.matrix.put(row + 8, column, pack<T>(d[4 * j + 2], d[4 * j + 3]));
+      p_.matrix.put(part.segment, row, column, pack<T>(d[4 * j], d[4 * j + 1]));
+      p_.matrix.put(part.segment, row + 8, column, pack<T>(d[4 * j + 2], d[4 * j + 3]));
     }
   }
   const Params& p_;
@@ -162,8 +162,8 @@ class ClusterSumSink {
         sum.w += more.w;
       }
       const int column = part.column + part.first_column() + 8 * j;
-      p_.put(part.row + part.first_row(), column, pack<T>(sum.x, sum.y));
-      p_.put(part.row + part.first_row() + 8, column, pack<T>(sum.z, sum.w));
+      p_.put(part.segment, part.row + part.first_row(), column, pack<T>(sum.x, sum.y));
+      p_.put(part.segment, part.row + part.first_row() + 8, column, pack<T>(sum.z, sum.w));
     }
   }
   __device__ void finish() {}

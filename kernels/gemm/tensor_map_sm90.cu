@@ -32,11 +32,13 @@ Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
     }
   }
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(view.columns),
-                              static_cast<cuuint64_t>(view.rows)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(view.stride) * bytes_of(dtype_)};
+                              static_cast<cuuint64_t>(view.rows),
+                              static_cast<cuuint64_t>(view.segments)};
+  const cuuint64_t row_bytes = static_cast<cuuint64_t>(view.stride) * bytes_of(dtype_);
+  const cuuint64_t strides[] = {row_bytes, sizes[1] * row_bytes};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(view.box_columns),
-                            static_cast<cuuint32_t>(view.box_rows)};
-  const cuuint32_t every[] = {1, 1};
+                            static_cast<cuuint32_t>(view.box_rows), 1};
+  const cuuint32_t every[] = {1, 1, 1};
   const CUtensorMapSwizzle swizzle = view.box_columns == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : view.box_columns == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                               : CU_TENSOR_MAP_SWIZZLE_32B;
@@ -46,15 +48,16 @@ Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
       &entry.map,
       dtype_ == DType::kBfloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                  : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-      2, const_cast<void*>(view.data), sizes, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      3, const_cast<void*>(view.data), sizes, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
       swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     return Status::error(
         Code::kInternal,
         fmt::format(
-            "Gemm: cuTensorMapEncodeTiled: error {} for a matrix of {} x {} at {}, rows every "
-            "{} elements",
-            static_cast<int>(result), view.rows, view.columns, fmt::ptr(view.data), view.stride));
+            "Gemm: cuTensorMapEncodeTiled: error {} for a matrix of {} x {} x {} at {}, rows "
+            "every {} elements",
+            static_cast<int>(result), view.segments, view.rows, view.columns, fmt::ptr(view.data),
+            view.stride));
   }
   entry.view = view;
   next_ = (next_ + 1) % static_cast<unsigned>(entries_.size());

@@ -14,13 +14,14 @@ namespace weft::kernels::gemm {
 
 struct MatrixView {
   const void* data;
-  int rows, columns;
+  int segments;         // one after the other
+  int rows, columns;    // of a segment
   std::int64_t stride;  // of rows, in elements
   int box_rows, box_columns;
 
   bool operator==(const MatrixView& o) const {
-    return data == o.data && rows == o.rows && columns == o.columns && stride == o.stride &&
-           box_rows == o.box_rows && box_columns == o.box_columns;
+    return data == o.data && segments == o.segments && rows == o.rows && columns == o.columns &&
+           stride == o.stride && box_rows == o.box_rows && box_columns == o.box_columns;
   }
 };
 

@@ -1,38 +1,58 @@
 // Which tile next: pure, the same on hosts and GPUs.
 //
-// An order is a policy of the GEMM kernel: work(cluster, clusters, turn, rank, &work) says what the
-// block of that rank does in its turn-th turn, and false when nothing is left. All blocks of a
-// cluster agree on how many turns there are.
+// An order is a policy of the GEMM kernel: work(index, rank, &work) says what the block of that
+// rank in its cluster does of the index-th piece of work, and false where there are no more.
+// Cluster c of n takes pieces c, c + n, c + 2 n, ...
 #pragma once
 
 #include <weft/target.hpp>
 
 namespace weft::kernels::gemm {
 
-// A block's next piece: first row and column of C, and which blocks of 64 along k.
+// A block's next piece: its first row, counted in its segment, and column of C, and which blocks of
+// 64 along k.
 struct Work {
+  int segment;
   int row, column;
   int k_begin, k_end;
 };
+
+// Whether the kernel of tiles of that size knows of segments: the registers of the largest are
+// full.
+constexpr bool has_segments(int tile_m, int tile_n) { return tile_m * tile_n <= 256 * 160; }
 
 WEFT_HOST_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 // Persistent clusters of blocks; tiles in bands of `band` clusters' rows, down each band's columns,
 // so that what runs at a time is a patch of C nearly as high as wide and operands are found in L2.
+//
+// C's rows may be segments of as many rows, one for each PE of a team: these are gone through one
+// after the other from `first` on, and round. No tile has rows of two. Without kSegments there is
+// one of them, and it costs nothing.
+template <bool kSegments>
 struct BandedOrder {
-  int rows, columns;   // of tiles; a row is as high as the blocks of a cluster together
+  int segments, first;
+  int rows, columns;   // of a segment's tiles; a row is as high as a cluster's blocks together
   int band;            // rows in a band
   int tile_m, tile_n;  // of a block
   int blocks;          // of a cluster, one above the other
   int k_blocks;
 
-  WEFT_HOST_DEVICE bool work(int cluster, int clusters, int turn, int rank, Work* work) const {
-    const int index = cluster + turn * clusters;
-    if (index >= rows * columns) return false;
-    const int first = index / (band * columns) * band;
-    const int height = rows - first < band ? rows - first : band;
-    const int within = index - first * columns;
-    work->row = ((first + within % height) * blocks + rank) * tile_m;
+  WEFT_HOST_DEVICE bool work(int index, int rank, Work* work) const {
+    int tile = index;
+    work->segment = 0;
+    if constexpr (kSegments) {
+      const int lap = index / (rows * columns);
+      if (lap >= segments) return false;
+      work->segment = first + lap < segments ? first + lap : first + lap - segments;
+      tile -= lap * (rows * columns);
+    } else if (index >= rows * columns) {
+      return false;
+    }
+    const int top = tile / (band * columns) * band;
+    const int height = rows - top < band ? rows - top : band;
+    const int within = tile - top * columns;
+    work->row = ((top + within % height) * blocks + rank) * tile_m;
     work->column = within / height * tile_n;
     work->k_begin = 0;
     work->k_end = k_blocks;
@@ -40,17 +60,18 @@ struct BandedOrder {
   }
 };
 
-// One tile for a cluster; its blocks split k, as evenly as blocks of 64 allow.
+// Tiles whose blocks of a cluster split k, as evenly as blocks of 64 allow.
 struct SplitOrder {
-  int rows;  // of tiles
+  int rows, columns;  // of tiles
   int tile_m, tile_n;
   int splits;  // blocks of a cluster
   int k_blocks;
 
-  WEFT_HOST_DEVICE bool work(int cluster, int, int turn, int rank, Work* work) const {
-    if (turn != 0) return false;
-    work->row = cluster % rows * tile_m;
-    work->column = cluster / rows * tile_n;
+  WEFT_HOST_DEVICE bool work(int index, int rank, Work* work) const {
+    if (index >= rows * columns) return false;
+    work->segment = 0;
+    work->row = index % rows * tile_m;
+    work->column = index / rows * tile_n;
     work->k_begin = static_cast<int>(static_cast<long long>(k_blocks) * rank / splits);
     work->k_end = static_cast<int>(static_cast<long long>(k_blocks) * (rank + 1) / splits);
     return true;

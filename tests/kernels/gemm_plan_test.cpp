@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,10 +78,10 @@ std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> everything(const
   for (int cluster = 0; cluster < clusters; ++cluster) {
     for (int rank = 0; rank < blocks; ++rank) {
       Work work{};
-      int turn = 0;
-      for (; order.work(cluster, clusters, turn, rank, &work); ++turn)
+      int turns = 0;
+      for (int index = cluster; order.work(index, rank, &work); index += clusters, ++turns)
         done[{work.row, work.column}].push_back({work.k_begin, work.k_end});
-      EXPECT_LE(turn, most_turns);
+      EXPECT_LE(turns, most_turns);
     }
   }
   return done;
@@ -93,7 +94,7 @@ TEST(GemmOrder, BandsDoEachTileOnce) {
         const Tile& t = kTiles[tile];
         if (t.splits) continue;
         const Plan p = plan(m, n, 640, {}, tile);
-        const BandedOrder order{p.rows, p.columns, p.band, t.m, t.n, t.sharing, 10};
+        const BandedOrder<false> order{1, 0, p.rows, p.columns, p.band, t.m, t.n, t.sharing, 10};
         const auto done = everything(order, p.blocks / p.cluster, p.cluster, p.turns);
         const int rows = ceil_div(m, t.m * t.sharing) * t.sharing, columns = ceil_div(n, t.n);
         ASSERT_EQ(done.size(), static_cast<std::size_t>(rows * columns));
@@ -105,10 +106,37 @@ TEST(GemmOrder, BandsDoEachTileOnce) {
   }
 }
 
+// Every tile once, and the segments one after the other from the first that was asked for.
+TEST(GemmOrder, SegmentsFollowOneAnother) {
+  for (int segments : {1, 2, 3, 8}) {
+    for (int m : {1, 255, 257, 1000}) {
+      const Plan p = plan(m, 700, 640, {}, tile_of(128, 256), segments);
+      const Tile& t = kTiles[p.tile];
+      for (int first = 0; first < segments; ++first) {
+        const BandedOrder<true> order{segments, first, p.rows,    p.columns, p.band,
+                                      t.m,      t.n,   t.sharing, 10};
+        std::map<std::tuple<int, int, int>, int> done;
+        const int tiles = p.rows * p.columns;  // of clusters, in a segment
+        Work work{};
+        for (int index = 0; index < segments * tiles; ++index) {
+          for (int rank = 0; rank < p.cluster; ++rank) {
+            ASSERT_TRUE(order.work(index, rank, &work));
+            ASSERT_EQ(work.segment, (first + index / tiles) % segments);
+            ++done[{work.segment, work.row, work.column}];
+          }
+        }
+        ASSERT_FALSE(order.work(segments * tiles, 0, &work));
+        ASSERT_EQ(done.size(), static_cast<std::size_t>(segments * p.rows * t.sharing * p.columns));
+        for (const auto& [tile, times] : done) ASSERT_EQ(times, 1);
+      }
+    }
+  }
+}
+
 TEST(GemmOrder, SplitsDoEachSliceOnce) {
   for (int splits = 1; splits <= kMostSplits; ++splits) {
     for (int slices : {8, 9, 100}) {
-      const SplitOrder order{3, 64, 64, splits, slices};
+      const SplitOrder order{3, 5, 64, 64, splits, slices};
       const auto done = everything(order, 3 * 5, splits, 1);
       ASSERT_EQ(done.size(), 15u);
       for (const auto& [tile, pieces] : done) {

@@ -60,22 +60,11 @@ const Kernels& kernels_of(DType dtype) {
   return dtype == DType::kBfloat16 ? bfloat16 : float16;
 }
 
-Result<int> tile_named(const std::string& name) {
-  if (name.empty()) return -1;
-  std::string all;
-  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
-    if (name == name_of(kTiles[i])) return i;
-    all += (i == 0 ? "" : ", ") + name_of(kTiles[i]);
-  }
-  return Status::error(
-      Code::kInvalidArgument,
-      fmt::format("Gemm: options.tile is \"{}\"; there are {}, or \"\" for the plan's", name, all));
-}
-
 class Sm90 : public GpuBackend {
  public:
-  Sm90(const Gpu& gpu, const GemmProblem& problem, int tile, Encode* encode)
+  Sm90(const Gpu& gpu, const GemmProblem& problem, int tile, int segments, Encode* encode)
       : GpuBackend(gpu, problem),
+        segments_(segments),
         kernels_(kernels_of(problem.dtype)),
         tile_(tile),
         maps_(problem.dtype, encode) {}
@@ -95,6 +84,20 @@ class Sm90 : public GpuBackend {
   }
 
   Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+    return run(stream, c, a, b, m, nullptr);
+  }
+  Status run_gathering(Stream stream, void* c, const void* a, const void* b,
+                       const Gathering& gathering) override {
+    return run(stream, c, a, b, gathering.rows, &gathering);
+  }
+
+  std::string describe() const override {
+    return planned_ == 0 ? "nothing to multiply" : gemm::describe(plan_);
+  }
+
+ private:
+  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+             const Gathering* gathering) {
     RETURN_IF_ERROR(check_current(gpu_));
     if (m != planned_) plan_for(m);
     RETURN_IF_ERROR(prepare(plan_.tile));
@@ -107,7 +110,16 @@ class Sm90 : public GpuBackend {
     RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
     // Columns behind the last eight are stored without it; it has to have some, though.
     const int copied = std::max(8, sm90::copied_columns(n));
-    RETURN_IF_ERROR(maps_.get({c, 1, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
+    RETURN_IF_ERROR(maps_.get({c, segments_, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
+    if (gathering != nullptr) {
+      for (int i = 0; i < 2; ++i) {
+        RETURN_IF_ERROR(maps_.get({gathering->segments[i], segments_, m, k, gathering->stride,
+                                   call.rows_a, sm90::kSliceK},
+                                  &call.gathered[i]));
+      }
+      call.gate = sm90::Gate(*gathering);
+      call.first = gathering->own;
+    }
     call.data = c;
     call.stride = p_.ldc;
     call.m = m;
@@ -119,13 +131,8 @@ class Sm90 : public GpuBackend {
     return Status::ok();
   }
 
-  std::string describe() const override {
-    return planned_ == 0 ? "nothing to multiply" : gemm::describe(plan_);
-  }
-
- private:
   void plan_for(int m) {
-    plan_ = plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_);
+    plan_ = plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_, segments_);
     planned_ = m;
   }
   Status prepare(int tile) {
@@ -136,7 +143,8 @@ class Sm90 : public GpuBackend {
   }
 
   const Kernels& kernels_;
-  const int tile_;  // of kTiles; -1: the plan says
+  const int segments_;  // of C
+  const int tile_;      // of kTiles; -1: the plan says
   TensorMaps maps_;
   Machine machine_;
   Plan plan_;
@@ -146,17 +154,17 @@ class Sm90 : public GpuBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
-                                           const GemmOptions& options) {
+Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                              const GemmOptions& options, int segments) {
   int tile = -1;
-  ASSIGN_OR_RETURN(tile, tile_named(options.tile));
+  ASSIGN_OR_RETURN(tile, tile_named("Gemm", options.tile));
   Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, find_encode());
-  auto made = std::make_unique<Sm90>(gpu, problem, tile, encode);
+  auto made = std::make_unique<Sm90>(gpu, problem, tile, segments, encode);
   RETURN_IF_ERROR(made->start(options.multiprocessors == 0
                                   ? gpu.multiprocessors
                                   : std::min(options.multiprocessors, gpu.multiprocessors)));
-  return std::unique_ptr<Backend>(std::move(made));
+  return std::unique_ptr<GpuBackend>(std::move(made));
 }
 
 }  // namespace weft::kernels::gemm

@@ -49,10 +49,12 @@ Status GpuBackend::clear(Stream stream, void* c, int m) {
   return Status::ok();
 }
 
+bool has_sm90(const Gpu& gpu) { return gpu.capability == 90 && WEFT_HAS_SM90A; }
+
 Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
-  const bool ours = gpu.capability == 90 && WEFT_HAS_SM90A;
+  const bool ours = has_sm90(gpu);
   if (options.backend == GemmBackend::kKernels && gpu.capability == 90 && !ours) {
     return Status::error(
         Code::kUnsupported,
@@ -67,7 +69,9 @@ Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const Gemm
                     gpu.capability / 10, gpu.capability % 10));
   }
   if (options.backend == GemmBackend::kCublas || !ours) return make_cublas(gpu, problem, options);
-  return make_sm90(gpu, problem, options);
+  std::unique_ptr<GpuBackend> made;
+  ASSIGN_OR_RETURN(made, make_sm90(gpu, problem, options));
+  return std::unique_ptr<Backend>(std::move(made));
 }
 
 }  // namespace weft::kernels::gemm

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "kernels/core/gathering.hpp"
 #include "kernels/gemm/backend.hpp"
 
 #define RETURN_IF_FAILED(what, call)                                \
@@ -31,14 +32,22 @@ class GpuBackend : public Backend {
  public:
   GpuBackend(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), p_(problem) {}
   Status clear(Stream stream, void* c, int m) override;
+  // Of segments of C: the rows of A are gathered while the product runs, mine are at `a`.
+  virtual Status run_gathering(Stream, void* /*c*/, const void* /*a*/, const void* /*b*/,
+                               const Gathering&) {
+    return Status::error(Code::kUnsupported, "Gemm: this backend gathers no rows");
+  }
 
  protected:
   const Gpu gpu_;
   const GemmProblem p_;
 };
 
-Result<std::unique_ptr<Backend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
-                                           const GemmOptions& options);
+// problem.m: rows of a segment.
+Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                              const GemmOptions& options, int segments = 1);
+// The kernels of sm_90a are there, and for this GPU.
+bool has_sm90(const Gpu& gpu);
 Result<std::unique_ptr<Backend>> make_cublas(const Gpu& gpu, const GemmProblem& problem,
                                              const GemmOptions& options);
 

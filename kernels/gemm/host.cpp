@@ -1,10 +1,7 @@
-// The GEMM on host threads: plain, for tests and for machines without a GPU. A sum is one float, to
-// which the products are added in the order of k, however tiles are cut; so an operator that is
-// made of it gives the same bits as the product and what follows it, one after the other.
+// The GEMM on host threads, for tests and for machines without a GPU.
 #include <algorithm>
 #include <cstddef>
 #include <thread>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,54 +9,25 @@
 #include <weft/small_float.hpp>
 
 #include "kernels/gemm/backend.hpp"
+#include "kernels/gemm/host_product.hpp"
 
 namespace weft::kernels::gemm {
 namespace {
 
-constexpr int kTile = 64;    // rows and columns
-constexpr int kSlice = 128;  // elements along k
+// All of A is there.
+template <class T>
+struct Rows {
+  const T* a;
+  std::ptrdiff_t stride;
+  const T* first_of(int /*segment*/, int row, int /*height*/) const { return a + row * stride; }
+  std::ptrdiff_t stride_of(int /*segment*/) const { return stride; }
+};
 
 template <class T>
 struct HostKernel {
-  int m, n, k;
-  std::ptrdiff_t lda, ldb, ldc;
-  const T* a;
-  const T* b;
-  T* c;
-
-  void operator()() const {
-    const int rows = (m + kTile - 1) / kTile, columns = (n + kTile - 1) / kTile;
-    std::vector<float> slice(kSlice * kTile), sums(kTile * kTile);
-    for (long long tile = dev::block_rank(); tile < 1ll * rows * columns;
-         tile += dev::grid_size()) {
-      multiply(static_cast<int>(tile % rows) * kTile, static_cast<int>(tile / rows) * kTile, slice,
-               sums);
-    }
-  }
-
- private:
-  void multiply(int row, int column, std::vector<float>& slice, std::vector<float>& sums) const {
-    const int height = std::min(kTile, m - row), width = std::min(kTile, n - column);
-    std::fill(sums.begin(), sums.end(), 0.0f);
-    for (int from = 0; from < k; from += kSlice) {
-      const int depth = std::min(kSlice, k - from);
-      for (int j = 0; j < width; ++j) {  // turned round, so that neighbours are columns of c
-        for (int i = 0; i < depth; ++i) {
-          slice[i * kTile + j] = static_cast<float>(b[(column + j) * ldb + from + i]);
-        }
-      }
-      for (int r = 0; r < height; ++r) {
-        float* const sum = &sums[r * kTile];
-        for (int i = 0; i < depth; ++i) {
-          const float factor = static_cast<float>(a[(row + r) * lda + from + i]);
-          for (int j = 0; j < width; ++j) sum[j] += factor * slice[i * kTile + j];
-        }
-      }
-    }
-    for (int r = 0; r < height; ++r) {
-      for (int j = 0; j < width; ++j) c[(row + r) * ldc + column + j] = T(sums[r * kTile + j]);
-    }
-  }
+  HostProduct<T> product;
+  Rows<T> rows;
+  void operator()() const { product.multiply(rows, dev::block_rank(), dev::grid_size()); }
 };
 
 struct ClearKernel {
@@ -75,7 +43,8 @@ struct ClearKernel {
 class Host : public Backend {
  public:
   explicit Host(const GemmProblem& problem) : p_(problem) {
-    const std::int64_t tiles = (p_.m + kTile - 1) / kTile * ((p_.n + kTile - 1) / kTile);
+    const std::int64_t tiles =
+        (p_.m + kHostTile - 1) / kHostTile * ((p_.n + kHostTile - 1) / kHostTile);
     threads_ = static_cast<unsigned>(
         std::clamp<std::int64_t>(tiles, 1, std::max(1u, std::thread::hardware_concurrency())));
   }
@@ -92,21 +61,15 @@ class Host : public Backend {
                        stream);
   }
   std::string describe() const override {
-    return fmt::format("{} host threads, tiles of {}x{}", threads_, kTile, kTile);
+    return fmt::format("{} host threads, tiles of {}x{}", threads_, kHostTile, kHostTile);
   }
 
  private:
   template <class T>
   Status launch(Stream stream, void* c, const void* a, const void* b, int m) const {
-    const HostKernel<T> kernel{m,
-                               static_cast<int>(p_.n),
-                               static_cast<int>(p_.k),
-                               p_.lda,
-                               p_.ldb,
-                               p_.ldc,
-                               static_cast<const T*>(a),
-                               static_cast<const T*>(b),
-                               static_cast<T*>(c)};
+    const HostKernel<T> kernel{{1, 0, m, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
+                                p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)},
+                               {static_cast<const T*>(a), p_.lda}};
     dev::Grid grid;
     grid.blocks = threads_;
     return dev::launch(grid, kernel, stream);

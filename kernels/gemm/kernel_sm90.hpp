@@ -7,12 +7,13 @@
 //
 // Policies, of which fused operators are made:
 //   Order   which tile next (tile_order.hpp)
-//   Gate    what the producer waits for before it reads the tile's rows of A
+//   Gate    what the producer waits for before it reads the tile's rows of A (gate_sm90.hpp)
 //   Sink    where a finished tile goes (sink_sm90.hpp)
 // How operands are loaded is in the Shape: kSharing blocks of a cluster lie one above the other and
 // need the same B, of which each loads a part for all.
 #pragma once
 
+#include "kernels/gemm/gate_sm90.hpp"
 #include "kernels/gemm/ptx_sm90.hpp"
 #include "kernels/gemm/tile_order.hpp"
 #include "kernels/gemm/wgmma_sm90.hpp"
@@ -57,13 +58,10 @@ struct Part {
   __device__ int first_column() const { return thread % 4 * 2; }
 };
 
-struct NoGate {
-  __device__ void wait_rows(int /*first_row*/) const {}
-};
-
-template <class Order, class Gate, class Sink>
+template <class Order, class Sink>
 struct Params {
-  CUtensorMap a, b;
+  CUtensorMap a, b;  // a: where segments are gathered, my own alone
+  CUtensorMap gathered[2];
   typename Sink::Params sink;
   Order order;
   Gate gate;
@@ -111,14 +109,24 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
   constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
   Cursor<Shape::kStages> at;
   gemm::Work work;
+  const std::uint64_t round = Shape::kHasSegments ? p.gate.round() : 0;
   for (int index = cluster; p.order.work(index, rank, &work); index += clusters) {
-    p.gate.wait_rows(work.row);
+    const CUtensorMap* a = &p.a;
+    int segment = work.segment;
+    if constexpr (Shape::kHasSegments) {
+      if (p.gate.is_there() && !p.gate.is_own(segment)) {
+        p.gate.wait_rows(round, segment, work.row, Shape::kM);
+        a = &p.gathered[round & 1];
+      } else if (p.gate.is_there()) {
+        segment = 0;
+      }
+    }
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
       // Pairs with the consumers' releases; in the first lap, every stage is empty.
       barrier_wait(shared.empty(at.stage), at.lap ^ 1);
       const std::uint32_t full = shared.full(at.stage);
       barrier_arrive_expect(full, bytes);
-      tma_load(shared.a(at.stage), p.a, full, work.segment, work.row, k * kSliceK);
+      tma_load(shared.a(at.stage), *a, full, segment, work.row, k * kSliceK);
       if constexpr (Shape::kSharing == 1) {
         tma_load(shared.b(at.stage), p.b, full, 0, work.column, k * kSliceK);
       } else {
@@ -128,6 +136,7 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
       }
     }
   }
+  if constexpr (Shape::kHasSegments) p.gate.leave(round);
 }
 
 // Every warp for itself: what it has read may be overwritten, by every block that fills this stage.
@@ -185,12 +194,15 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, i
   sink.finish();
 }
 
-template <class Shape, class Order, class Gate, class Sink>
+template <class Shape, class Order, class Sink>
 __global__ void __launch_bounds__(kThreads, 1)
-    gemm_kernel(const __grid_constant__ Params<Order, Gate, Sink> p) {
+    gemm_kernel(const __grid_constant__ Params<Order, Sink> p) {
 #if !defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __trap();  // compiled for another GPU as well; hosts do not launch it there
 #else
+  if constexpr (Shape::kHasSegments) {
+    if (!p.gate.is_open()) return;  // all blocks, or none
+  }
   extern __shared__ __align__(1024) unsigned char memory[];
   using SharedLayout = Layout<Shape, Sink>;
   const SharedLayout shared{shared_address(memory)};

@@ -9,11 +9,13 @@ namespace weft::kernels::sm90 {
 
 // One GEMM: matrices as the copy engine sees them, and C as it is.
 struct Call {
-  CUtensorMap a, b, c;  // boxes as Launch says; c: not looked at where k is split
+  CUtensorMap a, b, c, gathered[2];  // boxes as Launch says; c: not looked at where k is split
   void* data;
   long long stride;
   int m, n, k;  // m: rows of a segment
   int rows_a;   // of A's box
+  int first;    // segment to begin with
+  Gate gate;    // Gate(): all of A is there
   gemm::Plan plan;
   cudaStream_t stream;
 };
@@ -47,11 +49,11 @@ struct Launch {
     using Sink = std::conditional_t<kShape.splits, ClusterSumSink<S>, StoreSink<S>>;
     using Order =
         std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder<S::kHasSegments>>;
-    using Arguments = Params<Order, NoGate, Sink>;
+    using Arguments = Params<Order, Sink>;
     static constexpr int kBytes = Layout<S, Sink>::kBytes;
     static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
     static const void* entry() {
-      return reinterpret_cast<const void*>(&gemm_kernel<S, Order, NoGate, Sink>);
+      return reinterpret_cast<const void*>(&gemm_kernel<S, Order, Sink>);
     }
   };
 };
@@ -98,13 +100,16 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   arguments.a = call.a;
   arguments.b = call.b;
   arguments.rows_a = call.rows_a;
+  arguments.gate = call.gate;
+  arguments.gathered[0] = call.gathered[0];
+  arguments.gathered[1] = call.gathered[1];
   if constexpr (kShape.splits) {
     arguments.sink = matrix;
     arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
   } else {
     arguments.sink = {call.c, matrix, copied_columns(call.n)};
-    arguments.order = {plan.segments, 0,        plan.rows,      plan.columns, plan.band,
-                       kShape.m,      kShape.n, kShape.sharing, k_blocks};
+    arguments.order = {plan.segments, call.first, plan.rows,      plan.columns, plan.band,
+                       kShape.m,      kShape.n,   kShape.sharing, k_blocks};
   }
   cudaLaunchAttribute attribute;
   cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute);

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "kernels/gemm/tile_order.hpp"
-
 namespace weft::kernels::gemm {
 namespace {
 
@@ -64,9 +62,8 @@ Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
   Plan best;
   best.us = HUGE_VAL;
   for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
-    const Tile& t = kTiles[i];
     if (tile >= 0 && i != tile) continue;
-    if (segments > 1 && (t.splits || !has_segments(t.m, t.n))) continue;
+    if (segments > 1 && !has_segments(kTiles[i])) continue;
     const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
     for (int splits = std::min(kTiles[i].splits ? 2 : 1, most); splits <= most; ++splits) {
       const Plan p = with(i, splits, segments, m, n, k, machine);
@@ -74,6 +71,19 @@ Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
     }
   }
   return best;
+}
+
+Result<int> tile_named(const char* who, const std::string& name) {
+  if (name.empty()) return -1;
+  std::string all;
+  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+    if (name == name_of(kTiles[i])) return i;
+    all += (i == 0 ? "" : ", ") + name_of(kTiles[i]);
+  }
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{}: options.tile is \"{}\"; there are {}, or \"\" for the "
+                                   "plan's",
+                                   who, name, all));
 }
 
 std::string describe(const Plan& plan) {

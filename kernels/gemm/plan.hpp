@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include <weft/result.hpp>
+
+#include "kernels/gemm/tile_order.hpp"
+
 namespace weft::kernels::gemm {
 
 // A shape of the kernel of sm_90a. Two blocks of a cluster share B where `sharing` is 2.
@@ -39,7 +43,14 @@ constexpr int tile_of(int m, int n, bool splits = false) {
   }
   return -1;
 }
+// Whether its kernel knows of segments of C (tile_order.hpp).
+constexpr bool has_segments(const Tile& tile) {
+  return !tile.splits && has_segments(tile.m, tile.n);
+}
 std::string name_of(const Tile& tile);  // "128x256", "64x64/k"
+
+// The tile of that name, -1 for ""; kInvalidArgument: there is none.
+Result<int> tile_named(const char* who, const std::string& name);
 
 inline constexpr int kMostSplits = 8;
 

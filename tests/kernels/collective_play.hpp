@@ -273,6 +273,11 @@ inline Status play(AnyOperator& op, Buffers& buffers, const Step& step, int rank
   return buffers.check(step, rank, size);
 }
 
+// A stream's first kernel may wait for whatever runs.
+struct Nothing {
+  WEFT_DEVICE void operator()() const {}
+};
+
 // A job of threads whose grids are small: PEs may share a GPU, and have to fit on it at once.
 inline Options job_options() {
   Options options;

@@ -152,10 +152,6 @@ TEST_P(ManyCalls, GoOnWhereRoundsBeginAnew) {
 INSTANTIATE_TEST_SUITE_P(Collectives, ManyCalls, ::testing::ValuesIn(kAll),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
-struct Nothing {
-  WEFT_DEVICE void operator()() const {}
-};
-
 TEST(CollectiveOperators, TwoRunAtOnceOnStreamsOfTheirOwn) {
   EXPECT_OK(run_local(
       3,

@@ -1,0 +1,93 @@
+// On NVIDIA's GPUs: two kernels side by side, on the caller's stream the product, on another one
+// the push, which has multiprocessors that the product leaves alone.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kernels/ag_gemm/overlap.hpp"
+#include "kernels/core/status.hpp"
+#include "kernels/gemm/gpu_cuda.hpp"
+
+namespace weft::kernels::ag_gemm {
+namespace {
+
+using gemm::failed;
+
+__global__ void nothing() {}
+
+class GpuOverlap : public Overlap {
+ public:
+  GpuOverlap(const gemm::Gpu& gpu, std::unique_ptr<gemm::GpuBackend> product, unsigned push_blocks)
+      : gpu_(gpu), product_(std::move(product)), push_blocks_(push_blocks) {}
+  ~GpuOverlap() override {  // at exit, the driver may be gone
+    if (began_ != nullptr) (void)cudaEventDestroy(began_);
+    if (pushed_ != nullptr) (void)cudaEventDestroy(pushed_);
+    if (beside_ != nullptr) (void)cudaStreamDestroy(beside_);
+  }
+
+  Status start() {
+    int least = 0, greatest = 0;
+    RETURN_IF_FAILED("asking for priorities", cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    // Whose blocks others wait for comes first.
+    RETURN_IF_FAILED("creating a stream",
+                     cudaStreamCreateWithPriority(&beside_, cudaStreamNonBlocking, greatest));
+    RETURN_IF_FAILED("creating an event",
+                     cudaEventCreateWithFlags(&began_, cudaEventDisableTiming));
+    RETURN_IF_FAILED("creating an event",
+                     cudaEventCreateWithFlags(&pushed_, cudaEventDisableTiming));
+    // A stream's first kernel may wait for whatever runs.
+    nothing<<<1, 1, 0, beside_>>>();
+    RETURN_IF_FAILED("starting a stream", cudaGetLastError());
+    RETURN_IF_FAILED("starting a stream", cudaStreamSynchronize(beside_));
+    return Status::ok();
+  }
+
+  Status run(const PushCall& push, Stream stream, void* c, const void* a, const void* b) override {
+    RETURN_IF_ERROR(gemm::check_current(gpu_));
+    auto* const native = static_cast<cudaStream_t>(stream);
+    RETURN_IF_FAILED("recording an event", cudaEventRecord(began_, native));
+    RETURN_IF_FAILED("waiting for an event", cudaStreamWaitEvent(beside_, began_, 0));
+    RETURN_IF_ERROR(cuda::run_push(push, push_blocks_, beside_));
+    const Status multiplied = product_->run_gathering(stream, c, a, b, push.gathering);
+    RETURN_IF_FAILED("recording an event", cudaEventRecord(pushed_, beside_));
+    RETURN_IF_FAILED("waiting for an event", cudaStreamWaitEvent(native, pushed_, 0));
+    return multiplied;
+  }
+  std::string describe() const override { return product_->describe(); }
+
+ private:
+  const gemm::Gpu gpu_;
+  const std::unique_ptr<gemm::GpuBackend> product_;
+  const unsigned push_blocks_;
+  cudaStream_t beside_ = nullptr;
+  cudaEvent_t began_ = nullptr, pushed_ = nullptr;
+};
+
+}  // namespace
+
+Result<int> gpu_multiprocessors(const GemmOptions& options) {
+  gemm::Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
+  if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return 0;
+  return options.multiprocessors == 0 ? gpu.multiprocessors
+                                      : std::min(options.multiprocessors, gpu.multiprocessors);
+}
+
+Result<std::unique_ptr<Overlap>> make_gpu_overlap(const GemmProblem& problem, int segments,
+                                                  unsigned push_blocks,
+                                                  const GemmOptions& options) {
+  gemm::Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
+  GemmOptions rest = options;
+  ASSIGN_OR_RETURN(rest.multiprocessors, gpu_multiprocessors(options));
+  rest.multiprocessors -= static_cast<int>(push_blocks);
+  std::unique_ptr<gemm::GpuBackend> product;
+  ASSIGN_OR_RETURN(product, gemm::make_sm90(gpu, problem, rest, segments));
+  auto made = std::make_unique<GpuOverlap>(gpu, std::move(product), push_blocks);
+  RETURN_IF_ERROR(made->start());
+  return std::unique_ptr<Overlap>(std::move(made));
+}
+
+}  // namespace weft::kernels::ag_gemm

@@ -1,0 +1,123 @@
+// On host threads: one grid, of which the first blocks push, and the others multiply.
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <weft/device.hpp>
+#include <weft/small_float.hpp>
+
+#include "kernels/ag_gemm/overlap.hpp"
+#include "kernels/ag_gemm/push.hpp"
+#include "kernels/gemm/host_product.hpp"
+
+namespace weft::kernels::ag_gemm {
+namespace {
+
+// What the product reads: as the gate of the GPU's kernels.
+template <class T>
+class GatheredRows {
+ public:
+  GatheredRows(const PushCall& call, std::uint64_t round)
+      : ctx_(call.handle), g_(call.gathering), round_(round), own_(call) {}
+
+  const T* first_of(int segment, int row, int height) const {
+    if (segment == g_.own) return reinterpret_cast<const T*>(own_.rows + row * own_.row_stride);
+    for (int piece = row / kGatherRows; piece * kGatherRows < row + height; ++piece)
+      wait(segment, piece);
+    return static_cast<const T*>(g_.segments[round_ & 1]) +
+           (static_cast<std::ptrdiff_t>(segment) * g_.rows + row) * g_.stride;
+  }
+  std::ptrdiff_t stride_of(int segment) const {
+    return segment == g_.own ? static_cast<std::ptrdiff_t>(own_.row_stride / sizeof(T)) : g_.stride;
+  }
+
+ private:
+  // Who pushes waits for the same, with a deadline and a report: when it gives up, so does this.
+  void wait(int segment, int piece) const {
+    const std::uint64_t* const flag = g_.flags + segment * g_.pieces + piece;
+    // Acquire: pairs with the release of the put that set it.
+    while (!ctx_.test(flag, Cmp::kGe, round_) && ctx_.signal_fetch(g_.broken) == 0)
+      std::this_thread::yield();
+  }
+
+  const dev::Context ctx_;
+  const Gathering& g_;
+  const std::uint64_t round_;
+  const PushCall& own_;
+};
+
+template <class T>
+struct Both {
+  cpu::Push push;
+  unsigned push_blocks;
+  gemm::HostProduct<T> product;
+
+  void operator()() const {
+    const unsigned block = dev::block_rank();
+    if (block < push_blocks) return push.run(block, push_blocks);
+    multiply(block - push_blocks, dev::grid_size() - push_blocks);
+  }
+
+ private:
+  void multiply(unsigned block, unsigned blocks) const {
+    if (dev::thread_rank() != 0) return;
+    const Gathering& g = push.call.gathering;
+    const std::uint64_t round = g.product_rounds[block] + 1;
+    const std::uint64_t broken = dev::Context(push.call.handle).signal_fetch(g.broken);
+    if (broken != 0 && broken != round) return;
+    product.multiply(GatheredRows<T>(push.call, round), block, blocks);
+    for (unsigned b = block; b < kMostGatherBlocks; b += blocks) g.product_rounds[b] = round;
+  }
+};
+
+class HostOverlap : public Overlap {
+ public:
+  HostOverlap(const GemmProblem& problem, int segments, unsigned push_blocks)
+      : p_(problem),
+        segments_(segments),
+        push_blocks_(push_blocks),
+        blocks_(std::clamp(std::thread::hardware_concurrency(), 1u, kMostBlocks)) {}
+
+  Status run(const PushCall& push, Stream stream, void* c, const void*, const void* b) override {
+    return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(push, stream, c, b)
+                                        : launch<Half>(push, stream, c, b);
+  }
+  std::string describe() const override {
+    return fmt::format("{} host threads, tiles of {}x{}", blocks_, gemm::kHostTile,
+                       gemm::kHostTile);
+  }
+
+ private:
+  static constexpr unsigned kThreads = 2;     // of a block, for the push
+  static constexpr unsigned kMostBlocks = 8;  // of the product
+
+  template <class T>
+  Status launch(const PushCall& push, Stream stream, void* c, const void* b) const {
+    const gemm::HostProduct<T> product{segments_,
+                                       push.gathering.own,
+                                       push.gathering.rows,
+                                       static_cast<int>(p_.n),
+                                       static_cast<int>(p_.k),
+                                       p_.ldb,
+                                       p_.ldc,
+                                       static_cast<const T*>(b),
+                                       static_cast<T*>(c)};
+    return dev::launch({push_blocks_ + blocks_, kThreads, 0},
+                       Both<T>{{push, 0}, push_blocks_, product}, stream);
+  }
+
+  const GemmProblem p_;
+  const int segments_;
+  const unsigned push_blocks_, blocks_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Overlap>> make_host_overlap(const GemmProblem& problem, int segments,
+                                                   unsigned push_blocks) {
+  return std::unique_ptr<Overlap>(std::make_unique<HostOverlap>(problem, segments, push_blocks));
+}
+
+}  // namespace weft::kernels::ag_gemm

@@ -1,0 +1,102 @@
+// Push: my rows to all others, then a wait for theirs, by some blocks beside the product
+// (kernels/core/gathering.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+
+#include "kernels/ag_gemm/call.hpp"
+#include "kernels/core/pause.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+struct Push {
+  static constexpr unsigned kMostThreads = kPushThreads;
+  PushCall call;
+  unsigned stage_bytes;  // of shared memory, for the engine of bulk copies
+
+  WEFT_DEVICE void operator()() const { run(dev::block_rank(), dev::grid_size()); }
+
+  WEFT_DEVICE void run(unsigned block, unsigned blocks) const {
+    const Gathering& g = call.gathering;
+    const dev::Context ctx(call.handle);
+    if (ctx.signal_fetch(g.broken) != 0) return;
+    const std::uint64_t round = g.push_rounds[block] + 1;
+    const unsigned pieces = static_cast<unsigned>((g.rows + kGatherRows - 1) / kGatherRows);
+    const unsigned all = static_cast<unsigned>(g.count - 1) * pieces;
+    // Rank r begins with its own rows, and goes on with those of r + 1: so r - 1 needs mine first.
+    for (unsigned i = block; i < all; i += blocks) {
+      const int rank = g.own - 1 - static_cast<int>(i / pieces);
+      put(ctx, rank < 0 ? rank + g.count : rank, static_cast<int>(i % pieces), round);
+    }
+    // The product waits for the same flags, and leaves deadlines and reports to this.
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    for (unsigned i = block; i < all; i += blocks) {
+      const int rank = g.own + 1 + static_cast<int>(i / pieces);
+      const std::uint64_t* const flag =
+          flag_of(rank < g.count ? rank : rank - g.count, static_cast<int>(i % pieces));
+      // Acquire: pairs with the release of put() there, so that round + 1 may come.
+      if (ctx.wait_until(dev::Block{}, flag, Cmp::kGe, round)) continue;
+      if (dev::thread_rank() == 0) ctx.atomic_set(g.broken, round, ctx.pe());
+      break;
+    }
+    WEFT_KERNELS_PAUSE(kBeforeExit);
+    dev::Block{}.sync();  // all threads have read the round
+    if (dev::thread_rank() != 0) return;
+    for (unsigned b = block; b < kMostGatherBlocks; b += blocks) g.push_rounds[b] = round;
+  }
+
+ private:
+  WEFT_DEVICE std::uint64_t* flag_of(int segment, int piece) const {
+    return call.gathering.flags + segment * call.gathering.pieces + piece;
+  }
+
+  WEFT_DEVICE void put(const dev::Context& ctx, int rank, int piece, std::uint64_t round) const {
+    const Gathering& g = call.gathering;
+    const int first = piece * kGatherRows;
+    const int rows = g.rows - first < kGatherRows ? g.rows - first : kGatherRows;
+    const std::byte* const from = call.rows + first * call.row_stride;
+    std::byte* const to = static_cast<std::byte*>(g.segments[round & 1]) +
+                          (static_cast<std::size_t>(g.own) * g.rows + first) * call.segment_stride;
+    const int pe = call.team.pe_of(rank);
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    if (call.row_stride == call.row_bytes && call.segment_stride == call.row_bytes) {
+      const dev::Bulk<dev::Block> scope(dev::Block{}, dev::shared<std::byte>(), stage_bytes);
+      // Release: pairs with the acquire of the wait there, and of the product's.
+      ctx.put(scope, to, from, rows * call.row_bytes, pe, weft::set(flag_of(g.own, piece), round));
+      return;
+    }
+    for (int row = 0; row < rows; ++row)
+      ctx.put(dev::Block{}, to + row * call.segment_stride, from + row * call.row_stride,
+              call.row_bytes, pe);
+    ctx.fence(dev::Block{});  // the flag after all of the rows
+    if (dev::thread_rank() == 0) ctx.signal(weft::set(flag_of(g.own, piece), round), pe);
+  }
+};
+
+// Rows from where they lie to where they lie close together, or the other way round.
+struct CopyRows {
+  static constexpr unsigned kMostThreads = kPushThreads;
+  CopyCall call;
+
+  WEFT_DEVICE void operator()() const {
+    const std::byte* from = call.from;
+    if (call.gathering.flags != nullptr) {  // what a product beside has gathered in this round
+      const Gathering& g = call.gathering;
+      from = static_cast<const std::byte*>(g.segments[g.push_rounds[0] & 1]);
+    }
+    for (std::size_t row = dev::block_rank(); row < call.rows; row += dev::grid_size()) {
+      const bool is_own =
+          call.own != nullptr && row >= call.own_first && row - call.own_first < call.own_rows;
+      const std::byte* const source = is_own ? call.own + (row - call.own_first) * call.own_stride
+                                             : from + row * call.from_stride;
+      dev::copy(dev::Block{}, call.to + row * call.to_stride, source, call.row_bytes);
+    }
+  }
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

@@ -1,0 +1,34 @@
+// Gathering: rows of A that come from the PEs of a team while a product already runs. Plain data.
+//
+// Every PE has `rows` rows, a segment, and puts them to all others (kernels/ag_gemm/push.hpp), in
+// pieces of kGatherRows rows with a flag behind each. A flag is set to the number of the round,
+// which every block that has a part in it counts by itself, from call to call, in memory: block b
+// of n writes the counts of blocks b, b + n, ... of the largest grid that there may be, so that
+// grids may differ from call to call and a graph replays with the same arguments.
+//
+// Segments land in one of two buffers, by the round's parity. A kernel that pushes in round r has
+// heard round r - 1 of everybody, and who has begun that has left round r - 2, whose segments lay
+// where those of round r go: no barrier, and nothing is ever reset.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::kernels {
+
+inline constexpr int kGatherRows = 64;
+inline constexpr int kMostGatherBlocks = 1024;  // of a grid
+
+struct Gathering {
+  std::uint64_t* flags = nullptr;           // [segment][piece]; null: nothing is gathered
+  std::uint64_t* push_rounds = nullptr;     // [block]; nobody else's
+  std::uint64_t* product_rounds = nullptr;  // [block]; nobody else's
+  std::uint64_t* broken = nullptr;          // the round in which a wait failed; 0: none
+  void* segments[2] = {};   // by parity: [segment][row][stride]; mine stays where it is
+  std::int64_t stride = 0;  // elements from row to row
+  int count = 1;            // segments
+  int own = 0;              // which is mine
+  int rows = 0;             // of a segment, in this call
+  int pieces = 0;           // flags of a segment
+};
+
+}  // namespace weft::kernels

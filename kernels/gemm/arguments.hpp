@@ -1,0 +1,13 @@
+// What the arguments of a matrix product have to be; `who` is the operator that says so.
+#pragma once
+
+#include <weft/kernels/gemm.hpp>
+
+namespace weft::kernels::gemm {
+
+// The problem with its strides filled in.
+Result<GemmProblem> checked(const char* who, GemmProblem problem);
+Status check_options(const char* who, const GemmOptions& options);
+Status check_pointer(const char* who, const char* name, const void* pointer);
+
+}  // namespace weft::kernels::gemm

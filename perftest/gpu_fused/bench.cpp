@@ -1,0 +1,181 @@
+#include "perftest/gpu_fused/bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+
+#include <weft/collective.hpp>
+#include <weft/device.hpp>
+#include <weft/small_float.hpp>
+
+namespace weft::perf::fused {
+namespace {
+
+__device__ unsigned mixed(unsigned x) {
+  x = (x ^ x >> 16) * 0x7feb352du;
+  x = (x ^ x >> 15) * 0x846ca68bu;
+  return x ^ x >> 16;
+}
+
+// Normal numbers from pairs of uniform ones (Box-Muller).
+__global__ void fill(std::uint16_t* to, std::size_t count, unsigned seed) {
+  const std::size_t first = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * blockDim.x) {
+    const unsigned number = mixed(seed) + 2 * static_cast<unsigned>(i);
+    const float u = (static_cast<float>(mixed(number)) + 1.0f) * 0x1p-32f;
+    const float v = static_cast<float>(mixed(number + 1)) * 0x1p-32f;
+    to[i] = Bfloat16(sqrtf(-2.0f * logf(u)) * cospif(2.0f * v)).bits;
+  }
+}
+
+__global__ void compare(const std::uint16_t* x, const std::uint16_t* y, std::size_t count,
+                        float relative, float absolute, unsigned* apart) {
+  const std::size_t first = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * blockDim.x) {
+    Bfloat16 p, q;
+    p.bits = x[i];
+    q.bits = y[i];
+    const float a = static_cast<float>(p), b = static_cast<float>(q);
+    if (!(fabsf(a - b) <= relative * fmaxf(fabsf(a), fabsf(b)) + absolute)) atomicAdd(apart, 1u);
+  }
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+Status of(cudaError_t error) {
+  if (error == cudaSuccess) return Status::ok();
+  return Status::error(Code::kInternal, std::string("CUDA: ") + cudaGetErrorString(error));
+}
+
+Result<Bench> Bench::create(Runtime& rt, const Settings& settings) {
+  Bench made(rt, settings);
+  RETURN_IF_ERROR(dev::create_stream(&made.stream_));
+  if (settings.nccl == "none") return made;
+  auto nccl = Nccl::create(rt, settings.nccl);
+  if (nccl)
+    made.nccl_ = *nccl;
+  else
+    made.print("without NCCL: " + std::string(nccl.status().text()));
+  return made;
+}
+
+void Bench::print(const std::string& line) const {
+  if (rt_->pe() == 0) std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+Result<Memory> Bench::random(std::size_t count, unsigned seed) const {
+  void* data = nullptr;
+  RETURN_IF_ERROR(of(cudaMalloc(&data, 2 * std::max<std::size_t>(count, 8))));
+  Memory memory(static_cast<std::uint16_t*>(data));
+  fill<<<1024, 256, 0, static_cast<cudaStream_t>(stream_)>>>(memory.get(), count, seed);
+  RETURN_IF_ERROR(of(cudaGetLastError()));
+  return Result<Memory>(std::move(memory));
+}
+
+Result<unsigned> Bench::count_apart(const std::uint16_t* x, const std::uint16_t* y,
+                                    std::size_t count, float relative, float absolute) const {
+  auto* const native = static_cast<cudaStream_t>(stream_);
+  unsigned* apart = nullptr;
+  unsigned seen = 0;
+  RETURN_IF_ERROR(of(cudaMallocAsync(&apart, sizeof seen, native)));
+  RETURN_IF_ERROR(of(cudaMemsetAsync(apart, 0, sizeof seen, native)));
+  compare<<<1024, 256, 0, native>>>(x, y, count, relative, absolute, apart);
+  RETURN_IF_ERROR(of(cudaMemcpyAsync(&seen, apart, sizeof seen, cudaMemcpyDeviceToHost, native)));
+  RETURN_IF_ERROR(of(cudaFreeAsync(apart, native)));
+  RETURN_IF_ERROR(of(cudaStreamSynchronize(native)));
+  return seen;
+}
+
+Result<Gemm> Bench::fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
+                                   const std::uint16_t* a, const std::uint16_t* b) const {
+  std::optional<Gemm> best;
+  double least = HUGE_VAL;
+  for (int rank = 0; rank < 8; ++rank) {
+    weft::kernels::GemmOptions options;
+    options.backend = weft::kernels::GemmBackend::kCublas;
+    options.tile = std::to_string(rank);
+    auto made = Gemm::create(*rt_, problem, options);
+    if (!made && rank > 0) break;  // it has no more
+    if (!made) return made.status();
+    double us = 0;
+    ASSIGN_OR_RETURN(us, time_once([&](Stream s) { return (*made)(s, c, a, b); }, 4));
+    if (us >= least) continue;
+    least = us;
+    best.emplace(std::move(*made));
+  }
+  return std::move(*best);
+}
+
+Result<double> Bench::time_once(const Call& call, int count) const {
+  auto* const native = static_cast<cudaStream_t>(stream_);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cudaEvent_t begin = nullptr, end = nullptr;
+  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
+  Status status;
+  for (int i = 0; i < count && status.is_ok(); ++i) status = call(stream_);
+  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(of(cudaGraphInstantiate(&ready, graph, 0)));
+  RETURN_IF_ERROR(of(cudaGraphUpload(ready, native)));
+  RETURN_IF_ERROR(of(cudaEventCreate(&begin)));
+  RETURN_IF_ERROR(of(cudaEventCreate(&end)));
+  RETURN_IF_ERROR(of(cudaStreamSynchronize(native)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(settings_->pause_ms));  // cools the GPU
+  RETURN_IF_ERROR(rt_->barrier());
+  RETURN_IF_ERROR(of(cudaGraphLaunch(ready, native)));  // warms up
+  RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
+  RETURN_IF_ERROR(of(cudaGraphLaunch(ready, native)));
+  RETURN_IF_ERROR(of(cudaEventRecord(end, native)));
+  RETURN_IF_ERROR(of(cudaEventSynchronize(end)));
+  float ms = 0;
+  RETURN_IF_ERROR(of(cudaEventElapsedTime(&ms, begin, end)));
+  RETURN_IF_ERROR(of(cudaEventDestroy(begin)));
+  RETURN_IF_ERROR(of(cudaEventDestroy(end)));
+  RETURN_IF_ERROR(of(cudaGraphExecDestroy(ready)));
+  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+  // Everybody's, so that all see the same.
+  double us = 1e3 * ms / count;
+  double* all = nullptr;
+  ASSIGN_OR_RETURN(all, rt_->allocate<double>(1 + static_cast<std::size_t>(rt_->npes())));
+  all[0] = us;
+  status = fcollect_bytes(rt_->context(), rt_->world(), all + 1, all, sizeof us);
+  us = *std::max_element(all + 1, all + 1 + rt_->npes());
+  if (status.is_ok()) status = rt_->barrier();
+  RETURN_IF_ERROR(rt_->free(all));
+  RETURN_IF_ERROR(status);
+  return us;
+}
+
+Result<std::vector<double>> Bench::time(const std::vector<Call>& calls) const {
+  std::vector<std::vector<double>> us(calls.size());
+  std::vector<int> counts;
+  for (const Call& call : calls) {  // graphs of some 6 ms
+    double once = 0;
+    if (call) {
+      ASSIGN_OR_RETURN(once, time_once(call, 2));
+    }
+    counts.push_back(std::clamp(static_cast<int>(6000 / std::max(once, 1.0)), 2, 100));
+  }
+  for (int round = 0; round < settings_->rounds; ++round)
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      double once = 0;
+      if (calls[i]) {
+        ASSIGN_OR_RETURN(once, time_once(calls[i], counts[i]));
+      }
+      us[i].push_back(once);
+    }
+  std::vector<double> medians;
+  for (const std::vector<double>& each : us) medians.push_back(median(each));
+  return medians;
+}
+
+}  // namespace weft::perf::fused

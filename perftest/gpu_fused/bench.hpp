@@ -1,0 +1,89 @@
+// What the rows of weft-gpu-fused are measured with: operands on the GPU, calls in CUDA graphs,
+// NCCL and cuBLASLt beside.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <weft/kernels/gemm.hpp>
+#include <weft/weft.hpp>
+
+#include "perftest/gpu_kernels/nccl.hpp"
+#include "perftest/status.hpp"
+
+namespace weft::perf::fused {
+
+using kernels::Nccl;
+using weft::kernels::Gemm;
+using weft::kernels::GemmProblem;
+
+// Of a whole problem: what is sharded, each kind of rows says.
+struct Shape {
+  const char* name;
+  int m, n, k;
+};
+
+struct Settings {
+  int pes = 0;  // as threads; 0: this process is one
+  std::string nccl = "libnccl.so.2";
+  std::string what;  // one kind of rows; "": all
+  std::string algorithm, tile;
+  unsigned blocks = 0;
+  int rounds = 5, pause_ms = 20;
+  std::vector<Shape> shapes;  // instead of those that a kind of rows has
+};
+
+Status of(cudaError_t error);
+
+using Call = std::function<Status(Stream)>;
+
+// Elements of bfloat16 on the GPU, random normal ones.
+struct Free {
+  void operator()(std::uint16_t* data) const { (void)cudaFree(data); }
+};
+using Memory = std::unique_ptr<std::uint16_t, Free>;
+
+class Bench {
+ public:
+  static Result<Bench> create(Runtime& rt, const Settings& settings);
+
+  Runtime& rt() const { return *rt_; }
+  const Settings& settings() const { return *settings_; }
+  const std::optional<Nccl>& nccl() const { return nccl_; }
+  Stream stream() const { return stream_; }
+
+  Result<Memory> random(std::size_t count, unsigned seed) const;
+  // Elements that are apart by more than `relative` of the larger one, and `absolute`.
+  Result<unsigned> count_apart(const std::uint16_t* x, const std::uint16_t* y, std::size_t count,
+                               float relative, float absolute) const;
+
+  // The fastest of cuBLASLt's algorithms for the problem.
+  Result<Gemm> fastest_cublas(const GemmProblem& problem, std::uint16_t* c, const std::uint16_t* a,
+                              const std::uint16_t* b) const;
+  // us of one call of each, turn by turn: medians, the slowest PE's. Some may be null: 0.
+  // Collective.
+  Result<std::vector<double>> time(const std::vector<Call>& calls) const;
+  // Only on PE 0.
+  void print(const std::string& line) const;
+
+ private:
+  Bench(Runtime& rt, const Settings& settings) : rt_(&rt), settings_(&settings) {}
+  Result<double> time_once(const Call& call, int count) const;
+
+  Runtime* rt_;
+  const Settings* settings_;
+  Stream stream_ = nullptr;
+  std::optional<Nccl> nccl_;
+};
+
+// Kinds of rows, a file each.
+Status ag_rows(const Bench& bench);
+
+}  // namespace weft::perf::fused

@@ -20,17 +20,16 @@ struct PushCall {
   Team team;
   Gathering gathering;
   const std::byte* rows = nullptr;
-  std::size_t row_bytes = 0, row_stride = 0, segment_stride = 0;  // bytes; the last of segments
+  std::size_t row_bytes = 0, row_stride = 0;
 };
 
-// `rows` rows, some of which may lie elsewhere; of a gathering: out of its segments.
+// `rows` rows of every segment, one behind the other: mine from `own`, others out of the gathering
+// whose round is over. Without one, mine alone.
 struct CopyCall {
   Gathering gathering;
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  std::size_t rows = 0, row_bytes = 0, to_stride = 0, from_stride = 0;
   const std::byte* own = nullptr;
-  std::size_t own_first = 0, own_rows = 0, own_stride = 0;
+  std::byte* to = nullptr;
+  std::size_t rows = 0, row_bytes = 0, own_stride = 0, to_stride = 0;
 };
 
 // One of each per target, from one source (kernels.cpp).

@@ -131,12 +131,12 @@ Status Impl::choose(Runtime& runtime) {
 
 Status Impl::make_overlap([[maybe_unused]] Runtime& runtime) {
   if (plan_.overlap_from > p_.m) return Status::ok();
-  gathering_.stride = static_cast<std::int64_t>(gathered_stride() / bytes_of(p_.dtype));
+  gathering_.stride = gathered_stride();
   const std::size_t bytes =
       static_cast<std::size_t>(team_size_) * static_cast<std::size_t>(p_.m) * gathered_stride();
   ASSIGN_OR_RETURN(segments_, SymmetricMemory::create(runtime, 2 * bytes));
-  gathering_.segments[0] = segments_.as<std::byte>();
-  gathering_.segments[1] = segments_.as<std::byte>() + bytes;
+  gathering_.segments = segments_.as<std::byte>();
+  gathering_.most_rows = static_cast<int>(p_.m);
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu_) {
     ASSIGN_OR_RETURN(overlap_, make_gpu_overlap(p_, team_size_, plan_.push_blocks, options_.gemm));
@@ -227,8 +227,8 @@ Status Impl::check_call(const void* c, const void* a, const void* b, std::int64_
 
 Status Impl::copy(CopyCall call, Stream stream) const {
   call.row_bytes = row_bytes();
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::size_t>(call.rows, gpu_ ? kCopyBlocks : 1));
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(
+      call.rows * static_cast<std::size_t>(call.gathering.count), gpu_ ? kCopyBlocks : 1));
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu_) return cuda::run_copy(call, blocks, stream);
 #endif
@@ -237,20 +237,17 @@ Status Impl::copy(CopyCall call, Stream stream) const {
 
 Status Impl::run_overlapped(Stream stream, void* c, const std::byte* a, const void* b, int m,
                             std::byte* gathered) const {
-  PushCall push{handle_, team_, gathering_, a, row_bytes(), stride(), gathered_stride()};
+  PushCall push{handle_, team_, gathering_, a, row_bytes(), stride()};
   push.gathering.rows = m;
   RETURN_IF_ERROR(overlap_->run(push, stream, c, a, b));
   if (gathered == nullptr) return Status::ok();
   CopyCall out;
   out.gathering = push.gathering;
   out.to = gathered;
-  out.to_stride = row_bytes();
-  out.from_stride = gathered_stride();
-  out.rows = static_cast<std::size_t>(team_.size) * static_cast<std::size_t>(m);
   out.own = a;
-  out.own_first = static_cast<std::size_t>(team_.rank) * static_cast<std::size_t>(m);
-  out.own_rows = static_cast<std::size_t>(m);
   out.own_stride = stride();
+  out.rows = static_cast<std::size_t>(m);
+  out.to_stride = row_bytes();
   return copy(out, stream);
 }
 
@@ -265,10 +262,10 @@ Status Impl::run_sequence(Stream stream, void* c, const std::byte* a, const void
     if (!is_close) {  // close together, and where they go
       CopyCall pack;
       pack.to = to + static_cast<std::size_t>(team_.rank) * rows * gathered_stride();
-      pack.from = a;
+      pack.own = a;
       pack.rows = rows;
       pack.to_stride = gathered_stride();
-      pack.from_stride = stride();
+      pack.own_stride = stride();
       mine = pack.to;
       RETURN_IF_ERROR(copy(pack, stream));
     }
@@ -278,10 +275,10 @@ Status Impl::run_sequence(Stream stream, void* c, const std::byte* a, const void
   } else if (gathered != nullptr && p_.k > 0) {
     CopyCall out;
     out.to = gathered;
-    out.from = a;
+    out.own = a;
     out.rows = rows;
     out.to_stride = row_bytes();
-    out.from_stride = stride();
+    out.own_stride = stride();
     RETURN_IF_ERROR(copy(out, stream));
   }
   return (*gemm_)(stream, c, all, b, team_.size * m);

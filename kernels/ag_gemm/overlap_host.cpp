@@ -26,11 +26,11 @@ class GatheredRows {
     if (segment == g_.own) return reinterpret_cast<const T*>(own_.rows + row * own_.row_stride);
     for (int piece = row / kGatherRows; piece * kGatherRows < row + height; ++piece)
       wait(segment, piece);
-    return static_cast<const T*>(g_.segments[round_ & 1]) +
-           (static_cast<std::ptrdiff_t>(segment) * g_.rows + row) * g_.stride;
+    return reinterpret_cast<const T*>(g_.row_of(round_, segment, row));
   }
   std::ptrdiff_t stride_of(int segment) const {
-    return segment == g_.own ? static_cast<std::ptrdiff_t>(own_.row_stride / sizeof(T)) : g_.stride;
+    return static_cast<std::ptrdiff_t>((segment == g_.own ? own_.row_stride : g_.stride) /
+                                       sizeof(T));
   }
 
  private:

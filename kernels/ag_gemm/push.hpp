@@ -59,41 +59,35 @@ struct Push {
     const int first = piece * kGatherRows;
     const int rows = g.rows - first < kGatherRows ? g.rows - first : kGatherRows;
     const std::byte* const from = call.rows + first * call.row_stride;
-    std::byte* const to = static_cast<std::byte*>(g.segments[round & 1]) +
-                          (static_cast<std::size_t>(g.own) * g.rows + first) * call.segment_stride;
+    std::byte* const to = g.row_of(round, g.own, first);
     const int pe = call.team.pe_of(rank);
     WEFT_KERNELS_PAUSE(kBeforeData);
-    if (call.row_stride == call.row_bytes && call.segment_stride == call.row_bytes) {
+    if (call.row_stride == call.row_bytes && g.stride == call.row_bytes) {
       const dev::Bulk<dev::Block> scope(dev::Block{}, dev::shared<std::byte>(), stage_bytes);
       // Release: pairs with the acquire of the wait there, and of the product's.
       ctx.put(scope, to, from, rows * call.row_bytes, pe, weft::set(flag_of(g.own, piece), round));
       return;
     }
     for (int row = 0; row < rows; ++row)
-      ctx.put(dev::Block{}, to + row * call.segment_stride, from + row * call.row_stride,
-              call.row_bytes, pe);
+      ctx.put(dev::Block{}, to + row * g.stride, from + row * call.row_stride, call.row_bytes, pe);
     ctx.fence(dev::Block{});  // the flag after all of the rows
     if (dev::thread_rank() == 0) ctx.signal(weft::set(flag_of(g.own, piece), round), pe);
   }
 };
 
-// Rows from where they lie to where they lie close together, or the other way round.
 struct CopyRows {
   static constexpr unsigned kMostThreads = kPushThreads;
   CopyCall call;
 
   WEFT_DEVICE void operator()() const {
-    const std::byte* from = call.from;
-    if (call.gathering.flags != nullptr) {  // what a product beside has gathered in this round
-      const Gathering& g = call.gathering;
-      from = static_cast<const std::byte*>(g.segments[g.push_rounds[0] & 1]);
-    }
-    for (std::size_t row = dev::block_rank(); row < call.rows; row += dev::grid_size()) {
-      const bool is_own =
-          call.own != nullptr && row >= call.own_first && row - call.own_first < call.own_rows;
-      const std::byte* const source = is_own ? call.own + (row - call.own_first) * call.own_stride
-                                             : from + row * call.from_stride;
-      dev::copy(dev::Block{}, call.to + row * call.to_stride, source, call.row_bytes);
+    const Gathering& g = call.gathering;
+    const std::uint64_t round = g.count > 1 ? g.push_rounds[0] : 0;
+    const std::size_t all = call.rows * static_cast<std::size_t>(g.count);
+    for (std::size_t i = dev::block_rank(); i < all; i += dev::grid_size()) {
+      const int segment = static_cast<int>(i / call.rows), row = static_cast<int>(i % call.rows);
+      const std::byte* const from =
+          segment == g.own ? call.own + row * call.own_stride : g.row_of(round, segment, row);
+      dev::copy(dev::Block{}, call.to + i * call.to_stride, from, call.row_bytes);
     }
   }
 };

@@ -11,7 +11,10 @@
 // where those of round r go: no barrier, and nothing is ever reset.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include <weft/target.hpp>
 
 namespace weft::kernels {
 
@@ -23,12 +26,19 @@ struct Gathering {
   std::uint64_t* push_rounds = nullptr;     // [block]; nobody else's
   std::uint64_t* product_rounds = nullptr;  // [block]; nobody else's
   std::uint64_t* broken = nullptr;          // the round in which a wait failed; 0: none
-  void* segments[2] = {};   // by parity: [segment][row][stride]; mine stays where it is
-  std::int64_t stride = 0;  // elements from row to row
-  int count = 1;            // segments
-  int own = 0;              // which is mine
-  int rows = 0;             // of a segment, in this call
-  int pieces = 0;           // flags of a segment
+  std::byte* segments = nullptr;  // [parity][segment][most rows][stride]; mine stays where it is
+  std::size_t stride = 0;         // bytes from row to row
+  int most_rows = 0;              // of a segment, in any call
+  int count = 1;                  // segments
+  int own = 0;                    // which is mine
+  int rows = 0;                   // of a segment, in this call
+  int pieces = 0;                 // flags of a segment
+
+  // Where a row is that comes in that round.
+  WEFT_HOST_DEVICE std::byte* row_of(std::uint64_t round, int segment, int row) const {
+    const std::int64_t place = static_cast<std::int64_t>(round & 1) * count + segment;
+    return segments + static_cast<std::size_t>(place * most_rows + row) * stride;
+  }
 };
 
 }  // namespace weft::kernels

@@ -112,11 +112,10 @@ class Sm90 : public GpuBackend {
     const int copied = std::max(8, sm90::copied_columns(n));
     RETURN_IF_ERROR(maps_.get({c, segments_, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
     if (gathering != nullptr) {
-      for (int i = 0; i < 2; ++i) {
-        RETURN_IF_ERROR(maps_.get({gathering->segments[i], segments_, m, k, gathering->stride,
-                                   call.rows_a, sm90::kSliceK},
-                                  &call.gathered[i]));
-      }
+      RETURN_IF_ERROR(maps_.get({gathering->segments, 2 * segments_, m, k,
+                                 static_cast<std::int64_t>(gathering->stride / bytes_of(p_.dtype)),
+                                 call.rows_a, sm90::kSliceK, gathering->most_rows},
+                                &call.gathered));
       call.gate = sm90::Gate(*gathering);
       call.first = gathering->own;
     }

@@ -39,8 +39,9 @@ struct Shape {
   static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
   static constexpr bool kHasSegments = gemm::has_segments(kM, kN);
   // Of a thread: no more than the 168 * 384 that a block begins with.
-  static constexpr int kProducerRegisters = kHasSegments ? 40 : 24;
-  static constexpr int kConsumerRegisters = kHasSegments ? 232 : 240;
+  static constexpr bool kIsLargest = kM * kN > 256 * 160;
+  static constexpr int kProducerRegisters = kIsLargest ? 24 : 40;
+  static constexpr int kConsumerRegisters = kIsLargest ? 240 : 232;
   static_assert(kM == 64 || kM == 128 || kM == 256, "a consumer multiplies 64 or 128 rows");
   static_assert(kBoxB % 8 == 0, "a box begins at a multiple of the swizzle's 1024 bytes");
 };
@@ -58,13 +59,21 @@ struct Part {
   __device__ int first_column() const { return thread % 4 * 2; }
 };
 
-template <class Order, class Sink>
+// Where A's segments are gathered, `a` of Params is my own alone, and this the others.
+template <bool kHasSegments>
+struct Gathered {};
+template <>
+struct Gathered<true> {
+  CUtensorMap map;
+  Gate gate;
+};
+
+template <class Shape, class Order, class Sink>
 struct Params {
-  CUtensorMap a, b;  // a: where segments are gathered, my own alone
-  CUtensorMap gathered[2];
+  CUtensorMap a, b;
+  Gathered<Shape::kHasSegments> gathered;
   typename Sink::Params sink;
   Order order;
-  Gate gate;
   // Of A that a copy brings: all of a tile's, or fewer where M has fewer: rows that are outside
   // cost as much as others. What the rest of a stage holds ends up in rows of C that are not there.
   int rows_a;
@@ -109,15 +118,18 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
   constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
   Cursor<Shape::kStages> at;
   gemm::Work work;
-  const std::uint64_t round = Shape::kHasSegments ? p.gate.round() : 0;
+  std::uint64_t round = 0;
+  if constexpr (Shape::kHasSegments) round = p.gathered.gate.round();
   for (int index = cluster; p.order.work(index, rank, &work); index += clusters) {
     const CUtensorMap* a = &p.a;
     int segment = work.segment;
     if constexpr (Shape::kHasSegments) {
-      if (p.gate.is_there() && !p.gate.is_own(segment)) {
-        p.gate.wait_rows(round, segment, work.row, Shape::kM);
-        a = &p.gathered[round & 1];
-      } else if (p.gate.is_there()) {
+      const Gate& gate = p.gathered.gate;
+      if (gate.is_there() && !gate.is_own(segment)) {
+        gate.wait_rows(round, segment, work.row, Shape::kM);
+        a = &p.gathered.map;
+        segment = gate.place_of(round, segment);
+      } else if (gate.is_there()) {
         segment = 0;
       }
     }
@@ -136,7 +148,7 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
       }
     }
   }
-  if constexpr (Shape::kHasSegments) p.gate.leave(round);
+  if constexpr (Shape::kHasSegments) p.gathered.gate.leave(round);
 }
 
 // Every warp for itself: what it has read may be overwritten, by every block that fills this stage.
@@ -196,12 +208,12 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, i
 
 template <class Shape, class Order, class Sink>
 __global__ void __launch_bounds__(kThreads, 1)
-    gemm_kernel(const __grid_constant__ Params<Order, Sink> p) {
+    gemm_kernel(const __grid_constant__ Params<Shape, Order, Sink> p) {
 #if !defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __trap();  // compiled for another GPU as well; hosts do not launch it there
 #else
   if constexpr (Shape::kHasSegments) {
-    if (!p.gate.is_open()) return;  // all blocks, or none
+    if (!p.gathered.gate.is_open()) return;  // all blocks, or none
   }
   extern __shared__ __align__(1024) unsigned char memory[];
   using SharedLayout = Layout<Shape, Sink>;

@@ -9,7 +9,7 @@ namespace weft::kernels::sm90 {
 
 // One GEMM: matrices as the copy engine sees them, and C as it is.
 struct Call {
-  CUtensorMap a, b, c, gathered[2];  // boxes as Launch says; c: not looked at where k is split
+  CUtensorMap a, b, c, gathered;  // boxes as Launch says; c: not looked at where k is split
   void* data;
   long long stride;
   int m, n, k;  // m: rows of a segment
@@ -49,7 +49,7 @@ struct Launch {
     using Sink = std::conditional_t<kShape.splits, ClusterSumSink<S>, StoreSink<S>>;
     using Order =
         std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder<S::kHasSegments>>;
-    using Arguments = Params<Order, Sink>;
+    using Arguments = Params<S, Order, Sink>;
     static constexpr int kBytes = Layout<S, Sink>::kBytes;
     static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
     static const void* entry() {
@@ -100,9 +100,7 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   arguments.a = call.a;
   arguments.b = call.b;
   arguments.rows_a = call.rows_a;
-  arguments.gate = call.gate;
-  arguments.gathered[0] = call.gathered[0];
-  arguments.gathered[1] = call.gathered[1];
+  if constexpr (P::S::kHasSegments) arguments.gathered = {call.gathered, call.gate};
   if constexpr (kShape.splits) {
     arguments.sink = matrix;
     arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};

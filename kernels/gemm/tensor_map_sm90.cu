@@ -35,7 +35,8 @@ Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
                               static_cast<cuuint64_t>(view.rows),
                               static_cast<cuuint64_t>(view.segments)};
   const cuuint64_t row_bytes = static_cast<cuuint64_t>(view.stride) * bytes_of(dtype_);
-  const cuuint64_t strides[] = {row_bytes, sizes[1] * row_bytes};
+  const cuuint64_t strides[] = {
+      row_bytes, (view.apart != 0 ? static_cast<cuuint64_t>(view.apart) : sizes[1]) * row_bytes};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(view.box_columns),
                             static_cast<cuuint32_t>(view.box_rows), 1};
   const cuuint32_t every[] = {1, 1, 1};

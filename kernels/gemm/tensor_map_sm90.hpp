@@ -18,10 +18,12 @@ struct MatrixView {
   int rows, columns;    // of a segment
   std::int64_t stride;  // of rows, in elements
   int box_rows, box_columns;
+  int apart = 0;  // rows from segment to segment; 0: as many as it has
 
   bool operator==(const MatrixView& o) const {
     return data == o.data && segments == o.segments && rows == o.rows && columns == o.columns &&
-           stride == o.stride && box_rows == o.box_rows && box_columns == o.box_columns;
+           stride == o.stride && box_rows == o.box_rows && box_columns == o.box_columns &&
+           apart == o.apart;
   }
 };
 

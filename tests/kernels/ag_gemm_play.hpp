@@ -73,7 +73,7 @@ inline AgGemmOptions small_options(AgGemmAlgorithm algorithm) {
   options.push_blocks = 2;
 #if !WEFT_TARGET_CPU
   options.gemm.multiprocessors = 14;
-  options.gemm.tile = "128x64";
+  options.gemm.tile = "128x128";
 #endif
   return options;
 }

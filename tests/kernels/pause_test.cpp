@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernels/core/pause.hpp"
+#include "tests/kernels/ag_gemm_play.hpp"
 #include "tests/kernels/collective_play.hpp"
 #include "tests/kernels/norm_play.hpp"
 
@@ -101,6 +102,27 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+TEST(PausedAgGemm, CallsEqualAllGatherAndGemm) {
+  const std::uint64_t before = pauses.load();
+  EXPECT_OK(run_local(
+      4,
+      [](Runtime& rt) -> Status {
+        std::mt19937_64 random(test_seed());
+        for (const AgGemmAlgorithm algorithm :
+             {AgGemmAlgorithm::kOverlapped, AgGemmAlgorithm::kAuto}) {
+          std::vector<std::int64_t> rows;
+          for (int i = 0; i < 30; ++i)
+            rows.push_back(1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 200 : 9)));
+          RETURN_IF_ERROR(
+              AgGemmPlay(rt, rt.world(), {200, 24, 40, DType::kBfloat16}, small_options(algorithm))
+                  .run(rows, random() % 10000));
+        }
+        return Status::ok();
+      },
+      job_options()));
+  EXPECT_GT(pauses.load(), before + 100) << "the kernels were compiled without their pauses";
+}
 
 }  // namespace
 }  // namespace test

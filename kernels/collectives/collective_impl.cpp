@@ -11,6 +11,7 @@
 #include <weft/collective.hpp>
 #include <weft/kernels/table.hpp>
 
+#include "kernels/core/agree.hpp"
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
@@ -35,21 +36,6 @@ Slots slots_for(bool gpu, std::size_t team_size) {
 
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
-// What every PE must have been given alike, by name.
-constexpr std::array kAgreed = {"the collective",
-                                "max_count",
-                                "dtype",
-                                "op",
-                                "hidden",
-                                "epsilon's bits",
-                                "options.algorithm",
-                                "options.blocks",
-                                "options.threads",
-                                "options.first_round",
-                                "options.table's checksum",
-                                "the team's size"};
-constexpr std::size_t kTeamSize = kAgreed.size() - 1;
-
 std::uint64_t bits_of(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -66,26 +52,6 @@ std::uint64_t checksum(const std::vector<PlanRow>& table) {
 }
 
 constexpr std::uint64_t kNotRead = ~std::uint64_t{0};
-
-struct Given {
-  std::array<std::uint64_t, kAgreed.size()> values;
-  std::uint64_t table_rows;  // of the file that the PE was told of; kNotRead: that is no table
-};
-
-// The given of all PEs of the job.
-Result<std::vector<Given>> exchange(Runtime& runtime, const Given& mine) {
-  const auto npes = static_cast<std::size_t>(runtime.npes());
-  ASSIGN_OR_RETURN(auto* const words, runtime.allocate<Given>(1 + npes));
-  *words = mine;
-  Status status =
-      fcollect_bytes(runtime.context(), runtime.world(), words + 1, words, sizeof(Given));
-  std::vector<Given> all(words + 1, words + 1 + npes);
-  if (status) status = runtime.barrier();
-  const Status freed = runtime.free(words);
-  if (!status) return status;
-  if (!freed) return freed;
-  return all;
-}
 
 }  // namespace
 
@@ -129,25 +95,25 @@ Status CollectiveImpl::agree(Runtime& runtime) {
   const std::string& path = runtime.options().kernels_table;
   Result<std::vector<PlanRow>> read = std::vector<PlanRow>();
   if (runtime.pe() == 0 && options_.table.empty() && !path.empty()) read = read_table(path);
-  const Given mine{
-      {static_cast<std::uint64_t>(what_), problem_.max_count,
-       static_cast<std::uint64_t>(problem_.dtype), static_cast<std::uint64_t>(problem_.op),
-       shape_.hidden, bits_of(shape_.epsilon), static_cast<std::uint64_t>(options_.algorithm),
-       options_.blocks, options_.threads, options_.first_round, checksum(options_.table),
-       static_cast<std::uint64_t>(team.is_member() ? team.size : 0)},
-      read ? read->size() : kNotRead};
-  ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, mine));
-  for (std::size_t pe = 0; pe < all.size(); ++pe)
-    for (std::size_t i = 0; i < kAgreed.size(); ++i) {
-      const std::uint64_t a = mine.values[i], b = all[pe].values[i];
-      if (a != b && !(i == kTeamSize && (a == 0 || b == 0)))
-        return refuse(
-            fmt::format("{}: {} is {} on PE {}, but {} on PE {}; all PEs must give the same",
-                        name(), kAgreed[i], a, runtime.pe(), b, pe));
-    }
-  for (const Given& given : all)
-    team_size_ = std::max(team_size_, static_cast<int>(given.values[kTeamSize]));
-  return share_table(runtime, read, all[0].table_rows);
+  const std::vector<Given> given = {
+      {"the collective", static_cast<std::uint64_t>(what_)},
+      {"max_count", problem_.max_count},
+      {"dtype", static_cast<std::uint64_t>(problem_.dtype)},
+      {"op", static_cast<std::uint64_t>(problem_.op)},
+      {"hidden", shape_.hidden},
+      {"epsilon (its bits)", bits_of(shape_.epsilon)},
+      {"options.algorithm", static_cast<std::uint64_t>(options_.algorithm)},
+      {"options.blocks", options_.blocks},
+      {"options.threads", options_.threads},
+      {"options.first_round", options_.first_round},
+      {"options.table (a checksum of it)", checksum(options_.table)},
+      {"the team's size", static_cast<std::uint64_t>(team.is_member() ? team.size : 0), true}};
+  ASSIGN_OR_RETURN(const std::vector<std::uint64_t> agreed,
+                   kernels::agree(runtime, name().c_str(), given));
+  team_size_ = std::max(team_size_, static_cast<int>(agreed.back()));
+  ASSIGN_OR_RETURN(const std::vector<std::vector<std::uint64_t>> rows,
+                   exchange_words(runtime, {read ? read->size() : kNotRead}));
+  return share_table(runtime, read, rows[0][0]);
 }
 
 // What PE 0 has read is everybody's table, before the built-in one.
@@ -215,13 +181,12 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   ASSIGN_OR_RETURN(rounds_, SymmetricMemory::create(runtime, limits_.channels * sizeof(Rounds)));
 
   // On whether all members map all, all must agree.
-  Given maps{};
-  maps.values[0] = 1;
+  std::uint64_t maps = 1;
   for (int rank = 0; call_.team.is_member() && rank < call_.team.size; ++rank)
-    if (runtime.context().ptr(rounds_.as<Rounds>(), call_.team.pe_of(rank)) == nullptr)
-      maps.values[0] = 0;
-  ASSIGN_OR_RETURN(const std::vector<Given> all, exchange(runtime, maps));
-  mapped_ = std::all_of(all.begin(), all.end(), [](const Given& g) { return g.values[0] == 1; });
+    if (runtime.context().ptr(rounds_.as<Rounds>(), call_.team.pe_of(rank)) == nullptr) maps = 0;
+  ASSIGN_OR_RETURN(const std::vector<std::vector<std::uint64_t>> all,
+                   exchange_words(runtime, {maps}));
+  mapped_ = std::all_of(all.begin(), all.end(), [](const auto& pe) { return pe[0] == 1; });
   if (!mapped_) {  // few channels, so that each has larger pieces
     ASSIGN_OR_RETURN(const Plan largest, plan(problem_.max_count));
     limits_.channels = largest.blocks;

@@ -355,7 +355,7 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         // What differs between PEs is refused on all.
         const auto mine = static_cast<std::size_t>(rt.pe());
         expect_refused(AllReduce::create(rt, {.max_count = 10 + mine}).status(), argument,
-                       "max_count is " + std::to_string(10 + mine));
+                       "max_count is 10 on PE 0, but 11 on PE 1");
         ASSIGN_OR_RETURN(const Team first, rt.split_strided(rt.world(), 0, 1, 1));
         ASSIGN_OR_RETURN(AllReduce alone, AllReduce::create(rt, first, {.max_count = 10}));
         if (rt.pe() == 1) expect_refused(alone(nullptr, memory, memory, 1), argument, "no member");

@@ -1,4 +1,4 @@
-// Calls in a CUDA graph that is replayed a thousand times, with inputs that a kernel makes anew
+// Calls in a CUDA graph that is replayed ten thousand times, with inputs that a kernel makes anew
 // each time and another one checks: nothing of the host is in between.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace weft::kernels::test {
 namespace {
 
-constexpr int kReplays = 1000;
+constexpr int kReplays = 10000;
 
 __host__ __device__ std::int32_t value_of(int pe, std::int32_t turn, std::size_t i) {
   return (pe + 1) * 1000003 + turn * 7919 + static_cast<std::int32_t>(i) * 31;

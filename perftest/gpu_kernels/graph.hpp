@@ -1,0 +1,80 @@
+// Calls in a CUDA graph, and how long they take.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <weft/device.hpp>
+#include <weft/weft.hpp>
+
+#include "perftest/status.hpp"
+
+namespace weft::perf::kernels {
+
+inline Status of(cudaError_t error) {
+  if (error == cudaSuccess) return Status::ok();
+  return Status::error(Code::kInternal, std::string("CUDA: ") + cudaGetErrorString(error));
+}
+
+using Call = std::function<Status(Stream)>;
+
+// Calls behind one another, in a graph.
+class Graph {
+ public:
+  static Result<Graph> capture(Stream stream, int calls, const Call& call) {
+    auto* const native = static_cast<cudaStream_t>(stream);
+    RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
+    for (int i = 0; i < calls; ++i) RETURN_IF_ERROR(call(stream));
+    Graph made;
+    cudaGraph_t graph = nullptr;
+    RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
+    RETURN_IF_ERROR(of(cudaGraphInstantiate(&made.exec_, graph, 0)));
+    RETURN_IF_ERROR(of(cudaGraphUpload(made.exec_, native)));
+    return made;
+  }
+  // Microseconds of all.
+  Result<double> run(Stream stream) const {
+    auto* const native = static_cast<cudaStream_t>(stream);
+    cudaEvent_t begin, end;
+    RETURN_IF_ERROR(of(cudaEventCreate(&begin)));
+    RETURN_IF_ERROR(of(cudaEventCreate(&end)));
+    RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
+    RETURN_IF_ERROR(of(cudaGraphLaunch(exec_, native)));
+    RETURN_IF_ERROR(of(cudaEventRecord(end, native)));
+    RETURN_IF_ERROR(of(cudaEventSynchronize(end)));
+    float ms = 0;
+    RETURN_IF_ERROR(of(cudaEventElapsedTime(&ms, begin, end)));
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    return 1e3 * ms;
+  }
+
+ private:
+  cudaGraphExec_t exec_ = nullptr;
+};
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+inline constexpr int kTurns = 9;
+
+// Microseconds of a call, of each way: the median of turns, in which they take turns.
+inline Result<std::vector<double>> time_in_turns(Runtime& rt, Stream stream, int calls,
+                                                 const std::vector<const Graph*>& ways) {
+  std::vector<std::vector<double>> all(ways.size());
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      RETURN_IF_ERROR(rt.barrier());
+      ASSIGN_OR_RETURN(const double us, ways[i]->run(stream));
+      all[i].push_back(us / calls);
+    }
+  std::vector<double> medians;
+  for (const auto& times : all) medians.push_back(median(times));
+  return medians;
+}
+
+}  // namespace weft::perf::kernels

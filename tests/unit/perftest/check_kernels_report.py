@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""kernels_report.sh and kernels_report.py without GPUs: programs that print what was recorded stand in for those that
+measure."""
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+REPORT = ROOT / "perftest/kernels_report.sh"
+
+SMI = "case $* in *index*) echo 0; echo 1 ;; *) echo 'NVIDIA H100 80GB HBM3, 580.1'; echo 'NVIDIA H100 80GB HBM3, 580.1' ;; esac"
+KERNELS = """AllReduce: workspace of 35.1 MiB
+     bytes         us     GB/s    NCCL us     GB/s   ratio  plan
+         8       3.40      0.0       5.70      0.0    1.68  packets, 1 blocks of 128 threads
+      4096       3.70      1.1       3.50      1.2    0.95  packets, 4 blocks of 128 threads
+   1048576      10.80     97.1      13.60     77.1    1.26  bulk, 64 blocks of 512 threads, pieces of 8192 bytes
+AllReduceNorm: workspace of 64.0 MiB
+     bytes         us     GB/s   NCCL+ us     GB/s   ratio  plan
+     16384       5.00      3.3      10.00      1.6    2.00  packets, 1 blocks of 512 threads
+"""
+KERNELS_ALONE = """AllReduce: workspace of 35.1 MiB
+     bytes         us     GB/s    NCCL us     GB/s   ratio  plan
+         8       3.40      0.0       0.00      0.0    0.00  packets, 1 blocks of 128 threads
+"""
+GEMM = """NVIDIA H100 80GB HBM3, 132 multiprocessors, bfloat16
+  8192   3584   8192    690.00 us  697.1 TFLOP/s  cuBLASLt    700.00 us  687.2  ratio 1.014  128x256, 132 blocks
+   128   5120   3200     10.00 us  419.4 TFLOP/s  cuBLASLt      9.00 us  466.0  ratio 0.900  64x64, 80 blocks
+large: geometric mean of the ratios 0.955
+"""
+FUSED = """AgGemm, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | fused | speedup, efficiency | plan
+LLaMA-3.1-70B     8192   3584   8192 |    700.0    690.0    390.0   1006.0 |    750.0 |  1.341  0.920 | overlapped, 8 blocks push
+GemmRs, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | Weft's in turn, fused | speedup, efficiency | plan
+GPT-3             8192  12288   6144 |   1780.0   1770.0    550.0   2130.0 |   2300.0   1900.0 |  1.121  0.932 | scattered
+"""
+
+
+def expect(condition, what, output=""):
+    if not condition:
+        sys.exit(f"{what}; what was printed:\n{output}")
+
+
+def program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+class Machine:
+    """A build and an nvidia-smi that print what they are told."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.bin = folder / "build/bin"
+        program(folder / "path/nvidia-smi", SMI)
+        program(self.bin / "weft-run", 'echo "$*" >> "$(dirname "$0")/launches"\nshift 4\nexec "$@"')
+
+    def prints(self, name, text, status=0):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        program(self.bin / name, f"cat {self.folder / name}\nexit {status}")
+
+    def report(self, *arguments):
+        (self.bin / "launches").unlink(missing_ok=True)
+        environment = {**os.environ, "PATH": f"{self.folder}/path:{os.environ['PATH']}"}
+        return subprocess.run([REPORT, "--build", self.folder / "build", *arguments], env=environment, timeout=60,
+                              capture_output=True, text=True)
+
+    def rows(self, out):
+        with (out / "report.csv").open(encoding="utf-8") as file:
+            return {(row["what"], row["size"]): row for row in csv.DictReader(file)}
+
+
+def check_whole(machine):
+    out = machine.folder / "out"
+    machine.prints("weft-gpu-kernels", KERNELS)
+    machine.prints("weft-gpu-gemm", GEMM)
+    machine.prints("weft-gpu-fused", FUSED)
+    done = machine.report("--nccl", "/some/libnccl.so.2", "--link", "194.2", str(out))
+    expect(done.returncode == 0, "a whole report", done.stdout + done.stderr)
+    launches = (machine.bin / "launches").read_text(encoding="utf-8").splitlines()
+    expect([l.split()[1] for l in launches] == ["2", "1", "2"], "who runs on how many PEs", launches)
+    rows = machine.rows(out)
+    expect(len(rows) == 8, "every row is there", rows)
+    small, large = rows["AllReduce", "8 B"], rows["AllReduce", "1 MiB"]
+    expect((small["Weft us"], small["peer"], small["peer us"], small["ratio"]) == ("3.40", "NCCL", "5.70", "1.68"),
+           "a row", small)
+    expect(small["GPU"] == "2 x NVIDIA H100 80GB HBM3, driver 580.1", "the GPU", small)
+    expect(small["command"] == "weft-run -n 2 weft-gpu-kernels --nccl /some/libnccl.so.2", "the command", small)
+    expect(small["date"][:2] == "20" and small["verdict"] == "met", "date and verdict", small)
+    expect(large["ceiling"] == "50%", "97.1 of 194.2 GB/s", large)
+    expect(rows["AllReduce", "4 KiB"]["verdict"] == "missed", "a miss", rows)
+    expect(rows["AllReduceNorm", "16 KiB"]["peer"] == "NCCL and a kernel", "the norm's peer", rows)
+    product = rows["Gemm", "8192 x 3584 x 8192"]
+    expect((product["ceiling"], product["verdict"], product["plan"]) == ("88%", "met", "128x256, 132 blocks"),
+           "a product", product)
+    expect(rows["Gemm", "128 x 5120 x 3200"]["verdict"] == "missed", "a slow product", rows)
+    gathered = rows["AgGemm LLaMA-3.1-70B", "8192 x 3584 x 8192"]
+    expect((gathered["Weft us"], gathered["peer us"], gathered["ratio"], gathered["ceiling"]) ==
+           ("750.00", "1006.00", "1.34", "92%"), "a fused operator", gathered)
+    expect(rows["GemmRs GPT-3", "8192 x 12288 x 6144"]["Weft us"] == "1900.00", "its last time", rows)
+    markdown = (out / "report.md").read_text(encoding="utf-8")
+    expect("6 of 8 targets met." in markdown and "| AllReduce | 8 B | 3.40 | NCCL | 5.70 | 1.68 |" in markdown,
+           "the table", markdown)
+    drawn = xml.etree.ElementTree.parse(out / "report.svg").getroot()
+    words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    expect("AllReduce" in words and "AllReduceNorm" in words and "1.34" in words, "the plot", words)
+    expect(len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 4, "two lines a collective", words)
+
+
+def check_without(machine):
+    out = machine.folder / "alone"
+    (machine.bin / "weft-gpu-fused").unlink()
+    machine.prints("weft-gpu-kernels", KERNELS_ALONE)
+    done = machine.report("--gpus", "1", "--nccl", "none", str(out))
+    expect(done.returncode == 0, "without peers and fused operators", done.stdout + done.stderr)
+    row = machine.rows(out)["AllReduce", "8 B"]
+    expect((row["peer"], row["ratio"], row["verdict"]) == ("none", "", ""), "no peer, no verdict", row)
+    expect(not (out / "fused.txt").exists(), "what is not built is not run")
+
+
+def check_failures(machine):
+    out = str(machine.folder / "failed")
+    machine.prints("weft-gpu-gemm", GEMM, status=1)
+    done = machine.report(out)
+    expect(done.returncode == 1 and "exit status 1 of weft-gpu-gemm" in done.stderr, "a program that fails", done.stderr)
+    machine.prints("weft-gpu-gemm", "no rows\n")
+    done = machine.report(out)
+    expect(done.returncode != 0 and "gemm.txt: has no row" in done.stderr, "no rows", done.stderr)
+    machine.prints("weft-gpu-gemm", GEMM.replace("690.00 us", "fast us"))
+    done = machine.report(out)
+    expect(done.returncode != 0 and "gemm.txt:6: not as the programs print it" in done.stderr, "a bad row", done.stderr)
+    for mistake in ([], ["--gpus"], ["--gpus", "x", out], ["--what", "1", out], [out, out], ["--build", "/no", out]):
+        done = machine.report(*mistake)
+        expect(done.returncode == 2 and "kernels_report.sh [--gpus N]" in done.stderr, f"a mistake: {mistake}", done.stderr)
+
+
+with tempfile.TemporaryDirectory() as name:
+    stands_in = Machine(pathlib.Path(name))
+    check_whole(stands_in)
+    check_without(stands_in)
+    check_failures(stands_in)
+print("kernels_report.sh: fine")

@@ -3,31 +3,39 @@
 //   weft-run -n 2 weft-gpu-kernels     PEs are processes
 //   weft-gpu-kernels --pes 2           PEs are threads
 //     --nccl FILE                      libnccl.so.2 by default; none: alone
-//     --what NAME                      AllReduce, AllGather, ReduceScatter, AllToAll or Broadcast
-//     --algorithm NAME                 packets, two-shot-packets or bulk, for all sizes
+//     --what NAME                      AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast or
+//                                      AllReduceNorm
+//     --algorithm NAME                 packets, two-shot-packets, bulk or scattered-bulk, for all
+//                                      sizes
 //     --blocks N --threads N           of the grid, for all sizes
 //     --from BYTES --to BYTES          sizes: powers of two; 8 to 134217728 by default
+//     --hidden N                       of an AllReduceNorm's rows, a multiple of 8; 8192 by default
 //
 // Each PE has a GPU. A time is that of one call of many in a CUDA graph, the median of turns, on PE
 // 0. Elements are bfloat16. `bytes` is what an operator's count is of: the whole of an AllReduce or
 // a Broadcast, one member's part of the others. busbw, in GB/s, is what each GPU sends at least:
-//   AllReduce 2 (n-1)/n bytes / time; Broadcast bytes / time; the others (n-1) bytes / time.
+//   AllReduce and AllReduceNorm 2 (n-1)/n bytes / time; Broadcast bytes / time; the others (n-1)
+//   bytes / time.
+// Beside an AllReduceNorm NCCL's AllReduce runs, and then a kernel that adds the residual and
+// norms.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <weft/device.hpp>
+#include <weft/kernels/all_reduce_norm.hpp>
 #include <weft/kernels/collectives.hpp>
 #include <weft/small_float.hpp>
 #include <weft/weft.hpp>
 
+#include "perftest/gpu_kernels/graph.hpp"
 #include "perftest/gpu_kernels/nccl.hpp"
+#include "perftest/gpu_kernels/norm.hpp"
 #include "perftest/status.hpp"
 
 namespace weft::perf::kernels {
@@ -39,65 +47,18 @@ using weft::kernels::CollectiveOptions;
 using weft::kernels::CollectiveProblem;
 using weft::kernels::DType;
 
-constexpr Collective kAll[] = {Collective::kAllReduce, Collective::kAllGather,
+constexpr float kEpsilon = 1e-6f;
+constexpr Collective kAll[] = {Collective::kAllReduce,     Collective::kAllGather,
                                Collective::kReduceScatter, Collective::kAllToAll,
-                               Collective::kBroadcast};
-constexpr int kTurns = 9;
+                               Collective::kBroadcast,     Collective::kAllReduceNorm};
 
 struct Choices {
   int pes = 0;  // as threads; 0: this process is one
   std::string nccl = "libnccl.so.2";
   std::optional<Collective> what;
   CollectiveOptions options;
-  std::size_t from = 8, to = std::size_t{128} << 20;
+  std::size_t from = 8, to = std::size_t{128} << 20, hidden = 8192;
 };
-
-Status of(cudaError_t error) {
-  if (error == cudaSuccess) return Status::ok();
-  return Status::error(Code::kInternal, std::string("CUDA: ") + cudaGetErrorString(error));
-}
-
-using Call = std::function<Status(Stream)>;
-
-// Calls behind one another, in a graph.
-class Graph {
- public:
-  static Result<Graph> capture(Stream stream, int calls, const Call& call) {
-    auto* const native = static_cast<cudaStream_t>(stream);
-    RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
-    for (int i = 0; i < calls; ++i) RETURN_IF_ERROR(call(stream));
-    Graph made;
-    cudaGraph_t graph = nullptr;
-    RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-    RETURN_IF_ERROR(of(cudaGraphInstantiate(&made.exec_, graph, 0)));
-    RETURN_IF_ERROR(of(cudaGraphUpload(made.exec_, native)));
-    return made;
-  }
-  // Microseconds of all.
-  Result<double> run(Stream stream) const {
-    auto* const native = static_cast<cudaStream_t>(stream);
-    cudaEvent_t begin, end;
-    RETURN_IF_ERROR(of(cudaEventCreate(&begin)));
-    RETURN_IF_ERROR(of(cudaEventCreate(&end)));
-    RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
-    RETURN_IF_ERROR(of(cudaGraphLaunch(exec_, native)));
-    RETURN_IF_ERROR(of(cudaEventRecord(end, native)));
-    RETURN_IF_ERROR(of(cudaEventSynchronize(end)));
-    float ms = 0;
-    RETURN_IF_ERROR(of(cudaEventElapsedTime(&ms, begin, end)));
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    return 1e3 * ms;
-  }
-
- private:
-  cudaGraphExec_t exec_ = nullptr;
-};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 class Bench {
  public:
@@ -125,17 +86,80 @@ class Bench {
     auto made = Op::create(*rt_, problem, choices_->options);
     if (!made) return made.status();
     Op op = std::move(*made);
-    if (rt_->pe() == 0)
-      std::printf("%s: workspace of %.1f MiB\n%10s %10s %8s %10s %8s %7s  %s\n", to_string(what),
-                  static_cast<double>(op.workspace_bytes()) / (1 << 20), "bytes", "us", "GB/s",
-                  "NCCL us", "GB/s", "ratio", "plan");
+    print_head(what, op.workspace_bytes(), "NCCL us");
     for (std::size_t bytes = choices_->from; bytes <= choices_->to; bytes *= 2)
       RETURN_IF_ERROR(row(what, bytes, op));
     return rt_->barrier();
   }
 
+  // Sizes of whole rows only. Every PE has pe + 1 everywhere, and a residual of zeros.
+  Status norms() {
+    const std::size_t row = choices_->hidden * sizeof(Bfloat16);
+    ASSIGN_OR_RETURN(auto norm, weft::kernels::AllReduceNorm::create(
+                                    *rt_,
+                                    {std::max<std::size_t>(choices_->to / row, 1), choices_->hidden,
+                                     DType::kBfloat16, kEpsilon},
+                                    choices_->options));
+    std::byte *residual, *sums, *weight;
+    for (std::byte** const memory : {&residual, &sums, &weight}) {
+      RETURN_IF_ERROR(of(cudaMalloc(memory, choices_->to)));
+      RETURN_IF_ERROR(of(cudaMemset(*memory, 0, choices_->to)));
+    }
+    const std::vector<Bfloat16> ones(choices_->hidden, Bfloat16(1.0f));
+    RETURN_IF_ERROR(of(cudaMemcpy(weight, ones.data(), row, cudaMemcpyHostToDevice)));
+    print_head(Collective::kAllReduceNorm, norm.workspace_bytes(), "NCCL+ us");
+    for (std::size_t rows = 1; rows * row <= choices_->to; rows *= 2)
+      if (rows * row >= choices_->from)
+        RETURN_IF_ERROR(norm_row(norm, rows, residual, sums, weight));
+    for (std::byte* const memory : {residual, sums, weight}) RETURN_IF_ERROR(of(cudaFree(memory)));
+    return rt_->barrier();
+  }
+
  private:
   Bench(Runtime& rt, const Choices& choices) : rt_(&rt), choices_(&choices) {}
+
+  Status norm_row(weft::kernels::AllReduceNorm& norm, std::size_t rows, std::byte* residual,
+                  std::byte* sums, const std::byte* weight) {
+    const std::size_t hidden = choices_->hidden, count = rows * hidden,
+                      bytes = count * sizeof(Bfloat16);
+    const int calls = bytes <= (1 << 20) ? 50 : bytes <= (16 << 20) ? 10 : 4;
+    ASSIGN_OR_RETURN(const Graph weft, Graph::capture(stream_, calls, [&](Stream stream) {
+                       return norm(stream, out_, sums, in_, residual, weight, rows);
+                     }));
+    std::vector<const Graph*> ways = {&weft};
+    Graph peer;
+    if (nccl_) {
+      ASSIGN_OR_RETURN(peer, Graph::capture(stream_, calls, [&](Stream stream) {
+                         RETURN_IF_ERROR(call_nccl(Collective::kAllReduce, stream, count));
+                         return add_and_norm(stream, out_, sums, out_, residual, weight, rows,
+                                             hidden, kEpsilon);
+                       }));
+      ways.push_back(&peer);
+    }
+    for (const Graph* const way : ways) {  // both warm up, and are right
+      RETURN_IF_ERROR(of(cudaMemset(out_, 0xff, bytes)));
+      RETURN_IF_ERROR(time(*way).status());
+      RETURN_IF_ERROR(check_norm(sums, bytes));
+    }
+    ASSIGN_OR_RETURN(const std::vector<double> times, time_in_turns(*rt_, stream_, calls, ways));
+    ASSIGN_OR_RETURN(const auto plan, norm.plan(count));
+    print_row(Collective::kAllReduceNorm, bytes, times[0], nccl_ ? times[1] : 0, plan);
+    return rt_->health();
+  }
+  // Rows of one value are normed to ones.
+  Status check_norm(const std::byte* sums, std::size_t bytes) {
+    const int n = rt_->npes();
+    std::vector<Bfloat16> out(bytes / sizeof(Bfloat16)), sum(out.size());
+    RETURN_IF_ERROR(of(cudaMemcpy(out.data(), out_, bytes, cudaMemcpyDeviceToHost)));
+    RETURN_IF_ERROR(of(cudaMemcpy(sum.data(), sums, bytes, cudaMemcpyDeviceToHost)));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (static_cast<float>(out[i]) != 1.0f ||
+          static_cast<float>(sum[i]) != static_cast<float>(n * (n + 1) / 2))
+        return Status::error(Code::kInternal,
+                             "weft-gpu-kernels: wrong data after AllReduceNorm of " +
+                                 std::to_string(bytes) + " bytes, at element " + std::to_string(i));
+    return Status::ok();
+  }
 
   template <class Op>
   Status row(Collective what, std::size_t bytes, Op& op) {
@@ -159,23 +183,29 @@ class Bench {
     if (nccl_) {
       ASSIGN_OR_RETURN(us, time(nccl));
     }
-    std::vector<double> ours, others{0};
-    for (int turn = 0; turn < kTurns; ++turn) {
-      ASSIGN_OR_RETURN(us, time(weft));
-      ours.push_back(us / calls);
-      if (!nccl_) continue;
-      ASSIGN_OR_RETURN(us, time(nccl));
-      others.push_back(us / calls);
-    }
-    if (nccl_) others.erase(others.begin());
+    std::vector<const Graph*> ways = {&weft};
+    if (nccl_) ways.push_back(&nccl);
+    ASSIGN_OR_RETURN(const std::vector<double> times, time_in_turns(*rt_, stream_, calls, ways));
     ASSIGN_OR_RETURN(const auto plan, op.plan(count));
-    const double a = median(ours), b = median(others);
+    const double a = times[0], b = nccl_ ? times[1] : 0;
+    print_row(what, bytes, a, b, plan);
+    return rt_->health();
+  }
+
+  void print_head(Collective what, std::size_t workspace, const char* peer) const {
+    if (rt_->pe() == 0)
+      std::printf("%s: workspace of %.1f MiB\n%10s %10s %8s %10s %8s %7s  %s\n", to_string(what),
+                  static_cast<double>(workspace) / (1 << 20), "bytes", "us", "GB/s", peer, "GB/s",
+                  "ratio", "plan");
+  }
+  // `us` of Weft, `peer_us` of the peer; 0: none.
+  void print_row(Collective what, std::size_t bytes, double us, double peer_us,
+                 const weft::kernels::Plan& plan) const {
     const double moved = static_cast<double>(bytes) * share(what) / 1e3;
     if (rt_->pe() == 0)
-      std::printf("%10zu %10.2f %8.1f %10.2f %8.1f %7.2f  %s\n", bytes, a, moved / a, b,
-                  b > 0 ? moved / b : 0, b / a, to_string(plan).c_str());
+      std::printf("%10zu %10.2f %8.1f %10.2f %8.1f %7.2f  %s\n", bytes, us, moved / us, peer_us,
+                  peer_us > 0 ? moved / peer_us : 0, peer_us / us, to_string(plan).c_str());
     std::fflush(stdout);
-    return rt_->health();
   }
 
   Result<double> time(const Graph& graph) {
@@ -185,7 +215,8 @@ class Bench {
 
   double share(Collective what) const {
     const double n = rt_->npes();
-    if (what == Collective::kAllReduce) return 2 * (n - 1) / n;
+    if (what == Collective::kAllReduce || what == Collective::kAllReduceNorm)
+      return 2 * (n - 1) / n;
     return what == Collective::kBroadcast ? 1 : n - 1;
   }
 
@@ -262,6 +293,8 @@ Status run_pe(Runtime& rt, const Choices& choices) {
         break;
       case Collective::kAllToAll: status = bench.rows<weft::kernels::AllToAll>(what); break;
       case Collective::kBroadcast: status = bench.rows<weft::kernels::Broadcast>(what); break;
+      case Collective::kAllReduceNorm: status = bench.norms(); break;
+      case Collective::kAllToAllV: break;  // whose sizes the GPUs know
     }
     RETURN_IF_ERROR(status);
   }
@@ -291,13 +324,16 @@ std::optional<Choices> parse(int argc, char** argv) {
         if (value == to_string(what)) choices.what = what;
       if (!choices.what) return std::nullopt;
     } else if (name == "--algorithm") {
-      for (const Algorithm a : {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+      for (const Algorithm a : {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
+                                Algorithm::kScatteredBulk})
         if (value == to_string(a)) choices.options.algorithm = a;
       if (choices.options.algorithm == Algorithm::kAuto) return std::nullopt;
     } else if (name == "--blocks") {
       choices.options.blocks = static_cast<unsigned>(number);
     } else if (name == "--threads") {
       choices.options.threads = static_cast<unsigned>(number);
+    } else if (name == "--hidden" && number >= 8 && number % 8 == 0) {
+      choices.hidden = number;
     } else if (name == "--from" && number >= 2) {
       choices.from = number;
     } else if (name == "--to" && number >= 2) {
@@ -319,7 +355,7 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: [weft-run -n N] weft-gpu-kernels [--pes N] [--nccl FILE|none] [--what NAME] "
-        "[--algorithm NAME] [--blocks N] [--threads N] [--from BYTES] [--to BYTES]\n");
+        "[--algorithm NAME] [--blocks N] [--threads N] [--from BYTES] [--to BYTES] [--hidden N]\n");
     return 2;
   }
   const weft::Status status = weft::perf::kernels::run(*choices);

@@ -27,6 +27,8 @@ struct Messages {
   std::size_t bytes = 0;
   // Null, or what every fold ends with: laid out as out, which it may be.
   const std::byte* addend = nullptr;
+  // Of kernels in packets: null, or where the units of out go, too.
+  std::uint64_t* copy = nullptr;
 };
 
 // AllReduceNorm: messages are rows, and each row that is there is normed.

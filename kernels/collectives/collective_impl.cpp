@@ -331,7 +331,7 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in,
   Call call = call_;
   ASSIGN_OR_RETURN(call.plan, plan(problem_.max_count));
   call.messages = {
-      static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr};
+      static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr, nullptr};
   call.sizes = sizes;
   return run_call_(call, stream);
 }

@@ -12,8 +12,7 @@ namespace WEFT_TARGET {
 namespace {
 
 template <class Kernel>
-Status start(const Call& call, const Kernel& kernel, Stream stream) {
-  const std::size_t shared = call.what == Collective::kAllReduceNorm ? kNormSharedBytes : 0;
+Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t shared = 0) {
   return dev::launch({call.plan.blocks, call.plan.threads, shared}, kernel, stream);
 }
 
@@ -39,15 +38,18 @@ Status broadcast(const Call& call, Stream stream) {
 
 template <class T>
 Status norm(const Call& call, Stream stream) {
-  using OneShot = FoldPackets<T>;
-  using TwoShot = TwoShotPackets<T>;
+  using OneShot = FoldPackets<T, kUnitsTogether>;
+  using TwoShot = TwoShotPackets<T, kUnitsTogether>;
   const NormCall& n = call.norm;
+  const std::size_t row = shared_row_bytes(n.row_bytes);
   switch (call.plan.algorithm) {
     case Algorithm::kPackets:
-      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream);
+      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream,
+                   kNormSharedBytes + row);
     case Algorithm::kTwoShotPackets:
-      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream);
-    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream);
+      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream,
+                   kNormSharedBytes + row);
+    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kNormSharedBytes);
   }
 }
 

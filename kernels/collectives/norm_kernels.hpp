@@ -21,12 +21,19 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-// Partial sums of squares: of units l, l + kPartials, ... each; kTogetherPartials in a row of them
+// Partial sums of squares: of units l, l + kPartials, ... each; kPartialsTogether in a row of them
 // are added up, and then what these come to.
 inline constexpr unsigned kPartials = 512, kPartialsTogether = 16;
-inline constexpr std::size_t kNormSharedBytes =
-    (kPartials + kPartials / kPartialsTogether) * sizeof(float);
+inline constexpr unsigned kPartialGroups = kPartials / kPartialsTogether;
+inline constexpr int kUnitsTogether = 4;  // of a row that a thread has under way
+inline constexpr std::size_t kNormSharedBytes = (kPartials + kPartialGroups) * sizeof(float);
+// Rows of up to so many bytes lie in shared memory behind the sums, from packets on.
+inline constexpr std::size_t kMostSharedRow = 44 << 10;
+WEFT_HOST_DEVICE constexpr std::size_t shared_row_bytes(std::size_t row_bytes) {
+  return row_bytes <= kMostSharedRow ? (row_bytes + 7) / 8 * 8 : 0;
+}
 
+// 8 bytes of a row, as floats.
 template <class T>
 class UnitOfRow {
  public:
@@ -44,8 +51,21 @@ class UnitOfRow {
   T elements_[kCount];
 };
 
-// One thread's share of the sums of one row; then all threads of the block have the whole sum. Two
-// rows may follow one another only with a sync() between.
+// Units u, u + step, ... of a row, before any of them is looked at; zeros behind its end.
+struct UnitsOfRow {
+  std::uint64_t units[kUnitsTogether];
+  WEFT_DEVICE UnitsOfRow(const std::byte* row, std::size_t row_bytes, std::size_t u,
+                         std::size_t step) {
+    const std::size_t count = dev::packed_units(row_bytes);
+    for (int i = 0; i < kUnitsTogether; ++i) {
+      const std::size_t unit = u + static_cast<unsigned>(i) * step;
+      units[i] = unit < count ? dev::load_unit(row, row_bytes, unit) : 0;
+    }
+  }
+};
+
+// Of a row that all threads of the block see; all of them get it. A zero adds nothing to a sum that
+// is none or more, so that what is behind the end may be added, too.
 template <class T>
 WEFT_DEVICE float sum_of_squares(const std::byte* row, std::size_t row_bytes) {
   float* const partials = dev::shared<float>();
@@ -53,36 +73,51 @@ WEFT_DEVICE float sum_of_squares(const std::byte* row, std::size_t row_bytes) {
   const std::size_t units = dev::packed_units(row_bytes);
   for (unsigned p = dev::thread_rank(); p < kPartials; p += dev::block_size()) {
     float sum = 0;
-    for (std::size_t u = p; u < units; u += kPartials) {
-      const UnitOfRow<T> values(dev::load_unit(row, row_bytes, u));
-      for (int i = 0; i < values.kCount; ++i) sum = fmaf(values[i], values[i], sum);
+    for (std::size_t u = p; u < units; u += kUnitsTogether * kPartials) {
+      const UnitsOfRow some(row, row_bytes, u, kPartials);
+      for (const std::uint64_t unit : some.units) {
+        const UnitOfRow<T> values(unit);
+        for (int i = 0; i < values.kCount; ++i) sum = fmaf(values[i], values[i], sum);
+      }
     }
     partials[p] = sum;
   }
   dev::Block{}.sync();
-  for (unsigned g = dev::thread_rank(); g < kPartials / kPartialsTogether; g += dev::block_size()) {
+  for (unsigned g = dev::thread_rank(); g < kPartialGroups; g += dev::block_size()) {
     float sum = 0;
     for (unsigned p = 0; p < kPartialsTogether; ++p) sum += partials[g * kPartialsTogether + p];
     groups[g] = sum;
   }
   dev::Block{}.sync();
   float sum = 0;
-  for (unsigned g = 0; g < kPartials / kPartialsTogether; ++g) sum += groups[g];
+  for (unsigned g = 0; g < kPartialGroups; ++g) sum += groups[g];
   return sum;
 }
 
-// `out` of the sums of one row, which all threads of the block see.
+// `out` of the sums of one row, which all threads of the block see. Two rows may follow one another
+// only with a sync() between.
 template <class T>
 WEFT_DEVICE void norm_row(const NormCall& norm, std::byte* out, const std::byte* row) {
+  const std::size_t units = dev::packed_units(norm.row_bytes), step = dev::block_size();
+  const auto load = [&](const std::byte* from, std::size_t u) {
+    return UnitsOfRow(from, norm.row_bytes, u, step);
+  };
+  std::size_t u = dev::thread_rank();
+  UnitsOfRow weights = load(norm.weight, u);  // on their way while the squares are added up
   const float mean =
       sum_of_squares<T>(row, norm.row_bytes) / static_cast<float>(norm.hidden) + norm.epsilon;
   const float scale = 1.0f / sqrtf(mean);
-  const std::size_t units = dev::packed_units(norm.row_bytes);
-  for (std::size_t u = dev::thread_rank(); u < units; u += dev::block_size()) {
-    UnitOfRow<T> values(dev::load_unit(row, norm.row_bytes, u));
-    const UnitOfRow<T> weights(dev::load_unit(norm.weight, norm.row_bytes, u));
-    for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * weights[i]);
-    dev::store_unit(out, norm.row_bytes, u, values.unit());
+  while (u < units) {
+    const UnitsOfRow some = load(row, u);
+    for (int k = 0; k < kUnitsTogether; ++k) {
+      const std::size_t unit = u + static_cast<unsigned>(k) * step;
+      UnitOfRow<T> values(some.units[k]);
+      const UnitOfRow<T> by(weights.units[k]);
+      for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
+      if (unit < units) dev::store_unit(out, norm.row_bytes, unit, values.unit());
+    }
+    u += kUnitsTogether * step;
+    if (u < units) weights = load(norm.weight, u);
   }
 }
 
@@ -98,13 +133,16 @@ struct NormPackets : Sums {
     if (dev::block_rank() >= rows) return;
     bool ok = channel.open();
     for (std::size_t row = dev::block_rank(); ok && row < rows; row += dev::grid_size()) {
+      dev::Block{}.sync();  // the sums and the copy of the last row are done with
       const Sums sums = of_row(row);
       const std::size_t units = sums.units(), most = this->space.packet_slot;
       for (std::size_t done = 0; ok && done < units; done += most) {
         channel.enter();
         ok = channel.leave(sums.round(channel, done, smaller(most, units - done)));
       }
-      if (ok) norm_row<T>(norm, norm.out + row * norm.row_bytes, sums.m.out);
+      const auto* const copy = reinterpret_cast<const std::byte*>(sums.m.copy);
+      if (ok)
+        norm_row<T>(norm, norm.out + row * norm.row_bytes, copy != nullptr ? copy : sums.m.out);
     }
     channel.close(ok);
   }
@@ -116,6 +154,8 @@ struct NormPackets : Sums {
     sums.m.out += row * norm.row_bytes;
     sums.m.addend += row * norm.row_bytes;
     sums.m.bytes = norm.row_bytes;
+    if (shared_row_bytes(norm.row_bytes) != 0)
+      sums.m.copy = reinterpret_cast<std::uint64_t*>(dev::shared<std::byte>() + kNormSharedBytes);
     return sums;
   }
 };

@@ -52,18 +52,32 @@ struct PacketCall : KernelCall {
   WEFT_DEVICE std::uint64_t load(int rank, std::size_t unit) const {
     return dev::load_unit(in(rank), m.bytes, unit);
   }
-  // Unit `unit` of everybody, which has number `at` in the channel, folded to *result. False: gave
-  // up. What memory has is loaded before the wait.
-  template <class T>
-  WEFT_DEVICE bool take_folded(const PacketChannel& channel, ReduceOp op, std::size_t at,
-                               std::size_t unit, std::uint64_t own, std::uint64_t* result) const {
-    const bool adds = m.addend != nullptr && unit < dev::packed_units(m.bytes);
-    const std::uint64_t last = adds ? dev::load_unit(m.addend, m.bytes, unit) : 0;
-    FoldOfUnit<T> fold;
-    const auto use = [&](int rank, std::uint64_t data) { fold.add(op, rank == 0, data); };
-    if (!channel.take(at, own, use)) return false;
-    if (adds) fold.add(op, false, last);
-    *result = fold.result();
+  WEFT_DEVICE void store(std::size_t unit, std::uint64_t data) const {
+    dev::store_unit(m.out, m.bytes, unit, data);
+    if (m.copy != nullptr) m.copy[unit] = data;
+  }
+  // kUnits of everybody, as take_many() has them, folded to results. unit(i) is the i-th's in the
+  // message, which may lie beyond its end. What memory has is loaded before the wait.
+  template <class T, int kUnits, class Unit>
+  WEFT_DEVICE bool take_folded(const PacketChannel& channel, ReduceOp op, std::size_t at, int count,
+                               Unit unit, std::uint64_t (&results)[kUnits]) const {
+    const std::size_t units = dev::packed_units(m.bytes);
+    std::uint64_t own[kUnits] = {}, last[kUnits] = {};
+    for (int i = 0; i < kUnits; ++i) {
+      if (i >= count || unit(i) >= units) continue;
+      own[i] = load(team.rank, unit(i));
+      if (m.addend != nullptr) last[i] = dev::load_unit(m.addend, m.bytes, unit(i));
+    }
+    FoldOfUnit<T> folds[kUnits];
+    const auto use = [&](int i, int rank, std::uint64_t data) {
+      folds[i].add(op, rank == 0, data);
+    };
+    const auto mine = [&](int i) { return own[i]; };
+    if (!channel.take_many<kUnits>(at, dev::block_size(), count, mine, use)) return false;
+    for (int i = 0; i < kUnits; ++i) {
+      if (m.addend != nullptr) folds[i].add(op, false, last[i]);
+      results[i] = folds[i].result();
+    }
     return true;
   }
   // Unit `unit`, which has number `at` in the channel, of what each of the others is to get.
@@ -139,8 +153,18 @@ struct BroadcastPackets : PacketCall {
   }
 };
 
-// AllReduce in one shot (in_stride 0): everybody gets all and folds it; and ReduceScatter.
-template <class T>
+// So many units from u on are a thread's, of `count` of the block's.
+template <int kUnits>
+WEFT_DEVICE int units_from(std::size_t u, std::size_t count) {
+  int there = 0;
+  for (int i = 0; i < kUnits; ++i)
+    there += u + static_cast<unsigned>(i) * dev::block_size() < count;
+  return there;
+}
+
+// AllReduce in one shot (in_stride 0): everybody gets all and folds it; and ReduceScatter. A thread
+// has kUnits units under way at a time.
+template <class T, int kUnits = 1>
 struct FoldPackets : PacketCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
@@ -149,14 +173,17 @@ struct FoldPackets : PacketCall {
   WEFT_DEVICE std::size_t units() const { return dev::packed_units(m.bytes); }
   // A round, of `count` of them.
   WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
+    const std::size_t step = dev::block_size();
     WEFT_KERNELS_PAUSE(kBeforeData);
-    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-      send(channel, u, first + u);
-    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size()) {
-      std::uint64_t sum;
-      if (!take_folded<T>(channel, op, u, first + u, load(team.rank, first + u), &sum))
-        return false;
-      dev::store_unit(m.out, m.bytes, first + u, sum);
+    for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
+      send_all(channel, u, first + u, units_from<kUnits>(u, count));
+    for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
+      const int there = units_from<kUnits>(u, count);
+      const auto unit = [&](int i) { return first + u + static_cast<unsigned>(i) * step; };
+      std::uint64_t sums[kUnits];
+      if (!take_folded<T, kUnits>(channel, op, u, there, unit, sums)) return false;
+      for (int i = 0; i < kUnits; ++i)
+        if (i < there) store(unit(i), sums[i]);
     }
     return true;
   }
@@ -166,13 +193,30 @@ struct FoldPackets : PacketCall {
     rounds(channel, units(),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
+
+ private:
+  WEFT_DEVICE void send_all(const PacketChannel& channel, std::size_t at, std::size_t unit,
+                            int there) const {
+    if (m.in_stride != 0) {
+      for (int i = 0; i < there; ++i)
+        send(channel, at + static_cast<unsigned>(i) * dev::block_size(),
+             unit + static_cast<unsigned>(i) * dev::block_size());
+      return;
+    }
+    std::uint64_t data[kUnits];
+    for (int i = 0; i < kUnits; ++i)
+      if (i < there) data[i] = load(0, unit + static_cast<unsigned>(i) * dev::block_size());
+    for (int i = 0; i < kUnits; ++i)
+      if (i < there)
+        channel.send_to_all(at + static_cast<unsigned>(i) * dev::block_size(), data[i]);
+  }
 };
 
 // AllReduce in two shots, a round each: rank d folds the d-th part of the units, and sends it to
 // all. Parts are of the same number of units, so that all hear from all; what is beyond the end is
 // sent as zeros. Unit u of the second round is sent once unit u of the first has come from
 // everybody: whoever sends has left the round before both.
-template <class T>
+template <class T, int kUnits = 1>
 struct TwoShotPackets : PacketCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
@@ -184,43 +228,71 @@ struct TwoShotPackets : PacketCall {
   }
   // The two rounds of `count` units of every part; the caller has entered the first.
   WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
-    const std::size_t all = dev::packed_units(m.bytes), part = units();
-    const auto index = [&](int rank, std::size_t u) {
-      return static_cast<std::size_t>(rank) * part + u;
-    };
-    const auto load_part = [&](int rank, std::size_t u) {
-      return index(rank, u) < all ? load(0, index(rank, u)) : 0;
-    };
-    const auto store_part = [&](int rank, std::size_t u, std::uint64_t data) {
-      if (index(rank, u) < all) dev::store_unit(m.out, m.bytes, index(rank, u), data);
-    };
     WEFT_KERNELS_PAUSE(kBeforeData);
-    for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        channel.send(rank, u, load_part(rank, first + u));
-      }
-    bool ok = true;
-    for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size()) {
-      std::uint64_t sum;
-      ok = take_folded<T>(channel, op, u, index(team.rank, first + u),
-                          load_part(team.rank, first + u), &sum);
-      if (!ok) break;
-      store_part(team.rank, first + u, sum);
-      channel.send_to_all(u, sum, 1);
-    }
+    send_parts(channel, first, count);
+    const bool folded = fold_mine(channel, first, count);
     channel.enter();
-    for (std::size_t u = dev::thread_rank(); ok && u < count; u += dev::block_size())
-      ok = channel.take(u, 0, [&](int rank, std::uint64_t data) {
-        if (rank != team.rank) store_part(rank, first + u, data);
-      });
-    return ok;
+    return folded && take_parts(channel, first, count);
   }
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     PacketChannel channel(ctx, team, space, "AllReduce");
     rounds(channel, units(),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
+  }
+
+ private:
+  // Unit u of a rank's part, in the message.
+  WEFT_DEVICE std::size_t index(int rank, std::size_t u) const {
+    return static_cast<std::size_t>(rank) * units() + u;
+  }
+  WEFT_DEVICE void store_part(int rank, std::size_t u, std::uint64_t data) const {
+    if (index(rank, u) < dev::packed_units(m.bytes)) store(index(rank, u), data);
+  }
+  WEFT_DEVICE void send_parts(const PacketChannel& channel, std::size_t first,
+                              std::size_t count) const {
+    const std::size_t all = dev::packed_units(m.bytes), step = dev::block_size();
+    for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
+      for (int k = 1; k < team.size; ++k) {
+        const int rank = channel.other(k), there = units_from<kUnits>(u, count);
+        std::uint64_t data[kUnits] = {};
+        for (int i = 0; i < kUnits; ++i) {
+          const std::size_t unit = index(rank, first + u + static_cast<unsigned>(i) * step);
+          if (i < there && unit < all) data[i] = load(0, unit);
+        }
+        for (int i = 0; i < kUnits; ++i)
+          if (i < there) channel.send(rank, u + static_cast<unsigned>(i) * step, data[i]);
+      }
+  }
+  WEFT_DEVICE bool fold_mine(const PacketChannel& channel, std::size_t first,
+                             std::size_t count) const {
+    const std::size_t step = dev::block_size();
+    for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
+      const int there = units_from<kUnits>(u, count);
+      const auto at = [&](int i) { return u + static_cast<unsigned>(i) * step; };
+      const auto unit = [&](int i) { return index(team.rank, first + at(i)); };
+      std::uint64_t sums[kUnits];
+      if (!take_folded<T, kUnits>(channel, op, u, there, unit, sums)) return false;
+      for (int i = 0; i < kUnits; ++i) {
+        if (i >= there) continue;
+        store_part(team.rank, first + at(i), sums[i]);
+        channel.send_to_all(at(i), sums[i], 1);
+      }
+    }
+    return true;
+  }
+  WEFT_DEVICE bool take_parts(const PacketChannel& channel, std::size_t first,
+                              std::size_t count) const {
+    const std::size_t step = dev::block_size();
+    for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
+      const auto use = [&](int i, int rank, std::uint64_t data) {
+        if (rank != team.rank) store_part(rank, first + u + static_cast<unsigned>(i) * step, data);
+      };
+      const auto mine = [](int) { return std::uint64_t{0}; };
+      if (!channel.take_many<kUnits>(u, step, units_from<kUnits>(u, count), mine, use))
+        return false;
+    }
+    return true;
   }
 };
 

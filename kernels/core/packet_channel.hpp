@@ -51,17 +51,33 @@ class PacketChannel {
   // Unit `unit` of every member in rank order, use(rank, data); mine is `own`. False: gave up.
   template <class Use>
   WEFT_DEVICE bool take(std::size_t unit, std::uint64_t own, Use use) const {
+    return take_many<1>(
+        unit, 0, 1, [&](int) { return own; },
+        [&](int, int rank, std::uint64_t data) { use(rank, data); });
+  }
+  // The same of `count` units, `step` apart, at most kUnits, whose waits are one: use(i, rank,
+  // data) of the i-th, of which mine is own(i).
+  template <int kUnits, class Own, class Use>
+  WEFT_DEVICE bool take_many(std::size_t unit, std::size_t step, int count, Own own,
+                             Use use) const {
+    constexpr int kMembers = kTogether / kUnits;
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    for (int first = 0; first < team_.size; first += kTogether) {
+    for (int first = 0; first < team_.size; first += kMembers) {
       std::uint64_t data[kTogether];
-      const auto is_there = [&](int k) { return first + k < team_.size; };
+      const auto is_there = [&](int k) {
+        return k / kMembers < count && first + k % kMembers < team_.size;
+      };
       const auto awaited = [&](int k) -> dev::Awaited {
-        if (!is_there(k) || first + k == team_.rank) return {nullptr, -1};
-        return {slot(round_, first + k) + unit, team_.pe_of(first + k)};
+        const int rank = first + k % kMembers;
+        if (!is_there(k) || rank == team_.rank) return {nullptr, -1};
+        return {slot(round_, rank) + unit + static_cast<unsigned>(k / kMembers) * step,
+                team_.pe_of(rank)};
       };
       if (!dev::take_packets<kTogether>(ctx_, where_, awaited, round_, data)) return false;
-      for (int k = 0; k < kTogether; ++k)
-        if (is_there(k)) use(first + k, first + k == team_.rank ? own : data[k]);
+      for (int k = 0; k < kTogether; ++k) {
+        const int i = k / kMembers, rank = first + k % kMembers;
+        if (is_there(k)) use(i, rank, rank == team_.rank ? own(i) : data[k]);
+      }
     }
     return true;
   }

@@ -1,7 +1,6 @@
 #include "perftest/tune/tune.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,9 +8,9 @@
 #include <weft/collective.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
 #include <weft/kernels/collectives.hpp>
-#include <weft/kernels/stream.hpp>
 
 #include "perftest/status.hpp"
+#include "perftest/tune/calls.hpp"
 
 namespace weft::perf::tune {
 namespace {
@@ -48,7 +47,7 @@ class Symmetric {
   std::vector<void*> all_;
 };
 
-using Call = std::function<Status(std::size_t bytes)>;
+using Call = std::function<Status(Stream stream, std::size_t bytes)>;
 
 class Tuner {
  public:
@@ -65,6 +64,7 @@ class Tuner {
 
  private:
   Status allocate() {
+    ASSIGN_OR_RETURN(recorder_, Recorder::create(runtime_));
     const std::size_t most = sizes_.to * static_cast<std::size_t>(runtime_.npes());
     ASSIGN_OR_RETURN(in_, memory_.zeros(most, MemoryKind::kDevice));
     ASSIGN_OR_RETURN(out_, memory_.zeros(most, MemoryKind::kDevice));
@@ -115,11 +115,11 @@ class Tuner {
     auto made = Op::create(runtime_, problem, options);
     if (!made) return std::move(made).status();
     const auto op = std::make_shared<Op>(*std::move(made));
-    return Call([this, op](std::size_t bytes) {
+    return Call([this, op](Stream stream, std::size_t bytes) {
       if constexpr (std::is_same_v<Op, Broadcast>)
-        return (*op)(nullptr, out_, in_, bytes / kElement, 0);
+        return (*op)(stream, out_, in_, bytes / kElement, 0);
       else
-        return (*op)(nullptr, out_, in_, bytes / kElement);
+        return (*op)(stream, out_, in_, bytes / kElement);
     });
   }
   Result<Call> make_norm(const CollectiveOptions& options) {
@@ -128,8 +128,8 @@ class Tuner {
         runtime_, {sizes_.to / row, row / kElement, DType::kBfloat16, 1e-6f}, options);
     if (!made) return std::move(made).status();
     const auto op = std::make_shared<AllReduceNorm>(*std::move(made));
-    return Call([this, op, row](std::size_t bytes) {
-      return (*op)(nullptr, out_, sums_, in_, sums_, in_, bytes / row);
+    return Call([this, op, row](Stream stream, std::size_t bytes) {
+      return (*op)(stream, out_, sums_, in_, sums_, in_, bytes / row);
     });
   }
 
@@ -138,16 +138,14 @@ class Tuner {
 
   // Microseconds of a call of many behind one another: the median of turns, the slowest PE's.
   Result<double> time(const Call& call, std::size_t bytes) {
-    const int calls = calls_for(bytes, runtime_.gpu() >= 0);
+    ASSIGN_OR_RETURN(const auto calls,
+                     recorder_->record(calls_for(bytes, runtime_.gpu() >= 0),
+                                       [&](Stream stream) { return call(stream, bytes); }));
     std::vector<double> turns;
     for (int turn = 0; turn <= kTurns; ++turn) {
       RETURN_IF_ERROR(runtime_.barrier());
-      const auto begin = std::chrono::steady_clock::now();
-      for (int i = 0; i < calls; ++i) RETURN_IF_ERROR(call(bytes));
-      RETURN_IF_ERROR(synchronize(runtime_));
-      const std::chrono::duration<double, std::micro> took =
-          std::chrono::steady_clock::now() - begin;
-      if (turn > 0) turns.push_back(took.count() / calls);  // the first one warms up
+      ASSIGN_OR_RETURN(const double us, calls->run());
+      if (turn > 0) turns.push_back(us);  // the first one warms up
     }
     RETURN_IF_ERROR(runtime_.health());
     std::nth_element(turns.begin(), turns.begin() + kTurns / 2, turns.end());
@@ -161,6 +159,7 @@ class Tuner {
   const Collective what_;
   const Sizes sizes_;
   Symmetric memory_;
+  std::unique_ptr<Recorder> recorder_;
   std::map<std::size_t, double> best_;  // microseconds by bytes
   std::byte *in_ = nullptr, *out_ = nullptr, *sums_ = nullptr;
   double* times_ = nullptr;

@@ -14,6 +14,7 @@
 #include <weft/team.hpp>
 
 #include "kernels/collectives/limits.hpp"
+#include "kernels/core/share.hpp"
 #include "kernels/core/workspace.hpp"
 
 namespace weft::kernels {
@@ -31,13 +32,22 @@ struct Messages {
   std::uint64_t* copy = nullptr;
 };
 
-// AllReduceNorm: messages are rows, and each row that is there is normed.
+// AllReduceNorm: messages are rows, and each row that is there is normed. In packets `split` blocks
+// share a row.
 struct NormCall {
   std::byte* out = nullptr;
   const std::byte* weight = nullptr;
   std::size_t hidden = 0, row_bytes = 0;
+  unsigned split = 1;
   float epsilon = 0;
 };
+inline constexpr unsigned kUnitsOfChunk = 128;  // of a row: what is squared and added up together
+inline constexpr unsigned kMostChunks = 128;    // of a row that blocks share
+// Units that each block of a row has: whole chunks.
+WEFT_HOST_DEVICE constexpr std::size_t units_of_part(std::size_t row_bytes, unsigned split) {
+  const std::size_t chunks = shares(shares(row_bytes, 8), kUnitsOfChunk);
+  return shares(chunks, split) * kUnitsOfChunk;
+}
 
 struct Call {
   DeviceContext handle;

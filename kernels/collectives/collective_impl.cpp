@@ -174,8 +174,7 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
     for (const PlanRow& row : table_)
       if (row.what == what_) blocks = std::max(blocks, row.blocks);
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
-  const std::size_t busy = shape_.hidden != 0 ? problem_.max_count / shape_.hidden
-                                              : shares(most_bytes, gpu_ ? 1024 : 16);
+  const std::size_t busy = shares(most_bytes, gpu_ || shape_.hidden != 0 ? 1024 : 16);
   limits_.channels =
       static_cast<unsigned>(std::clamp<std::size_t>(busy, 1, std::clamp(blocks, 1u, kMostBlocks)));
   ASSIGN_OR_RETURN(rounds_, SymmetricMemory::create(runtime, limits_.channels * sizeof(Rounds)));
@@ -200,14 +199,18 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t staging_bytes = channel_slots * space.bulk_slot;
   const std::size_t words = limits_.channels * size;
   const std::size_t header_words = what_ == Collective::kAllToAllV ? 2 * words : 0;
+  const std::size_t sums =
+      shape_.hidden != 0 ? 2 * std::size_t{limits_.channels} * kMostChunks * sizeof(dev::Packet)
+                         : 0;
   ASSIGN_OR_RETURN(
-      rest_, SymmetricMemory::create(runtime, packet_bytes + staging_bytes +
+      rest_, SymmetricMemory::create(runtime, packet_bytes + staging_bytes + sums +
                                                   (words + header_words) * sizeof(std::uint64_t)));
   auto* const rest = rest_.as<std::byte>();
   space.rounds = rounds_.as<Rounds>();
   space.packets = reinterpret_cast<dev::Packet*>(rest);
   space.staging = rest + packet_bytes;
-  space.signals = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes);
+  space.sums = reinterpret_cast<dev::Packet*>(space.staging + staging_bytes);
+  space.signals = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes + sums);
   space.headers = space.signals + words;
 
   if (options_.first_round != 0) {
@@ -243,10 +246,24 @@ Result<Plan> CollectiveImpl::plan(std::size_t count) const {
   ASSIGN_OR_RETURN(Plan made, kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_,
                                             mapped_, limits_, table_, options_.algorithm,
                                             options_.blocks, options_.threads));
-  if (shape_.hidden != 0)  // a row is one block's
-    made.blocks = static_cast<unsigned>(
-        std::clamp<std::size_t>(count / shape_.hidden, 1, std::size_t{made.blocks}));
+  if (shape_.hidden == 0) return made;
+  const std::size_t rows = std::max<std::size_t>(count / shape_.hidden, 1);
+  if (made.algorithm == Algorithm::kBulk) {  // a row is one block's
+    made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
+  } else {  // all count rows (row_sums.hpp)
+    made.blocks = limits_.channels;
+    if (options_.threads == 0)
+      made.threads = static_cast<unsigned>(
+          std::min<std::size_t>(units_of_part(row_bytes(), split(rows)), made.threads));
+  }
   return made;
+}
+
+// Blocks that share a row, of calls in packets: as many as there are for each, and have a chunk.
+unsigned CollectiveImpl::split(std::size_t rows) const {
+  const std::size_t chunks = shares(shares(row_bytes(), 8), kUnitsOfChunk);
+  const std::size_t blocks = std::clamp<std::size_t>(limits_.channels / rows, 1, chunks);
+  return chunks > kMostChunks ? 1 : static_cast<unsigned>(shares(chunks, shares(chunks, blocks)));
 }
 
 std::size_t CollectiveImpl::workspace_bytes() const { return rounds_.bytes() + rest_.bytes(); }
@@ -352,8 +369,12 @@ Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_
   ASSIGN_OR_RETURN(call.plan, plan(count));
   call.messages = messages(buffers.residual_out, buffers.in, count);
   call.messages.addend = static_cast<const std::byte*>(buffers.residual);
-  call.norm = {static_cast<std::byte*>(buffers.out), static_cast<const std::byte*>(buffers.weight),
-               shape_.hidden, row_bytes(), shape_.epsilon};
+  call.norm = {static_cast<std::byte*>(buffers.out),
+               static_cast<const std::byte*>(buffers.weight),
+               shape_.hidden,
+               row_bytes(),
+               split(rows),
+               shape_.epsilon};
   return run_call_(call, stream);
 }
 

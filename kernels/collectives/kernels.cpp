@@ -41,15 +41,13 @@ Status norm(const Call& call, Stream stream) {
   using OneShot = FoldPackets<T, kUnitsTogether>;
   using TwoShot = TwoShotPackets<T, kUnitsTogether>;
   const NormCall& n = call.norm;
-  const std::size_t row = shared_row_bytes(n.row_bytes);
+  const std::size_t shared = kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
   switch (call.plan.algorithm) {
     case Algorithm::kPackets:
-      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream,
-                   kNormSharedBytes + row);
+      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream, shared);
     case Algorithm::kTwoShotPackets:
-      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream,
-                   kNormSharedBytes + row);
-    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kNormSharedBytes);
+      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream, shared);
+    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kRowSumsBytes);
   }
 }
 

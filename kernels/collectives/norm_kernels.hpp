@@ -1,127 +1,60 @@
-// AllReduceNorm: an AllReduce of rows to whose sums the residual is added, and a norm of each row
-// by the block that has it whole. What is sent is the sum, from which everybody norms for himself:
-// the norm's result would be as many bytes once more.
+// AllReduceNorm: an AllReduce of rows to whose sums the residual is added, and a norm of each row.
+// What is sent is the sum, from which everybody norms for himself: the norm's result would be as
+// many bytes once more.
 //
 // The sum of a row's squares is formed in an order that depends on its length alone, not on how
-// many threads there are, nor on the algorithm.
+// many threads or blocks there are, nor on the algorithm: see row_sums.hpp.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <weft/device.hpp>
 
 #include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
-#include "kernels/core/fold.hpp"
+#include "kernels/collectives/row_sums.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-// Partial sums of squares: of units l, l + kPartials, ... each; kPartialsTogether in a row of them
-// are added up, and then what these come to.
-inline constexpr unsigned kPartials = 512, kPartialsTogether = 16;
-inline constexpr unsigned kPartialGroups = kPartials / kPartialsTogether;
-inline constexpr int kUnitsTogether = 4;  // of a row that a thread has under way
-inline constexpr std::size_t kNormSharedBytes = (kPartials + kPartialGroups) * sizeof(float);
-// Rows of up to so many bytes lie in shared memory behind the sums, from packets on.
-inline constexpr std::size_t kMostSharedRow = 44 << 10;
-WEFT_HOST_DEVICE constexpr std::size_t shared_row_bytes(std::size_t row_bytes) {
-  return row_bytes <= kMostSharedRow ? (row_bytes + 7) / 8 * 8 : 0;
+// Parts of rows of up to so many bytes lie in shared memory behind the sums, from packets on.
+inline constexpr std::size_t kMostSharedPart = 34 << 10;
+WEFT_HOST_DEVICE constexpr std::size_t shared_part_bytes(std::size_t row_bytes, unsigned split) {
+  const std::size_t bytes = units_of_part(row_bytes, split) * 8;
+  return bytes <= kMostSharedPart ? bytes : 0;
 }
 
-// 8 bytes of a row, as floats.
-template <class T>
-class UnitOfRow {
- public:
-  static constexpr int kCount = static_cast<int>(sizeof(std::uint64_t) / sizeof(T));
-  WEFT_DEVICE explicit UnitOfRow(std::uint64_t unit) { memcpy(elements_, &unit, sizeof(unit)); }
-  WEFT_DEVICE float operator[](int i) const { return Folded<T>::widen(elements_[i]); }
-  WEFT_DEVICE void set(int i, float value) { elements_[i] = Folded<T>::narrow(value); }
-  WEFT_DEVICE std::uint64_t unit() const {
-    std::uint64_t unit;
-    memcpy(&unit, elements_, sizeof(unit));
-    return unit;
-  }
-
- private:
-  T elements_[kCount];
-};
-
-// Units u, u + step, ... of a row, before any of them is looked at; zeros behind its end.
-struct UnitsOfRow {
-  std::uint64_t units[kUnitsTogether];
-  WEFT_DEVICE UnitsOfRow(const std::byte* row, std::size_t row_bytes, std::size_t u,
-                         std::size_t step) {
-    const std::size_t count = dev::packed_units(row_bytes);
-    for (int i = 0; i < kUnitsTogether; ++i) {
-      const std::size_t unit = u + static_cast<unsigned>(i) * step;
-      units[i] = unit < count ? dev::load_unit(row, row_bytes, unit) : 0;
-    }
-  }
-};
-
-// Of a row that all threads of the block see; all of them get it. A zero adds nothing to a sum that
-// is none or more, so that what is behind the end may be added, too.
-template <class T>
-WEFT_DEVICE float sum_of_squares(const std::byte* row, std::size_t row_bytes) {
-  float* const partials = dev::shared<float>();
-  float* const groups = partials + kPartials;
-  const std::size_t units = dev::packed_units(row_bytes);
-  for (unsigned p = dev::thread_rank(); p < kPartials; p += dev::block_size()) {
-    float sum = 0;
-    for (std::size_t u = p; u < units; u += kUnitsTogether * kPartials) {
-      const UnitsOfRow some(row, row_bytes, u, kPartials);
-      for (const std::uint64_t unit : some.units) {
-        const UnitOfRow<T> values(unit);
-        for (int i = 0; i < values.kCount; ++i) sum = fmaf(values[i], values[i], sum);
-      }
-    }
-    partials[p] = sum;
-  }
-  dev::Block{}.sync();
-  for (unsigned g = dev::thread_rank(); g < kPartialGroups; g += dev::block_size()) {
-    float sum = 0;
-    for (unsigned p = 0; p < kPartialsTogether; ++p) sum += partials[g * kPartialsTogether + p];
-    groups[g] = sum;
-  }
-  dev::Block{}.sync();
-  float sum = 0;
-  for (unsigned g = 0; g < kPartialGroups; ++g) sum += groups[g];
-  return sum;
+WEFT_DEVICE float scale_of(const NormCall& norm, float squares) {
+  return 1.0f / sqrtf(squares / static_cast<float>(norm.hidden) + norm.epsilon);
 }
 
-// `out` of the sums of one row, which all threads of the block see. Two rows may follow one another
-// only with a sync() between.
-template <class T>
-WEFT_DEVICE void norm_row(const NormCall& norm, std::byte* out, const std::byte* row) {
-  const std::size_t units = dev::packed_units(norm.row_bytes), step = dev::block_size();
-  const auto load = [&](const std::byte* from, std::size_t u) {
-    return UnitsOfRow(from, norm.row_bytes, u, step);
-  };
+// `out` of `bytes` of a row's sums, which all threads of the block see; get_scale() is called by
+// all of them, while the weights are on their way.
+template <class T, class GetScale>
+WEFT_DEVICE void norm_part(std::byte* out, const std::byte* sums, const std::byte* weight,
+                           std::size_t bytes, GetScale get_scale) {
+  const std::size_t units = dev::packed_units(bytes), step = dev::block_size();
   std::size_t u = dev::thread_rank();
-  UnitsOfRow weights = load(norm.weight, u);  // on their way while the squares are added up
-  const float mean =
-      sum_of_squares<T>(row, norm.row_bytes) / static_cast<float>(norm.hidden) + norm.epsilon;
-  const float scale = 1.0f / sqrtf(mean);
+  UnitsOfRow weights(weight, bytes, u, step);
+  const float scale = get_scale();
   while (u < units) {
-    const UnitsOfRow some = load(row, u);
+    const UnitsOfRow some(sums, bytes, u, step);
     for (int k = 0; k < kUnitsTogether; ++k) {
       const std::size_t unit = u + static_cast<unsigned>(k) * step;
       UnitOfRow<T> values(some.units[k]);
       const UnitOfRow<T> by(weights.units[k]);
       for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
-      if (unit < units) dev::store_unit(out, norm.row_bytes, unit, values.unit());
+      if (unit < units) dev::store_unit(out, bytes, unit, values.unit());
     }
     u += kUnitsTogether * step;
-    if (u < units) weights = load(norm.weight, u);
+    if (u < units) weights = UnitsOfRow(weight, bytes, u, step);
   }
 }
 
-// In one shot (Sums: FoldPackets) or two (TwoShotPackets): a row to a block.
+// In one shot (Sums: FoldPackets) or two (TwoShotPackets): a row to norm.split blocks.
 template <class T, class Sums>
 struct NormPackets : Sums {
   NormCall norm;
@@ -129,33 +62,50 @@ struct NormPackets : Sums {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     PacketChannel channel(ctx, this->team, this->space, "AllReduceNorm");
-    const std::size_t rows = this->m.bytes / norm.row_bytes;
-    if (dev::block_rank() >= rows) return;
-    bool ok = channel.open();
-    for (std::size_t row = dev::block_rank(); ok && row < rows; row += dev::grid_size()) {
-      dev::Block{}.sync();  // the sums and the copy of the last row are done with
-      const Sums sums = of_row(row);
-      const std::size_t units = sums.units(), most = this->space.packet_slot;
-      for (std::size_t done = 0; ok && done < units; done += most) {
-        channel.enter();
-        ok = channel.leave(sums.round(channel, done, smaller(most, units - done)));
-      }
-      const auto* const copy = reinterpret_cast<const std::byte*>(sums.m.copy);
-      if (ok)
-        norm_row<T>(norm, norm.out + row * norm.row_bytes, copy != nullptr ? copy : sums.m.out);
+    const RowSums<T> squares(ctx, this->space, norm.split);
+    const std::size_t rows = this->m.bytes / norm.row_bytes, groups = dev::grid_size() / norm.split;
+    const std::size_t part = units_of_part(norm.row_bytes, norm.split) * 8;
+    const std::size_t begin = dev::block_rank() % norm.split * part;
+    std::size_t row = dev::block_rank() / norm.split;
+    if (row < groups && row < rows && begin < norm.row_bytes) {
+      const std::size_t bytes = smaller(part, norm.row_bytes - begin);
+      bool ok = channel.open();
+      for (std::uint64_t count = 0; ok && row < rows; row += groups, ++count)
+        ok = norm_one(channel, squares, row * norm.row_bytes + begin, begin, bytes, count);
+      channel.close(ok);
     }
-    channel.close(ok);
+    squares.close((rows + groups - 1) / groups);
   }
 
  private:
-  WEFT_DEVICE Sums of_row(std::size_t row) const {
+  // Its part of the count-th row: `at` in all rows, `begin` in its own.
+  WEFT_DEVICE bool norm_one(PacketChannel& channel, const RowSums<T>& squares, std::size_t at,
+                            std::size_t begin, std::size_t bytes, std::uint64_t count) const {
+    dev::Block{}.sync();  // the sums and the copy of the last row are done with
+    const Sums sums = of_part(at, bytes);
+    const std::size_t units = sums.units(), most = this->space.packet_slot;
+    for (std::size_t done = 0; done < units; done += most) {
+      channel.enter();
+      if (!channel.leave(sums.round(channel, done, smaller(most, units - done)))) return false;
+    }
+    const auto* const copy = reinterpret_cast<const std::byte*>(sums.m.copy);
+    const std::byte* const here = copy != nullptr ? copy : sums.m.out;
+    bool ok = true;
+    norm_part<T>(norm.out + at, here, norm.weight + begin, bytes, [&] {
+      float sum = 0;
+      ok = squares.of_row(here, bytes, begin, norm.row_bytes, count, &sum);
+      return scale_of(norm, sum);
+    });
+    return ok;
+  }
+  WEFT_DEVICE Sums of_part(std::size_t at, std::size_t bytes) const {
     Sums sums = *this;
-    sums.m.in += row * norm.row_bytes;
-    sums.m.out += row * norm.row_bytes;
-    sums.m.addend += row * norm.row_bytes;
-    sums.m.bytes = norm.row_bytes;
-    if (shared_row_bytes(norm.row_bytes) != 0)
-      sums.m.copy = reinterpret_cast<std::uint64_t*>(dev::shared<std::byte>() + kNormSharedBytes);
+    sums.m.in += at;
+    sums.m.out += at;
+    sums.m.addend += at;
+    sums.m.bytes = bytes;
+    if (shared_part_bytes(norm.row_bytes, norm.split) != 0)
+      sums.m.copy = reinterpret_cast<std::uint64_t*>(dev::shared<std::byte>() + kRowSumsBytes);
     return sums;
   }
 };
@@ -168,13 +118,16 @@ struct NormBulk : AllReduceBulk<T> {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     BulkChannel channel(ctx, this->team, this->space);
+    const RowSums<T> squares(ctx, this->space, 1);
     const std::size_t most = this->piece * static_cast<std::size_t>(this->team.size);
     const std::size_t rows = most > norm.row_bytes ? most / norm.row_bytes : 1;
     this->pieces(channel, rows * norm.row_bytes, [&](std::size_t at, std::size_t bytes) {
       if (!this->rounds(channel, at, bytes)) return false;
       for (std::size_t row = at; row < at + bytes; row += norm.row_bytes) {
         dev::Block{}.sync();  // the row is there, and the sums of the last are done with
-        norm_row<T>(norm, norm.out + row, this->m.out + row);
+        const std::byte* const sums = this->m.out + row;
+        norm_part<T>(norm.out + row, sums, norm.weight, norm.row_bytes,
+                     [&] { return scale_of(norm, squares.of_whole_row(sums, norm.row_bytes)); });
       }
       return true;
     });

@@ -242,22 +242,19 @@ struct TwoShotPackets : PacketCall {
   }
 
  private:
-  // Unit u of a rank's part, in the message.
-  WEFT_DEVICE std::size_t index(int rank, std::size_t u) const {
-    return static_cast<std::size_t>(rank) * units() + u;
-  }
-  WEFT_DEVICE void store_part(int rank, std::size_t u, std::uint64_t data) const {
-    if (index(rank, u) < dev::packed_units(m.bytes)) store(index(rank, u), data);
+  WEFT_DEVICE void store_if_there(std::size_t unit, std::uint64_t data) const {
+    if (unit < dev::packed_units(m.bytes)) store(unit, data);
   }
   WEFT_DEVICE void send_parts(const PacketChannel& channel, std::size_t first,
                               std::size_t count) const {
-    const std::size_t all = dev::packed_units(m.bytes), step = dev::block_size();
+    const std::size_t all = dev::packed_units(m.bytes), part = units(), step = dev::block_size();
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
       for (int k = 1; k < team.size; ++k) {
         const int rank = channel.other(k), there = units_from<kUnits>(u, count);
         std::uint64_t data[kUnits] = {};
         for (int i = 0; i < kUnits; ++i) {
-          const std::size_t unit = index(rank, first + u + static_cast<unsigned>(i) * step);
+          const std::size_t unit =
+              static_cast<unsigned>(rank) * part + first + u + static_cast<unsigned>(i) * step;
           if (i < there && unit < all) data[i] = load(0, unit);
         }
         for (int i = 0; i < kUnits; ++i)
@@ -267,15 +264,16 @@ struct TwoShotPackets : PacketCall {
   WEFT_DEVICE bool fold_mine(const PacketChannel& channel, std::size_t first,
                              std::size_t count) const {
     const std::size_t step = dev::block_size();
+    const std::size_t begin = static_cast<unsigned>(team.rank) * units() + first;  // of mine
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
       const int there = units_from<kUnits>(u, count);
       const auto at = [&](int i) { return u + static_cast<unsigned>(i) * step; };
-      const auto unit = [&](int i) { return index(team.rank, first + at(i)); };
+      const auto unit = [&](int i) { return begin + at(i); };
       std::uint64_t sums[kUnits];
       if (!take_folded<T, kUnits>(channel, op, u, there, unit, sums)) return false;
       for (int i = 0; i < kUnits; ++i) {
         if (i >= there) continue;
-        store_part(team.rank, first + at(i), sums[i]);
+        store_if_there(unit(i), sums[i]);
         channel.send_to_all(at(i), sums[i], 1);
       }
     }
@@ -283,10 +281,13 @@ struct TwoShotPackets : PacketCall {
   }
   WEFT_DEVICE bool take_parts(const PacketChannel& channel, std::size_t first,
                               std::size_t count) const {
-    const std::size_t step = dev::block_size();
+    const std::size_t part = units(), step = dev::block_size();
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
       const auto use = [&](int i, int rank, std::uint64_t data) {
-        if (rank != team.rank) store_part(rank, first + u + static_cast<unsigned>(i) * step, data);
+        if (rank != team.rank)
+          store_if_there(
+              static_cast<unsigned>(rank) * part + first + u + static_cast<unsigned>(i) * step,
+              data);
       };
       const auto mine = [](int) { return std::uint64_t{0}; };
       if (!channel.take_many<kUnits>(u, step, units_from<kUnits>(u, count), mine, use))

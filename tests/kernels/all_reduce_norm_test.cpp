@@ -9,8 +9,9 @@ namespace {
 
 class NormTest : public ::testing::TestWithParam<int> {};
 
-// A row of an element, short and odd ones, one of more partial sums than there are (a channel's
-// slot holds 64 units on hosts), and one of several pieces.
+// A row of an element, short and odd ones, one of several rounds (a channel's slot holds 64 units
+// on hosts) and chunks, which blocks share where there are few rows; and one of too many chunks for
+// that.
 TEST_P(NormTest, EqualsTheModel) {
   EXPECT_OK(run_local(
       GetParam(),
@@ -18,7 +19,7 @@ TEST_P(NormTest, EqualsTheModel) {
         std::mt19937_64 random(test_seed());
         for (const Algorithm algorithm :
              {Algorithm::kAuto, Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
-          for (const std::size_t hidden : {1, 5, 64, 250, 4100}) {
+          for (const std::size_t hidden : {1, 5, 64, 250, 4100, 70000}) {
             const DType dtype =
                 std::array{DType::kFloat32, DType::kFloat16, DType::kBfloat16}[random() % 3];
             CollectiveOptions options;
@@ -26,7 +27,11 @@ TEST_P(NormTest, EqualsTheModel) {
             options.blocks =
                 algorithm == Algorithm::kAuto ? 0 : 1 + static_cast<unsigned>(random() % 3);
             options.threads = kThreads + static_cast<unsigned>(random() % 2);
-            RETURN_IF_ERROR(play_norms(rt, dtype, hidden, hidden > 1000 ? 3 : 17, options));
+            RETURN_IF_ERROR(play_norms(rt, dtype, hidden,
+                                       hidden > 9999   ? 1
+                                       : hidden > 1000 ? 3
+                                                       : 17,
+                                       options));
           }
         return Status::ok();
       },
@@ -41,7 +46,7 @@ TEST(AllReduceNorm, WorksWherePeersAreNotMapped) {
   options.fault = "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1";
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
-      3, [](Runtime& rt) { return play_norms(rt, DType::kBfloat16, 700, 9, {}); }, options));
+      3, [](Runtime& rt) { return play_norms(rt, DType::kBfloat16, 1300, 9, {}); }, options));
 }
 #endif
 

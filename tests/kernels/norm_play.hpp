@@ -32,20 +32,21 @@ struct NormData {
   }
 };
 
-// The partial sums of norm_kernels.hpp, said once more.
+// The order of row_sums.hpp, said once more.
 template <class T>
 float sum_of_squares_model(const T* row, std::size_t hidden) {
-  constexpr std::size_t kPartials = 512, kTogether = 16, kUnit = 8 / sizeof(T);
-  float partials[kPartials] = {}, sum = 0;
-  for (std::size_t i = 0; i < hidden; ++i) {
-    const auto value = static_cast<float>(row[i]);
-    float& partial = partials[i / kUnit % kPartials];
-    partial = std::fmaf(value, value, partial);
-  }
-  for (std::size_t group = 0; group < kPartials; group += kTogether) {
-    float part = 0;
-    for (std::size_t p = group; p < group + kTogether; ++p) part += partials[p];
-    sum += part;
+  constexpr std::size_t kUnit = 8 / sizeof(T), kUnits = 128, kLanes = 16;
+  float sum = 0;
+  for (std::size_t begin = 0; begin < hidden; begin += kUnits * kUnit) {
+    float lanes[kLanes] = {}, chunk = 0;
+    for (std::size_t unit = 0; unit < kUnits; ++unit) {
+      float squares = 0;
+      for (std::size_t i = begin + unit * kUnit; i < begin + (unit + 1) * kUnit && i < hidden; ++i)
+        squares = std::fmaf(static_cast<float>(row[i]), static_cast<float>(row[i]), squares);
+      lanes[unit % kLanes] += squares;
+    }
+    for (const float lane : lanes) chunk += lane;
+    sum += chunk;
   }
   return sum;
 }

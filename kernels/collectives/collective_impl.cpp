@@ -95,6 +95,9 @@ Status CollectiveImpl::agree(Runtime& runtime) {
   const std::string& path = runtime.options().kernels_table;
   Result<std::vector<PlanRow>> read = std::vector<PlanRow>();
   if (runtime.pe() == 0 && options_.table.empty() && !path.empty()) read = read_table(path);
+  if (!read)  // at once: others may end the job when they hear of it
+    read = report(Status::error(read.status().code(), fmt::format("{}: WEFT_KERNELS_TABLE: {}",
+                                                                  name(), read.status().text())));
   const std::vector<Given> given = {
       {"the collective", static_cast<std::uint64_t>(what_)},
       {"max_count", problem_.max_count},
@@ -123,12 +126,10 @@ Status CollectiveImpl::share_table(Runtime& runtime, const Result<std::vector<Pl
   table_name_ = "of the options";
   if (!table_.empty()) return Status::ok();
   if (rows_of_first == kNotRead)
-    return runtime.pe() == 0
-               ? Status::error(read.status().code(), fmt::format("{}: WEFT_KERNELS_TABLE: {}",
-                                                                 name(), read.status().text()))
-               : refuse(name() +
-                        ": PE 0 cannot read the table of its WEFT_KERNELS_TABLE, and says "
-                        "why");
+    return runtime.pe() == 0 ? read.status()
+                             : refuse(name() +
+                                      ": PE 0 cannot read the table of its WEFT_KERNELS_TABLE, and "
+                                      "says why");
   if (rows_of_first != 0) {
     ASSIGN_OR_RETURN(auto* const rows, runtime.allocate<PlanRow>(2 * rows_of_first));
     if (read.is_ok()) std::copy(read.value().begin(), read.value().end(), rows);

@@ -59,6 +59,8 @@ std::size_t workspace_bytes(const Op& op) {
 }  // namespace
 }  // namespace weft::kernels::c_api
 
+namespace c_api = weft::kernels::c_api;
+
 #define WEFT_UNPAREN(...) __VA_ARGS__
 #define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)                  \
   struct weft_##name##_t {                                                                   \
@@ -67,31 +69,29 @@ std::size_t workspace_bytes(const Op& op) {
   extern "C" {                                                                               \
   int weft_##name##_create(weft_runtime_t* runtime, const problem* what, const options* how, \
                            weft_##name##_t** made) {                                         \
-    using namespace weft::kernels::c_api;                                                    \
-    return code_of(create("weft_" #name "_create", runtime, what, how, made));               \
+    return c_api::code_of(c_api::create("weft_" #name "_create", runtime, what, how, made)); \
   }                                                                                          \
   int weft_##name(weft_##name##_t* handle, void* stream, WEFT_UNPAREN parameters) {          \
-    using namespace weft::kernels::c_api;                                                    \
-    if (handle == nullptr) return code_of(refuse_null("weft_" #name, "the operator"));       \
-    return code_of(handle->op(stream, WEFT_UNPAREN arguments));                              \
+    if (handle == nullptr)                                                                   \
+      return c_api::code_of(c_api::refuse_null("weft_" #name, "the operator"));              \
+    return c_api::code_of(handle->op(stream, WEFT_UNPAREN arguments));                       \
   }                                                                                          \
   size_t weft_##name##_describe(const weft_##name##_t* handle, char* text, size_t room) {    \
-    return weft::kernels::c_api::copy_text(                                                  \
-        handle != nullptr ? handle->op.describe() : "no operator", text, room);              \
+    return c_api::copy_text(handle != nullptr ? handle->op.describe() : "no operator", text, \
+                            room);                                                           \
   }                                                                                          \
   size_t weft_##name##_workspace_bytes(const weft_##name##_t* handle) {                      \
-    return handle != nullptr ? weft::kernels::c_api::workspace_bytes(handle->op) : 0;        \
+    return handle != nullptr ? c_api::workspace_bytes(handle->op) : 0;                       \
   }                                                                                          \
   void weft_##name##_destroy(weft_##name##_t* handle) { delete handle; }                     \
   }
 #include <weft/tables/operators.def.h>
 
 #define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)
-#define WEFT_COLLECTIVE(name, Class, problem, options, parameters, arguments)    \
-  extern "C" int weft_##name##_plan(const weft_##name##_t* handle, size_t count, \
-                                    weft_plan* made) {                           \
-    using namespace weft::kernels::c_api;                                        \
-    return code_of(plan("weft_" #name "_plan", handle, count, made));            \
+#define WEFT_COLLECTIVE(name, Class, problem, options, parameters, arguments)       \
+  extern "C" int weft_##name##_plan(const weft_##name##_t* handle, size_t count,    \
+                                    weft_plan* made) {                              \
+    return c_api::code_of(c_api::plan("weft_" #name "_plan", handle, count, made)); \
   }
 #include <weft/tables/operators.def.h>
 #undef WEFT_UNPAREN

@@ -18,7 +18,7 @@ Result<weft_runtime_t*> create(weft_runtime_t** made) {
 }  // namespace
 }  // namespace weft::kernels::c_api
 
-using namespace weft::kernels;
+namespace c_api = weft::kernels::c_api;
 
 extern "C" {
 
@@ -37,7 +37,7 @@ int weft_runtime_barrier(weft_runtime_t* runtime) {
   return c_api::code_of(runtime->runtime.barrier());
 }
 int weft_runtime_synchronize(weft_runtime_t* runtime, void* stream) {
-  return c_api::code_of(synchronize(runtime->runtime, stream));
+  return c_api::code_of(weft::kernels::synchronize(runtime->runtime, stream));
 }
 int weft_runtime_health(weft_runtime_t* runtime) {
   return c_api::code_of(runtime->runtime.health());

@@ -15,7 +15,18 @@
 namespace weft::perf::tune {
 namespace {
 
-using namespace weft::kernels;
+using kernels::Algorithm;
+using kernels::AllGather;
+using kernels::AllReduce;
+using kernels::AllReduceNorm;
+using kernels::AllToAll;
+using kernels::Broadcast;
+using kernels::Collective;
+using kernels::CollectiveOptions;
+using kernels::CollectiveProblem;
+using kernels::DType;
+using kernels::PlanRow;
+using kernels::ReduceScatter;
 
 constexpr std::size_t kElement = 2;    // bytes, of bfloat16
 constexpr std::size_t kHidden = 4096;  // of an AllReduceNorm's rows

@@ -10,8 +10,8 @@ namespace {
 
 // A laptop has no more.
 constexpr unsigned kThreads = WEFT_TARGET_CPU ? 2 : kPushThreads;
-// What is under way at a time: a link wants 64 KiB.
-constexpr unsigned kStageBytes = WEFT_TARGET_CPU ? 0 : (64 << 10) + 128;
+// What is under way at a time. Alone, 64 KiB of each block do; beside a product, memory is far away.
+constexpr unsigned kStageBytes = WEFT_TARGET_CPU ? 0 : (208 << 10) + 128;
 
 }  // namespace
 

@@ -32,15 +32,12 @@ struct CopyCall {
   std::size_t rows = 0, row_bytes = 0, own_stride = 0, to_stride = 0;
 };
 
-// One of each per target, from one source (kernels.cpp).
-using RunPush = Status(const PushCall& call, unsigned blocks, Stream stream);
+// One per target, from one source (kernels.cpp).
 using RunCopy = Status(const CopyCall& call, unsigned blocks, Stream stream);
 namespace cpu {
-RunPush run_push;
 RunCopy run_copy;
 }  // namespace cpu
 namespace cuda {
-RunPush run_push;
 RunCopy run_copy;
 }  // namespace cuda
 

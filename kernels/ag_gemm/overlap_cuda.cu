@@ -6,7 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <weft/device.hpp>
+
 #include "kernels/ag_gemm/overlap.hpp"
+#include "kernels/ag_gemm/push.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
 
@@ -15,7 +18,16 @@ namespace {
 
 using gemm::failed;
 
+// What a block has under way at a time. Alone, 64 KiB do; beside a product, memory is far away.
+constexpr unsigned kStageBytes = (208 << 10) + 128;
+// Blocks of the product come in pairs, and a pair has its place in one part of the GPU (GPC).
+// Blocks that push go in pairs as well: single ones would leave single multiprocessors over in many
+// parts, and the last pairs of the product would begin when the push has ended.
+constexpr unsigned kPair = 2;
+
 __global__ void nothing() {}
+
+__global__ void __launch_bounds__(kPushThreads) push_kernel(const cuda::Push push) { push(); }
 
 class GpuOverlap : public Overlap {
  public:
@@ -37,6 +49,9 @@ class GpuOverlap : public Overlap {
                      cudaEventCreateWithFlags(&began_, cudaEventDisableTiming));
     RETURN_IF_FAILED("creating an event",
                      cudaEventCreateWithFlags(&pushed_, cudaEventDisableTiming));
+    RETURN_IF_FAILED("preparing a kernel",
+                     cudaFuncSetAttribute(push_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          kStageBytes));
     // A stream's first kernel may wait for whatever runs.
     nothing<<<1, 1, 0, beside_>>>();
     RETURN_IF_FAILED("starting a stream", cudaGetLastError());
@@ -49,7 +64,7 @@ class GpuOverlap : public Overlap {
     auto* const native = static_cast<cudaStream_t>(stream);
     RETURN_IF_FAILED("recording an event", cudaEventRecord(began_, native));
     RETURN_IF_FAILED("waiting for an event", cudaStreamWaitEvent(beside_, began_, 0));
-    RETURN_IF_ERROR(cuda::run_push(push, push_blocks_, beside_));
+    RETURN_IF_ERROR(run_push(push));
     const Status multiplied = product_->run_gathering(stream, c, a, b, push.gathering);
     RETURN_IF_FAILED("recording an event", cudaEventRecord(pushed_, beside_));
     RETURN_IF_FAILED("waiting for an event", cudaStreamWaitEvent(native, pushed_, 0));
@@ -58,6 +73,23 @@ class GpuOverlap : public Overlap {
   std::string describe() const override { return product_->describe(); }
 
  private:
+  Status run_push(const PushCall& push) const {
+    cudaLaunchAttribute pairs{};
+    pairs.id = cudaLaunchAttributeClusterDimension;
+    pairs.val.clusterDim.x = kPair;
+    pairs.val.clusterDim.y = pairs.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(push_blocks_);
+    config.blockDim = dim3(kPushThreads);
+    config.dynamicSmemBytes = kStageBytes;
+    config.stream = beside_;
+    config.attrs = &pairs;
+    config.numAttrs = 1;
+    RETURN_IF_FAILED("launching a kernel",
+                     cudaLaunchKernelEx(&config, push_kernel, cuda::Push{push, kStageBytes}));
+    return Status::ok();
+  }
+
   const gemm::Gpu gpu_;
   const std::unique_ptr<gemm::GpuBackend> product_;
   const unsigned push_blocks_;

@@ -50,7 +50,7 @@ Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blo
   Plan best;
   double us = HUGE_VAL;
   for (const unsigned blocks : kBlocks) {
-    const unsigned some = push_blocks != 0 ? push_blocks : blocks;
+    const unsigned some = push_blocks != 0 ? (push_blocks + 1) / 2 * 2 : blocks;  // pairs
     const double with = overlapped_us(largest, multiprocessors, tile, some);
     if (with >= us) continue;
     us = with;

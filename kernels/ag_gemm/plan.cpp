@@ -11,8 +11,8 @@ namespace {
 // Measured on two H100 (docs/design/fused.md), in us and bytes a us.
 constexpr double kFork = 4.0;           // two kernels side by side instead of one
 constexpr double kFirstPiece = 6.0;     // until rows come
-constexpr double kBytesOfBlock = 42e3;  // that puts
-constexpr double kBytesOfLinks = 345e3;
+constexpr double kBytesOfBlock = 28e3;  // that puts beside a product; alone 43e3
+constexpr double kBytesOfLinks = 300e3;
 constexpr double kGatherStart = 4.0;  // AllGather by itself
 constexpr double kGatherBytes = 310e3;
 constexpr unsigned kBlocks[] = {4, 6, 8, 12, 16, 20, 24};

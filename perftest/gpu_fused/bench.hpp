@@ -2,8 +2,6 @@
 // NCCL and cuBLASLt beside.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -56,7 +56,7 @@ template <class Scope>
 inline constexpr bool is_bulk<Bulk<Scope>> = true;
 template <class Scope>
 WEFT_DEVICE Scope as_scope(const Bulk<Scope>& bulk) {
-  return bulk;
+  return static_cast<const Scope&>(bulk);
 }
 template <class Scope>
 inline constexpr bool is_block = std::is_base_of_v<Block, Scope>;

@@ -19,8 +19,12 @@
 //
 // The operator holds symmetric memory (workspace_bytes()): room for everybody's rows, twice. a, b
 // and c need not be symmetric. There is no barrier, before a call or behind it: members make the
-// same calls with the same m in the same order, on one stream at a time. Operators of their own may
-// run at once. A CUDA graph may hold calls, and be replayed any number of times.
+// same calls with the same m in the same order, on one stream at a time. A CUDA graph may hold
+// calls, and be replayed any number of times.
+//
+// Operators of their own may run at once. Blocks of a product wait for rows that others push, so on
+// a GPU all that runs at a time has to have its place: give each a share (gemm.multiprocessors),
+// which counts the blocks that push.
 //
 // create() is collective over the job, as that of a collective (weft/kernels/collectives.hpp), and
 // so is destruction. A member that does not come until WEFT_WAIT_TIMEOUT is printed and returned by

@@ -11,8 +11,8 @@ namespace {
 // Measured on two H100 (docs/design/fused.md), in us and bytes a us.
 constexpr double kFork = 4.0;           // two kernels side by side instead of one
 constexpr double kFirstPiece = 6.0;     // until rows come
-constexpr double kBytesOfBlock = 28e3;  // that puts beside a product; alone 43e3
-constexpr double kBytesOfLinks = 300e3;
+constexpr double kBytesOfBlock = 27e3;  // that puts beside a product; alone 43e3
+constexpr double kBytesOfLinks = 340e3;
 constexpr double kGatherStart = 4.0;  // AllGather by itself
 constexpr double kGatherBytes = 310e3;
 constexpr unsigned kBlocks[] = {4, 6, 8, 12, 16, 20, 24};
@@ -35,15 +35,19 @@ double sequential_us(const Shape& s, int multiprocessors, int tile) {
          gemm::plan(s.pes * s.m, s.n, s.k, machine_of(multiprocessors), tile).us;
 }
 
+// The product takes a segment in bands, each of which needs all of its rows from the beginning.
 double overlapped_us(const Shape& s, int multiprocessors, int tile, unsigned push_blocks) {
   const int left = multiprocessors - static_cast<int>(push_blocks);
   if (left < 2) return HUGE_VAL;
   if (tile >= 0 && !gemm::has_segments(gemm::kTiles[tile])) return HUGE_VAL;
   const gemm::Plan product = gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes);
-  const double rate = std::min(push_blocks * kBytesOfBlock, kBytesOfLinks);
-  // What comes last has a turn of tiles behind it.
-  const double last = kFirstPiece + bytes_of_others(s) / rate + product.us / product.turns;
-  return kFork + std::max(product.us, last);
+  const int bands = gemm::ceil_div(product.rows, product.band) * (s.pes - 1);  // of others
+  const double push = bytes_of_others(s) / std::min(push_blocks * kBytesOfBlock, kBytesOfLinks);
+  const double own = product.us / s.pes, band = (product.us - own) / bands;
+  const double least = std::max(band, product.us / product.turns);  // from its rows to its end
+  double at = own;
+  for (int i = 1; i <= bands; ++i) at = std::max(at + band, kFirstPiece + push * i / bands + least);
+  return kFork + at;
 }
 
 Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blocks, bool always) {

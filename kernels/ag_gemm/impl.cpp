@@ -21,6 +21,8 @@ constexpr const char* kName = "AgGemm";
 constexpr unsigned kHostPushBlocks = 2;
 constexpr int kHostOverlapFrom = 16;  // rows
 constexpr unsigned kMostPushBlocks = 64;
+// Made for less, AllGather has staging so small that what it is made for goes in two rounds.
+constexpr std::size_t kLeastGatherElements = std::size_t{1} << 19;
 constexpr unsigned kCopyBlocks = 264;  // two to a multiprocessor
 
 Status refuse(const std::string& text) {
@@ -158,7 +160,8 @@ Status Impl::make_sequence(Runtime& runtime) {
         sequence_rows_,
         SymmetricMemory::create(runtime, static_cast<std::size_t>(whole.m) * gathered_stride()));
     CollectiveProblem gather;
-    gather.max_count = static_cast<std::size_t>(sequence_most_) * elements;
+    gather.max_count =
+        std::max(static_cast<std::size_t>(sequence_most_) * elements, kLeastGatherElements);
     gather.dtype = p_.dtype;
     auto made = AllGather::create(runtime, team_, gather);
     if (!made) return std::move(made).status();

@@ -13,6 +13,7 @@ constexpr double kStart = 3.0;         // a kernel that does next to nothing
 constexpr double kTurn = 1.5;          // from the last product of a tile to the first of the next
 constexpr double kClusterSum = 2.5;    // adding up what the blocks of a cluster have
 constexpr double kBytesPerUs = 3.0e6;  // from memory
+constexpr int kBands = 4;              // of segments, at least where they have as many rows
 constexpr double kTooLarge = 1e12;     // for a cluster of more blocks than it may take
 
 double from_memory(double m, double n, double k) {
@@ -37,6 +38,8 @@ Plan with(int index, int splits, int segments, int m, int n, int k, const Machin
   p.rows = ceil_div(m, tile.m * tile.sharing);
   p.columns = ceil_div(n, tile.n);
   p.band = band_of(tile, p.rows, machine.multiprocessors);
+  // A band waits for rows that are on their way: so there are several.
+  if (segments > 1) p.band = std::min(p.band, ceil_div(p.rows, std::max(1, kBands / segments)));
   const long long work = 1ll * segments * p.rows * p.columns;  // of clusters
   const int at_a_time =
       std::max(1, machine.clusters[p.cluster]);  // if need be, one after the other

@@ -68,7 +68,7 @@ struct Both {
     const std::uint64_t broken = dev::Context(push.call.handle).signal_fetch(g.broken);
     if (broken != 0 && broken != round) return;
     product.multiply(GatheredRows<T>(push.call, round), block, blocks);
-    for (unsigned b = block; b < kMostGatherBlocks; b += blocks) g.product_rounds[b] = round;
+    g.product_rounds[block] = round;
   }
 };
 

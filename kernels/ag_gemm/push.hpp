@@ -45,8 +45,7 @@ struct Push {
     }
     WEFT_KERNELS_PAUSE(kBeforeExit);
     dev::Block{}.sync();  // all threads have read the round
-    if (dev::thread_rank() != 0) return;
-    for (unsigned b = block; b < kMostGatherBlocks; b += blocks) g.push_rounds[b] = round;
+    if (dev::thread_rank() == 0) g.push_rounds[block] = round;
   }
 
  private:

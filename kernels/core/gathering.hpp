@@ -2,9 +2,9 @@
 //
 // Every PE has `rows` rows, a segment, and puts them to all others (kernels/ag_gemm/push.hpp), in
 // pieces of kGatherRows rows with a flag behind each. A flag is set to the number of the round,
-// which every block that has a part in it counts by itself, from call to call, in memory: block b
-// of n writes the counts of blocks b, b + n, ... of the largest grid that there may be, so that
-// grids may differ from call to call and a graph replays with the same arguments.
+// which every block that has a part in it counts by itself, from call to call, in memory, so that a
+// graph replays with the same arguments. Where grids differ from call to call, those of the GPU's
+// products, block b of n counts for blocks b + n, b + 2 n, ... as well.
 //
 // Segments land in one of two buffers, by the round's parity. A kernel that pushes in round r has
 // heard round r - 1 of everybody, and who has begun that has left round r - 2, whose segments lay

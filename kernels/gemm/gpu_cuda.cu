@@ -1,10 +1,12 @@
-// make_gpu(): the kernels of sm_90a on the current GPU where it is one, else cuBLASLt.
+// make_gpu(): the kernels of sm_90a on the current GPU where it is one, else cuBLASLt; where that
+// is not found, or where they are asked for, the kernels of sm_80.
 #include <cuda_runtime.h>
 
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/plan_sm80.hpp"
 
 namespace weft::kernels::gemm {
 
@@ -54,24 +56,31 @@ bool has_sm90(const Gpu& gpu) { return gpu.capability == 90 && WEFT_HAS_SM90A; }
 Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
-  const bool ours = has_sm90(gpu);
-  if (options.backend == GemmBackend::kKernels && gpu.capability == 90 && !ours) {
+  if (options.backend == GemmBackend::kCublas) return make_cublas(gpu, problem, options);
+  const bool kernels = options.backend == GemmBackend::kKernels;
+  if (kernels && gpu.capability < 80) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("Gemm: its kernels are for GPUs of compute capability 8.0 and more, and "
+                    "this one has {}.{}; leave options.backend kAuto",
+                    gpu.capability / 10, gpu.capability % 10));
+  }
+  if (sm80::is_name(options.tile)) return make_sm80(gpu, problem, options);
+  if (has_sm90(gpu)) {
+    std::unique_ptr<GpuBackend> made;
+    ASSIGN_OR_RETURN(made, make_sm90(gpu, problem, options));
+    return std::unique_ptr<Backend>(std::move(made));
+  }
+  if (kernels && gpu.capability == 90) {
     return Status::error(
         Code::kUnsupported,
         "Gemm: this libweft_kernels was built without kernels for this GPU: configure "
         "Weft with 90a among WEFT_CUDA_ARCHITECTURES, or leave options.backend kAuto");
   }
-  if (options.backend == GemmBackend::kKernels && !ours) {
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format("Gemm: its kernels are for GPUs of compute capability 9.0, and "
-                    "this one has {}.{}; leave options.backend kAuto",
-                    gpu.capability / 10, gpu.capability % 10));
-  }
-  if (options.backend == GemmBackend::kCublas || !ours) return make_cublas(gpu, problem, options);
-  std::unique_ptr<GpuBackend> made;
-  ASSIGN_OR_RETURN(made, make_sm90(gpu, problem, options));
-  return std::unique_ptr<Backend>(std::move(made));
+  if (kernels) return make_sm80(gpu, problem, options);
+  auto theirs = make_cublas(gpu, problem, options);
+  if (gpu.capability < 80 || !theirs.status().is(Code::kUnsupported)) return theirs;
+  return make_sm80(gpu, problem, options);
 }
 
 }  // namespace weft::kernels::gemm

@@ -48,6 +48,9 @@ Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem&
                                               const GemmOptions& options, int segments = 1);
 // The kernels of sm_90a are there, and for this GPU.
 bool has_sm90(const Gpu& gpu);
+// The kernels of sm_80, which run on later GPUs, too.
+Result<std::unique_ptr<Backend>> make_sm80(const Gpu& gpu, const GemmProblem& problem,
+                                           const GemmOptions& options);
 Result<std::unique_ptr<Backend>> make_cublas(const Gpu& gpu, const GemmProblem& problem,
                                              const GemmOptions& options);
 

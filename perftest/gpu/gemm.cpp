@@ -1,13 +1,14 @@
 // weft-gpu-gemm: the matrix product of weft::kernels beside cuBLASLt, on one GPU.
 //
-//   weft-gpu-gemm [--tiles] [--fp16] [--rounds N] [--pause MS] [M N K]...
+//   weft-gpu-gemm [--tiles | --tile NAME] [--fp16] [--rounds N] [--pause MS] [M N K]...
 //
 // Both multiply the same random normal numbers, in turns, as CUDA graphs of some milliseconds;
 // operands rotate where they would stay in the cache. Of cuBLASLt it is the fastest of the
 // algorithms that its heuristics name. A pause before each graph lets the GPU cool, so that neither
 // runs on what the other has left of its power. Rates count 2 * M * N * K operations; a ratio is
 // cuBLASLt's time over Weft's.
-// --tiles runs every tile of Weft's, for the table in kernels/gemm/plan.hpp.
+// --tiles runs every tile of Weft's, for the table in kernels/gemm/plan.hpp; --tile the one of that
+// name, as "sm80/128x128".
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -54,6 +55,7 @@ const char* const kTiles[] = {"64x64",   "128x64",  "128x80",  "128x96",  "128x1
 
 struct Settings {
   bool tiles = false;
+  std::string tile{};  // "": the plan's
   DType dtype = DType::kBfloat16;
   int rounds = 5;
   int pause_ms = 20;
@@ -121,19 +123,20 @@ class Bench {
     std::vector<Gemm> algorithms;
     RETURN_IF_ERROR(find_cublas(algorithms, &cublas));
     std::vector<GemmOptions> ours(1);
+    ours.front().tile = settings_.tile;
     if (settings_.tiles) {
       for (const char* tile : kTiles) {
         ours.emplace_back();
         ours.back().tile = tile;
       }
     }
-    double planned = 0;
+    double first = 0;
     for (const GemmOptions& options : ours) {
       double ratio = 0;
       ASSIGN_OR_RETURN(ratio, compare(shape, options, *cublas));
-      if (options.tile.empty()) planned = ratio;
+      if (&options == &ours.front()) first = ratio;
     }
-    return planned;
+    return first;
   }
 
  private:
@@ -246,6 +249,8 @@ Result<Settings> parse(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--tiles") {
       settings.tiles = true;
+    } else if (word == "--tile" && i + 1 < argc) {
+      settings.tile = argv[++i];
     } else if (word == "--fp16") {
       settings.dtype = DType::kFloat16;
     } else if (word == "--rounds" && i + 1 < argc) {
@@ -259,7 +264,8 @@ Result<Settings> parse(int argc, char** argv) {
     } else {
       return Status::error(
           Code::kInvalidArgument,
-          "usage: weft-gpu-gemm [--tiles] [--fp16] [--rounds N] [--pause MS] [M N K]...");
+          "usage: weft-gpu-gemm [--tiles | --tile NAME] [--fp16] [--rounds N] [--pause MS] "
+          "[M N K]...");
     }
   }
   return settings;

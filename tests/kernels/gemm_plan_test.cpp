@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/gemm/plan.hpp"
+#include "kernels/gemm/plan_sm80.hpp"
 #include "kernels/gemm/tile_order.hpp"
 
 namespace weft::kernels::gemm {
@@ -69,6 +70,37 @@ TEST(GemmPlan, TilesAreFoundByTheirShape) {
   EXPECT_EQ(tile_of(1, 1), -1);
 }
 
+TEST(GemmPlanSm80, TakesTheLargeTileWhereThereAreManyOfThem) {
+  EXPECT_EQ(sm80::plan(8192, 8192, {}).tile, 0);
+  EXPECT_EQ(sm80::plan(4096, 3584, {}).tile, 0);
+  EXPECT_EQ(sm80::plan(512, 512, {}).tile, 1);  // 16 large ones leave most multiprocessors idle
+  EXPECT_EQ(sm80::plan(16, 5120, {}).tile, 1);
+  EXPECT_EQ(sm80::plan(16, 5120, {}, 0).tile, 0) << "it was asked for";
+}
+
+TEST(GemmPlanSm80, LeavesMultiprocessorsAlone) {
+  const sm80::Machine machine{10, {10, 10}};
+  for (int tile = 0; tile < sm80::kTileCount; ++tile) {
+    EXPECT_EQ(sm80::plan(8192, 8192, machine, tile).blocks, 10);
+    EXPECT_EQ(sm80::plan(1, 1, machine, tile).blocks, 1);
+  }
+}
+
+TEST(GemmPlanSm80, TilesHaveNames) {
+  for (int i = 0; i < sm80::kTileCount; ++i) {
+    const std::string name = name_of(sm80::kTiles[i]);
+    const auto found = sm80::tile_named(name);
+    ASSERT_TRUE(found.is_ok());
+    EXPECT_EQ(*found, i);
+    EXPECT_TRUE(sm80::is_name(name));
+  }
+  EXPECT_EQ(*sm80::tile_named(""), -1);
+  EXPECT_FALSE(sm80::is_name("128x128"));
+  EXPECT_THAT(sm80::tile_named("sm80/3x3").status().text(), ::testing::HasSubstr("sm80/128x128"));
+  EXPECT_THAT(describe(sm80::plan(8192, 8192, {})),
+              ::testing::HasSubstr("tile sm80/128x128, 3 stages; 64 x 64 tiles"));
+}
+
 // What the blocks of a grid do, by tile.
 template <class Order>
 std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> everything(const Order& order,
@@ -101,6 +133,22 @@ TEST(GemmOrder, BandsDoEachTileOnce) {
         for (int r = 0; r < rows; ++r)
           for (int c = 0; c < columns; ++c)
             ASSERT_THAT(done.at({r * t.m, c * t.n}), ::testing::ElementsAre(std::pair(0, 10)));
+      }
+    }
+  }
+}
+
+TEST(GemmOrder, BandsDoEachTileOfSm80Once) {
+  for (int m : {1, 128, 129, 1000, 2500}) {
+    for (int n : {1, 64, 300, 2000}) {
+      for (int tile = 0; tile < sm80::kTileCount; ++tile) {
+        const sm80::Tile& t = sm80::kTiles[tile];
+        const sm80::Plan p = sm80::plan(m, n, {3, {6, 9}}, tile);
+        const BandedOrder<false> order{1, 0, p.rows, p.columns, p.band, t.m, t.n, 1, 10};
+        const auto done = everything(order, p.blocks, 1, p.turns);
+        ASSERT_EQ(done.size(), static_cast<std::size_t>(ceil_div(m, t.m) * ceil_div(n, t.n)));
+        for (const auto& [place, slices] : done)
+          ASSERT_THAT(slices, ::testing::ElementsAre(std::pair(0, 10)));
       }
     }
   }

@@ -16,6 +16,7 @@
 #include <weft/weft.hpp>
 
 #include "kernels/gemm/plan.hpp"
+#include "kernels/gemm/plan_sm80.hpp"
 #include "tests/support/status.hpp"
 
 #if WEFT_TARGET_CUDA
@@ -205,34 +206,50 @@ constexpr Size kSizes[] = {{1, 1, 1},      {1, 1, 8},       {3, 5, 7},       {64
                            {300, 523, 77}, {16, 1000, 512}, {257, 176, 200}, {5, 9, 9001},
                            {2, 3, 40000},  {513, 40, 320},  {1, 777, 100},   {70, 8, 1000}};
 
-TEST(Gemm, IsRightAtEverySize) {
-  run([](Runtime& runtime, Stream stream) {
+// The plan's tile; on GPUs those of sm_80 as well, which later ones run, too.
+class GemmTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  const GemmOptions options_{.tile = GetParam()};
+};
+#if WEFT_TARGET_CPU
+INSTANTIATE_TEST_SUITE_P(, GemmTest, ::testing::Values(""), [](const auto&) { return "planned"; });
+#else
+INSTANTIATE_TEST_SUITE_P(, GemmTest, ::testing::Values("", "sm80/128x128", "sm80/64x64"),
+                         [](const auto& tile) {
+                           std::string name = *tile.param == 0 ? "planned" : tile.param;
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
+#endif
+
+TEST_P(GemmTest, IsRightAtEverySize) {
+  run([this](Runtime& runtime, Stream stream) {
     std::uint64_t seed = 1;
     for (const DType type : {DType::kBfloat16, DType::kFloat16}) {
       for (const Size& size : kSizes) {
         SCOPED_TRACE(::testing::Message()
                      << size.m << "x" << size.n << "x" << size.k << " " << to_string(type));
         Case test(size.m, size.n, size.k, type, ++seed);
-        multiply(runtime, stream, test);
+        multiply(runtime, stream, test, options_);
       }
     }
   });
 }
 
-TEST(Gemm, NothingIsNothingAndAnEmptySumIsZero) {
-  run([](Runtime& runtime, Stream stream) {
+TEST_P(GemmTest, NothingIsNothingAndAnEmptySumIsZero) {
+  run([this](Runtime& runtime, Stream stream) {
     for (const Size& size : {Size{0, 8, 8}, Size{8, 0, 8}, Size{0, 0, 0}, Size{5, 9, 0}}) {
       SCOPED_TRACE(::testing::Message() << size.m << "x" << size.n << "x" << size.k);
       Case test(size.m, size.n, size.k, DType::kBfloat16);
-      multiply(runtime, stream, test);
+      multiply(runtime, stream, test, options_);
     }
   });
 }
 
-TEST(Gemm, TakesFewerRowsThanPlanned) {
-  run([](Runtime& runtime, Stream stream) {
+TEST_P(GemmTest, TakesFewerRowsThanPlanned) {
+  run([this](Runtime& runtime, Stream stream) {
     Case test(400, 136, 264, DType::kBfloat16);
-    auto gemm = Gemm::create(runtime, test.problem);
+    auto gemm = Gemm::create(runtime, test.problem, options_);
     ASSERT_OK(gemm);
     Memory a(runtime, test.a.bits), b(runtime, test.b.bits), c(runtime, test.c.bits);
     for (const std::int64_t m : {400, 0, 1, 64, 129, 399}) {
@@ -246,8 +263,8 @@ TEST(Gemm, TakesFewerRowsThanPlanned) {
   });
 }
 
-TEST(Gemm, RowsMayLieClose) {
-  run([](Runtime& runtime, Stream stream) {
+TEST_P(GemmTest, RowsMayLieClose) {
+  run([this](Runtime& runtime, Stream stream) {
     Case test(72, 48, 80, DType::kFloat16);
     test.a = Matrix(72, 80, 80);
     test.b = Matrix(48, 80, 80);
@@ -255,7 +272,7 @@ TEST(Gemm, RowsMayLieClose) {
     test.a.randomize(DType::kFloat16, 5);
     test.b.randomize(DType::kFloat16, 6);
     test.problem.lda = test.problem.ldb = test.problem.ldc = 0;
-    multiply(runtime, stream, test);
+    multiply(runtime, stream, test, options_);
   });
 }
 
@@ -330,9 +347,12 @@ TEST(Gemm, EveryTileIsRight) {
       for (const Size& size : {Size{600, 531, 330}, Size{40, 1000, 72}, Size{260, 8, 2000}}) {
         SCOPED_TRACE(::testing::Message() << size.m << "x" << size.n << "x" << size.k);
         Case test(size.m, size.n, size.k, type, 7);
-        for (const gemm::Tile& tile : gemm::kTiles) {
+        std::vector<std::string> tiles;
+        for (const gemm::Tile& tile : gemm::kTiles) tiles.push_back(name_of(tile));
+        for (const sm80::Tile& tile : sm80::kTiles) tiles.push_back(name_of(tile));
+        for (const std::string& tile : tiles) {
           GemmOptions options;
-          options.tile = name_of(tile);
+          options.tile = tile;
           for (const int processors : {0, 5}) {  // 5: many turns for each block
             options.multiprocessors = processors;
             multiply(runtime, stream, test, options);
@@ -355,14 +375,14 @@ TEST(Gemm, CublasIsRight) {
 }
 
 // Large, against cuBLAS or not at all: each block has several tiles.
-TEST(Gemm, ManyTurnsAgreeWithCublas) {
-  run([](Runtime& runtime, Stream stream) {
+TEST_P(GemmTest, ManyTurnsAgreeWithCublas) {
+  run([this](Runtime& runtime, Stream stream) {
     GemmOptions options;
     options.backend = GemmBackend::kCublas;
     Case test(3000, 4104, 520, DType::kBfloat16);
     auto theirs = Gemm::create(runtime, test.problem, options);
     if (theirs.status().is(Code::kUnsupported)) GTEST_SKIP() << theirs.status().text();
-    auto ours = Gemm::create(runtime, test.problem);
+    auto ours = Gemm::create(runtime, test.problem, options_);
     ASSERT_OK(theirs);
     ASSERT_OK(ours);
     Memory a(runtime, test.a.bits), b(runtime, test.b.bits), c(runtime, test.c.bits),
@@ -380,10 +400,10 @@ TEST(Gemm, ManyTurnsAgreeWithCublas) {
   });
 }
 
-TEST(Gemm, ReplaysInAGraphWithOtherData) {
-  run([](Runtime& runtime, Stream stream) {
+TEST_P(GemmTest, ReplaysInAGraphWithOtherData) {
+  run([this](Runtime& runtime, Stream stream) {
     Case first(300, 264, 520, DType::kBfloat16, 1), second(300, 264, 520, DType::kBfloat16, 2);
-    auto gemm = Gemm::create(runtime, first.problem);
+    auto gemm = Gemm::create(runtime, first.problem, options_);
     ASSERT_OK(gemm);
     Memory a(runtime, first.a.bits), b(runtime, first.b.bits), c(runtime, first.c.bits);
     const auto native = static_cast<cudaStream_t>(stream);
@@ -413,6 +433,9 @@ TEST(Gemm, NamesTheTilesThatThereAre) {
     options.tile = "3x3";
     const auto made = Gemm::create(runtime, {16, 16, 16}, options);
     EXPECT_THAT(made.status().text(), AllOf(HasSubstr("3x3"), HasSubstr("128x256")));
+    options.tile = "sm80/3x3";
+    const auto older = Gemm::create(runtime, {16, 16, 16}, options);
+    EXPECT_THAT(older.status().text(), AllOf(HasSubstr("sm80/3x3"), HasSubstr("sm80/64x64")));
   });
 }
 

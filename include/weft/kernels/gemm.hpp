@@ -11,7 +11,9 @@
 // in the order of k.
 //
 // It needs no other PE: the runtime says where it runs. On GPUs of compute capability 9.0 (H100,
-// H200) these are kernels of Weft's own, on others cuBLASLt, which is looked for when it is wanted.
+// H200) these are kernels of Weft's own. On others it is cuBLASLt, which is looked for when it is
+// wanted; where it is not found, or GemmBackend::kKernels is asked for, from 8.0 on (A100, L20)
+// kernels of Weft's own by mma.sync.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +45,8 @@ struct GemmOptions {
   int multiprocessors = 0;  // of the GPU that it may take; 0: all
   // Of Weft's kernels, as describe() names it, or the number of one of cuBLASLt's algorithms, "0"
   // first;
-  // "": the plan says, or 0.
+  // "": the plan says, or 0. "sm80/..." are kernels of compute capability 8.0, which run on later
+  // GPUs as well.
   std::string tile{};
 };
 

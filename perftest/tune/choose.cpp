@@ -34,7 +34,7 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
   const std::vector<unsigned> full = {threads.back()};
   std::vector<Way> ways;
   add(ways, Algorithm::kPackets, some, threads);
-  if (sums_to_all && npes > 2) add(ways, Algorithm::kTwoShotPackets, some, threads);
+  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotPackets, some, threads);
   add(ways, Algorithm::kBulk, some, full);
   if (what == Collective::kBroadcast && npes > 2) add(ways, Algorithm::kScatteredBulk, some, full);
   return ways;

@@ -1,0 +1,81 @@
+// What an operator was given: problems, and the arguments of calls.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/collectives/collective_impl.hpp"
+#include "kernels/core/status.hpp"
+
+namespace weft::kernels {
+namespace {
+
+Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
+
+}  // namespace
+
+Status CollectiveImpl::check_problem(int npes) const {
+  const std::size_t element = bytes_of(problem_.dtype);
+  if (element == 0)
+    return refuse(fmt::format("{}: dtype is {}, which is none of weft::kernels::DType", name(),
+                              static_cast<int>(problem_.dtype)));
+  if (problem_.max_count > (std::size_t{1} << 48) / element / static_cast<std::size_t>(npes))
+    return refuse(fmt::format("{}: max_count is {}, which is more than memory has", name(),
+                              problem_.max_count));
+  if (reduces() && problem_.op != ReduceOp::kSum && problem_.op != ReduceOp::kMin &&
+      problem_.op != ReduceOp::kMax)
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{}: op must be kSum, kMin or kMax", name()));
+  if (what_ == Collective::kAllReduceNorm &&
+      (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{}: dtype is {}, but must be float32, float16 or bfloat16",
+                                     name(), to_string(problem_.dtype)));
+  if (options_.threads > kMostThreadsOfBlock || options_.blocks > kMostBlocks)
+    return refuse(fmt::format("{}: options ask for {} blocks of {} threads; at most {} of {} work",
+                              name(), options_.blocks, options_.threads, kMostBlocks,
+                              kMostThreadsOfBlock));
+  return Status::ok();
+}
+
+Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t count,
+                                  int root) const {
+  const Team& team = call_.team;
+  if (!team.is_member()) return refuse(name() + ": this PE is no member of the operator's team");
+  if (count > problem_.max_count)
+    return refuse(fmt::format("{}: count is {}, but the operator was made for max_count {}", name(),
+                              count, problem_.max_count));
+  if (root < 0 || root >= team.size)
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("{}: root is {}, but the team has ranks 0 to {}", name(), root, team.size - 1));
+  RETURN_IF_ERROR(check_address("out", out));
+  const bool needs_in = what_ != Collective::kBroadcast || team.rank == root;
+  return needs_in ? check_address("in", in) : Status::ok();
+}
+
+Status CollectiveImpl::check_address(const char* argument, const void* address) const {
+  const std::size_t element = bytes_of(problem_.dtype);
+  if (address == nullptr) return refuse(fmt::format("{}: {} is null", name(), argument));
+  if (reinterpret_cast<std::uintptr_t>(address) % element != 0)
+    return refuse(fmt::format("{}: {} is {}, which is no multiple of {}, the size of {}", name(),
+                              argument, address, element, to_string(problem_.dtype)));
+  return Status::ok();
+}
+
+Status CollectiveImpl::check_sizes(const AllToAllVSizes& sizes) const {
+  const std::array<std::pair<const char*, const std::uint64_t*>, 4> all = {
+      {{"send_counts", sizes.send_counts},
+       {"send_offsets", sizes.send_offsets},
+       {"recv_offsets", sizes.recv_offsets},
+       {"recv_counts", sizes.recv_counts}}};
+  for (const auto& [member, address] : all)
+    if (address == nullptr || reinterpret_cast<std::uintptr_t>(address) % 8 != 0)
+      return refuse(fmt::format("{}: sizes.{} is {}, but should be the address of {} 8-byte words",
+                                name(), member, static_cast<const void*>(address),
+                                call_.team.size));
+  return Status::ok();
+}
+
+}  // namespace weft::kernels

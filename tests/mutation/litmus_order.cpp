@@ -1,5 +1,6 @@
 // Litmus programs of order: who tells, who learns, who waits, and the meetings of a scope. Exit
 // status 0: every promise was kept.
+#include <weft/dev/flag.hpp>
 #include <weft/dev/packet.hpp>
 
 #include "tests/mutation/litmus.hpp"
@@ -235,6 +236,29 @@ void packets_for_later(const JobOptions& options) {
   });
 }
 
+// A flag that is set later: what was put before it is there.
+void flags_for_later(const JobOptions& options) {
+  DeviceJob job(options);
+  const Lines lines(job, 2, kRounds);  // a word, and the flag behind it
+  std::atomic<std::size_t> begun{0};
+  run_grids(2, 1, 1, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      Word* const words = lines.of(job, pe, round);
+      if (pe == 0) {
+        while (begun.load(std::memory_order_relaxed) <= round) dev::platform::relax();
+        usleep(300);
+        const Word word = mark(round, 0);
+        ctx.put(Thread{}, words, &word, 1, 1, set(words + 1, round + 1));
+      } else {
+        begun.store(round + 1, std::memory_order_relaxed);
+        LITMUS(dev::wait_flag(job.handle(pe), "flag", {words + 1, 0}, round + 1));
+        LITMUS(words[0] == mark(round, 0));
+      }
+    }
+  });
+}
+
 // The platform's barriers and exchanges.
 template <class Scope>
 void meetings(const JobOptions&) {
@@ -279,6 +303,7 @@ int main(int argc, char** argv) {
   meetings<Warp>(mapped);
   meetings<Block>(mapped);
   packets_for_later(mapped);
+  flags_for_later(mapped);
   run_all(mapped);
   run_all(by_ring);
   return 0;

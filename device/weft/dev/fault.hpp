@@ -73,8 +73,9 @@ struct Fault {
   WordType type = WordType::kUnsigned;
 };
 
-WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
-  FaultRecord* record = h.state->fault;
+// Inlined, for who may not call; others report().
+WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const Fault& fault) {
+  FaultRecord* record = state.fault;
   // Only threads of one device claim it, so that device's own atomics do: not every PCIe has some
   // on memory of the host.
   if (record != nullptr &&
@@ -86,7 +87,7 @@ WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
     record->block = platform::block_rank();
     record->thread = platform::thread_rank();
     record->cmp = static_cast<std::uint32_t>(fault.cmp);
-    record->lane = static_cast<std::uint32_t>(h.lane);
+    record->lane = static_cast<std::uint32_t>(lane);
     record->type = fault.type;
     record->offset = fault.offset;
     record->seen = fault.seen;
@@ -101,8 +102,9 @@ WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) {
     platform::store<Order::kRelease, Reach::kSystem>(&record->code,
                                                      static_cast<std::uint32_t>(fault.code));
   }
-  if (h.state->trap_on_fault != 0) platform::trap();
+  if (state.trap_on_fault != 0) platform::trap();
 }
+WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) { fill_report(*h.state, h.lane, fault); }
 
 #if WEFT_TARGET_CPU
 // Host end (libweft is compiled for the CPU target): copies a finished record out and gives it back

@@ -8,6 +8,7 @@
 #include <weft/device/context.hpp>
 #include <weft/device/collective.hpp>
 #include <weft/device/copy.hpp>
+#include <weft/device/flag.hpp>
 #include <weft/device/packet.hpp>
 #include <weft/device/tile.hpp>
 
@@ -19,6 +20,7 @@
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
+#include <weft/dev/flag.hpp>
 #include <weft/dev/packet.hpp>
 #include <weft/dev/tile.hpp>
 #endif

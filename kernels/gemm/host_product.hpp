@@ -38,9 +38,10 @@ struct HostProduct {
     }
   }
 
- private:
   static constexpr int kSlice = 128;  // elements along k
 
+  // Sums of a tile: `height` rows of A from `a` on, columns of C from `column` on, each row of sums
+  // kHostTile long. `slice`: room for kSlice * kHostTile.
   void add_up(const T* a, std::ptrdiff_t lda, int height, int column, std::vector<float>& slice,
               std::vector<float>& sums) const {
     const int width = std::min(kHostTile, n - column);
@@ -61,6 +62,8 @@ struct HostProduct {
       }
     }
   }
+
+ private:
   void store(T* to, int height, int width, const std::vector<float>& sums) const {
     for (int r = 0; r < height; ++r) {
       for (int j = 0; j < width; ++j) to[r * ldc + j] = T(sums[r * kHostTile + j]);

@@ -25,6 +25,8 @@ inline constexpr int kRowBytes = 128;  // of a slice
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kConsumers = 2;  // warp-groups
 inline constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
+// Registers of a thread of the producer's group and of consumers, where a sink has movers.
+inline constexpr int kMoverRegisters = 56, kMoverConsumerRegisters = 224;
 
 template <class T, int kM_, int kN_, int kStages_, int kSharing_>
 struct Shape {
@@ -231,6 +233,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       barrier_init(shared.full(stage), 1);
       barrier_init(shared.empty(stage), Shape::kSharing * kConsumers * kGroupThreads / 32);
     }
+    if constexpr (Sink::kMovers > 0) Sink::prepare(p.sink, shared.sink());
     fence_barrier_init();
   }
   if (Shape::kSharing > 1) {
@@ -240,15 +243,19 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 
   if (threadIdx.x < kGroupThreads) {
-    give_registers<Shape::kProducerRegisters>();
+    give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters>();
     if (threadIdx.x < 32) {
       if (elect_one()) produce<Shape>(shared, p, cluster, clusters, rank);
       __syncwarp();
+    } else if constexpr (Sink::kMovers > 0) {
+      const int mover = static_cast<int>(threadIdx.x) / 32 - 1;
+      if (mover < Sink::kMovers)
+        Sink::move(p.sink, shared.sink(), mover, p.order, cluster, clusters, rank);
     }
     if constexpr (Sink::kMeetsCluster) cluster_sync();
     if (clustered) cluster_sync();
   } else {
-    take_registers<Shape::kConsumerRegisters>();
+    take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();
     Sink sink(p.sink, shared.base, shared.sink());
     consume<Shape>(shared, p, cluster, clusters, rank, sink);
     // A block's shared memory must be there for as long as peers copy to it or read it.

@@ -66,7 +66,7 @@ Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
   best.us = HUGE_VAL;
   for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
     if (tile >= 0 && i != tile) continue;
-    if (segments > 1 && !has_segments(kTiles[i])) continue;
+    if (segments > 1 && (tile < 0 ? !has_segments(kTiles[i]) : kTiles[i].splits)) continue;
     const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
     for (int splits = std::min(kTiles[i].splits ? 2 : 1, most); splits <= most; ++splits) {
       const Plan p = with(i, splits, segments, m, n, k, machine);

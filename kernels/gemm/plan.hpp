@@ -75,7 +75,8 @@ struct Plan {
 };
 
 // m, n, k > 0. `tile`: of kTiles, or -1 for the one that is expected to be fastest. C has
-// `segments` times m rows (tile_order.hpp); with more than one, no tile splits k.
+// `segments` times m rows (tile_order.hpp); with more than one, no tile splits k,
+// and unless `tile` says so, none is taken whose kernel gathers no segments.
 Plan plan(int m, int n, int k, const Machine& machine, int tile = -1, int segments = 1);
 std::string describe(const Plan& plan);
 

@@ -156,6 +156,22 @@ __device__ __forceinline__ void tma_store(const CUtensorMap& map, std::uint32_t 
 __device__ __forceinline__ void tma_store_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
+// Bytes to shared memory, as they lie there; a multiple of 16. Counts them on `barrier`.
+__device__ __forceinline__ void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes,
+                                          std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+      :
+      : "r"(to), "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+// The same from there.
+__device__ __forceinline__ void bulk_store(void* to, std::uint32_t from, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+               :
+               : "l"(to), "r"(from), "r"(bytes)
+               : "memory");
+}
 // Until at most kLeft of this thread's groups of stores still read shared memory.
 template <int kLeft>
 __device__ __forceinline__ void tma_store_wait_read() {
@@ -173,6 +189,37 @@ __device__ __forceinline__ void fence_shared_for_copies() {
 // others wrote it, and copies go another way to memory.
 __device__ __forceinline__ void fence_global_for_copies() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+// --- memory
+// ---------------------------------------------------------------------------------------
+
+// For all of the system, another GPU's memory too.
+__device__ __forceinline__ void store_release(std::uint64_t* to, std::uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+}
+// Counts from 0 to `most` and begins anew; what it was. Acquires and releases for the GPU.
+__device__ __forceinline__ std::uint32_t count_up(std::uint32_t* word, std::uint32_t most) {
+  std::uint32_t old;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "l"(word), "r"(most)
+               : "memory");
+  return old;
+}
+__device__ __forceinline__ uint4 shared_load(std::uint32_t from) {
+  uint4 value;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(from)
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ void shared_store(std::uint32_t to, const uint4& value) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "r"(to), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
 }
 
 // --- fragments

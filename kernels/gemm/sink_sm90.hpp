@@ -1,6 +1,7 @@
 // Where a finished tile goes. A sink is made by each consumer thread from its parameters and the
 // block's shared memory; store() is called by all threads of a warp-group with their part of a
-// tile, finish() once at the end.
+// tile, finish() once at the end. One that sends and waits has up to three warps for it, kMovers,
+// which call move(); and prepare() goes before all.
 #pragma once
 
 #include "kernels/gemm/kernel_sm90.hpp"
@@ -16,6 +17,20 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
   }
   return word;
+}
+
+template <class T>
+__device__ __forceinline__ float2 unpack(std::uint32_t pair) {
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    float2 both;
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.bf16 %0, low;\n"
+        "cvt.f32.bf16 %1, high;\n}"
+        : "=f"(both.x), "=f"(both.y)
+        : "r"(pair));
+    return both;
+  } else {
+    return __half22float2(reinterpret_cast<const __half2&>(pair));
+  }
 }
 
 // The matrix by itself, for stores by threads.
@@ -59,6 +74,7 @@ class StoreSink {
   static constexpr int kChunkBytes = 64 * kChunk * 2;
   static constexpr int kSharedBytes = kConsumers * 2 * kChunkBytes;
   static constexpr bool kMeetsCluster = false;
+  static constexpr int kMovers = 0;
 
   __device__ StoreSink(const Params& p, std::uint32_t, std::uint32_t shared)
       : p_(p), shared_(shared + (threadIdx.x / kGroupThreads - 1) * 2 * kChunkBytes) {}
@@ -87,7 +103,7 @@ class StoreSink {
   }
   __device__ void finish() { tma_store_wait_all(); }
 
- private:
+  // A chunk, rounded, as the copy engine looks for it.
   static __device__ __forceinline__ void fill(std::uint32_t buffer, int thread, const float* d) {
     // The row of a matrix whose address this lane gives, and which of a pair of matrices.
     const int row = thread / 32 * 16 + (thread & 15);
@@ -99,6 +115,8 @@ class StoreSink {
                      pack<T>(d[6], d[7]));
     }
   }
+
+ private:
   // Where the copy engine looks for 16-byte unit `unit` of a row.
   static __device__ int swizzled(int row, int unit) {
     if constexpr (kChunk == 64) return unit ^ (row & 7);
@@ -131,6 +149,7 @@ class ClusterSumSink {
   using Params = Matrix<T>;
   static constexpr int kSharedBytes = 0;  // the ring's, which is not needed any more
   static constexpr bool kMeetsCluster = true;
+  static constexpr int kMovers = 0;
   static_assert(Shape::kM * Shape::kN * 4 <= Shape::kRingBytes, "sums must fit into the ring");
 
   __device__ ClusterSumSink(const Params& p, std::uint32_t base, std::uint32_t)

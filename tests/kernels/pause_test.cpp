@@ -9,6 +9,7 @@
 #include "kernels/core/pause.hpp"
 #include "tests/kernels/ag_gemm_play.hpp"
 #include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/gemm_rs_play.hpp"
 #include "tests/kernels/norm_play.hpp"
 
 namespace weft::kernels {
@@ -102,6 +103,22 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+// Tiles that are sent as they come, of several calls.
+TEST(PausedGemmRs, CallsEqualTheModel) {
+  EXPECT_OK(run_local(
+      4,
+      [](Runtime& rt) -> Status {
+        for (int turn = 0; turn < 3; ++turn)
+          RETURN_IF_ERROR(GemmRsPlay(rt, rt.world(), {4 * 130, 136, 24, DType::kBfloat16},
+                                     small_options(GemmRsAlgorithm::kOverlapped))
+                              .run({520, 4, 520, 260, 520, 8, 520},
+                                   test_seed() % 1000 + static_cast<std::uint64_t>(100 * turn)));
+        EXPECT_GT(pauses.load(), 100u) << "the kernels were compiled without their pauses";
+        return Status::ok();
+      },
+      job_options()));
+}
 
 TEST(PausedAgGemm, CallsEqualAllGatherAndGemm) {
   const std::uint64_t before = pauses.load();

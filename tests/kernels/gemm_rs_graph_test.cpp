@@ -1,0 +1,133 @@
+// Calls of GemmRs in a CUDA graph that is replayed a thousand times, with rows that a kernel makes
+// anew each time and another one checks: nothing of the host is in between.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/kernels/gemm_rs_play.hpp"
+
+namespace weft::kernels::test {
+namespace {
+
+constexpr int kReplays = 1000, kDepth = 64, kColumns = 264;
+
+// Small whole numbers, whose sums are exact in any order.
+__host__ __device__ float element(int kind, int pe, int turn, int row, int column) {
+  return static_cast<float>((kind * 31 + pe * 7 + turn * 5 + row * 3 + column * column) % 5 - 2);
+}
+
+struct Fill {
+  std::uint16_t* a;
+  int rows;
+  const int* turn;
+  int pe;
+  WEFT_DEVICE void operator()() const {
+    for (unsigned i = dev::thread_rank() + dev::block_rank() * dev::block_size();
+         i < static_cast<unsigned>(rows * kDepth); i += dev::grid_size() * dev::block_size())
+      a[i] = Bfloat16(
+                 element(0, pe, *turn, static_cast<int>(i) / kDepth, static_cast<int>(i) % kDepth))
+                 .bits;
+  }
+};
+
+// My rows of c: each element the sum over all PEs.
+struct Check {
+  const std::uint16_t* c;
+  int rows;
+  const int* turn;
+  int pe, npes;
+  unsigned* wrong;
+  WEFT_DEVICE void operator()() const {
+    for (unsigned i = dev::thread_rank() + dev::block_rank() * dev::block_size();
+         i < static_cast<unsigned>(rows * kColumns); i += dev::grid_size() * dev::block_size()) {
+      const int row = pe * rows + static_cast<int>(i) / kColumns,
+                column = static_cast<int>(i) % kColumns;
+      float sum = 0;
+      for (int p = 0; p < npes; ++p) {
+        float product = 0;
+        for (int k = 0; k < kDepth; ++k)
+          product += element(0, p, *turn, row, k) * element(1, p, 0, column, k);
+        sum += product;
+      }
+      if (c[i] != Bfloat16(sum).bits) atomicAdd(wrong, 1u);
+    }
+  }
+};
+
+struct Next {
+  int* turn;
+  WEFT_DEVICE void operator()() const { ++*turn; }
+};
+
+Status of(cudaError_t error) {
+  if (error == cudaSuccess) return Status::ok();
+  return Status::error(Code::kInternal, cudaGetErrorString(error));
+}
+
+// Twice in a graph, so that both halves of staging are used in every order.
+Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
+  GemmRsOptions options;
+  options.algorithm = algorithm;
+  const int m = rows * rt.npes();
+  auto made = GemmRs::create(rt, {m, kColumns, kDepth, DType::kBfloat16}, options);
+  if (!made) return std::move(made).status();
+  Bits b(kColumns * kDepth);
+  for (int i = 0; i < kColumns * kDepth; ++i)
+    b[static_cast<std::size_t>(i)] = Bfloat16(element(1, rt.pe(), 0, i / kDepth, i % kDepth)).bits;
+  ASSIGN_OR_RETURN(const Memory weight, Memory::create(rt, b));
+  ASSIGN_OR_RETURN(auto* const a,
+                   rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(m) * kDepth));
+  ASSIGN_OR_RETURN(auto* const c,
+                   rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(rows) * kColumns));
+  ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<int>(2));
+  auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
+
+  Stream stream = nullptr;
+  RETURN_IF_ERROR(dev::create_stream(&stream));
+  auto* const native = static_cast<cudaStream_t>(stream);
+  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
+  for (int i = 0; i < 2; ++i) {
+    RETURN_IF_ERROR(dev::launch({8, 256, 0}, Fill{a, m, words, rt.pe()}, stream));
+    RETURN_IF_ERROR((*made)(stream, c, a, weight.data()));
+    RETURN_IF_ERROR(
+        dev::launch({8, 256, 0}, Check{c, rows, words, rt.pe(), rt.npes(), wrong}, stream));
+    RETURN_IF_ERROR(dev::launch({1, 1, 0}, Next{words}, stream));
+  }
+  cudaGraph_t graph = nullptr;
+  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
+  cudaGraphExec_t exec = nullptr;
+  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
+  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  for (int i = 0; i < kReplays; ++i) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  int seen[2] = {};
+  RETURN_IF_ERROR(rt.context().get_bytes(seen, words, sizeof(seen), rt.pe()));
+  EXPECT_EQ(seen[0], 2 * kReplays);
+  EXPECT_EQ(seen[1], 0) << made->describe();
+  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
+  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+  RETURN_IF_ERROR(dev::destroy_stream(stream));
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.health();
+}
+
+TEST(GemmRsGraphs, AreReplayed) {
+  int gpus = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
+  if (gpus < 2) GTEST_SKIP() << "graphs that wait for one another need a GPU each";
+  EXPECT_OK(run_local(
+      gpus,
+      [](Runtime& rt) -> Status {
+        for (const GemmRsAlgorithm algorithm :
+             {GemmRsAlgorithm::kOverlapped, GemmRsAlgorithm::kSequential})
+          for (const int rows : {1, 200, 1031}) RETURN_IF_ERROR(replay(rt, algorithm, rows));
+        return Status::ok();
+      },
+      job_options()));
+}
+
+}  // namespace
+}  // namespace weft::kernels::test

@@ -81,7 +81,9 @@ class Bench {
   std::optional<Nccl> nccl_;
 };
 
-// Kinds of rows, a file each.
+// Kinds of rows.
 Status ag_rows(const Bench& bench);
+Status rs_rows(const Bench& bench);
+Status ar_rows(const Bench& bench);
 
 }  // namespace weft::perf::fused

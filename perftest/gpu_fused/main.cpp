@@ -4,7 +4,7 @@
 //   weft-run -n 2 weft-gpu-fused       PEs are processes
 //   weft-gpu-fused --pes 2             PEs are threads
 //     --nccl FILE                      libnccl.so.2 by default; none: alone
-//     --what ag                        one kind of rows: AgGemm
+//     --what ag|rs|ar                  one kind of rows: AgGemm, GemmRs, GemmAr
 //     --algorithm NAME --blocks N --tile NAME   options of the operator; "" and 0: its plan's
 //     --rounds N --pause MS            turns of each, 5; and what the GPU rests before a graph, 20
 //     ms M N K ...                        shapes of one's own
@@ -29,10 +29,10 @@ struct Rows {
   const char* name;
   Status (*run)(const Bench& bench);
 };
-constexpr Rows kRows[] = {{"ag", ag_rows}};
+constexpr Rows kRows[] = {{"ag", ag_rows}, {"rs", rs_rows}, {"ar", ar_rows}};
 
 constexpr const char* kUsage =
-    "usage: [weft-run -n N] weft-gpu-fused [--pes N] [--nccl FILE|none] [--what ag] "
+    "usage: [weft-run -n N] weft-gpu-fused [--pes N] [--nccl FILE|none] [--what ag|rs|ar] "
     "[--algorithm NAME] [--blocks N] [--tile NAME] [--rounds N] [--pause MS] [M N K]...";
 
 Result<Settings> parse(int argc, char** argv) {

@@ -62,6 +62,8 @@ typedef enum {
   WEFT_BULK,
   WEFT_SCATTERED_BULK
 } weft_algorithm;
+/* weft::kernels::AgGemmAlgorithm, GemmRsAlgorithm and GemmArAlgorithm. */
+typedef enum { WEFT_GEMM_BEST, WEFT_GEMM_SEQUENTIAL, WEFT_GEMM_OVERLAPPED } weft_gemm_algorithm;
 /* weft::kernels::GemmBackend. */
 typedef enum { WEFT_GEMM_AUTO, WEFT_GEMM_KERNELS, WEFT_GEMM_CUBLAS } weft_gemm_backend;
 
@@ -90,6 +92,19 @@ typedef struct {
   int multiprocessors;
   const char* tile;
 } weft_gemm_options;
+typedef struct {
+  int algorithm; /* a weft_gemm_algorithm */
+  unsigned push_blocks;
+  weft_gemm_options gemm;
+} weft_ag_gemm_options;
+typedef struct {
+  int algorithm; /* a weft_gemm_algorithm */
+  weft_gemm_options gemm;
+} weft_gemm_rs_options;
+typedef struct {
+  int algorithm; /* a weft_gemm_algorithm */
+  weft_gemm_options gemm;
+} weft_gemm_ar_options;
 /* weft::kernels::Plan. */
 typedef struct {
   int algorithm;

@@ -1,10 +1,17 @@
 // What C hands over, as C++ has it. An operator of its own problem or options adds a from_c here.
 #pragma once
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include <weft/kernels.h>
+#include <weft/kernels/ag_gemm.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
 #include <weft/kernels/collectives.hpp>
 #include <weft/kernels/gemm.hpp>
+#include <weft/kernels/gemm_ar.hpp>
+#include <weft/kernels/gemm_rs.hpp>
 #include <weft/kernels/table.hpp>
 
 #include "kernels/core/status.hpp"
@@ -18,6 +25,9 @@ static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
 static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));
 static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
+static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
+static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
+static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmArAlgorithm::kOverlapped));
 
 // A number that no byte holds is none of the enumeration either, and 255 is refused as such.
 template <class Enum>
@@ -48,6 +58,30 @@ inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
 inline Result<GemmOptions> from_c(const weft_gemm_options& c) {
   return GemmOptions{enum_from_c<GemmBackend>(c.backend), c.multiprocessors,
                      c.tile != nullptr ? c.tile : ""};
+}
+template <class Algorithm>
+Result<Algorithm> gemm_algorithm(int value) {
+  if (value >= WEFT_GEMM_BEST && value <= WEFT_GEMM_OVERLAPPED)
+    return static_cast<Algorithm>(value);
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("options.algorithm is {}; it has to be a weft_gemm_algorithm, {} to {}", value,
+                  static_cast<int>(WEFT_GEMM_BEST), static_cast<int>(WEFT_GEMM_OVERLAPPED)));
+}
+inline Result<AgGemmOptions> from_c(const weft_ag_gemm_options& c) {
+  ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<AgGemmAlgorithm>(c.algorithm));
+  ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
+  return AgGemmOptions{algorithm, c.push_blocks, std::move(gemm)};
+}
+inline Result<GemmRsOptions> from_c(const weft_gemm_rs_options& c) {
+  ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<GemmRsAlgorithm>(c.algorithm));
+  ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
+  return GemmRsOptions{algorithm, std::move(gemm)};
+}
+inline Result<GemmArOptions> from_c(const weft_gemm_ar_options& c) {
+  ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<GemmArAlgorithm>(c.algorithm));
+  ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
+  return GemmArOptions{algorithm, std::move(gemm)};
 }
 
 }  // namespace weft::kernels::c_api

@@ -103,7 +103,9 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
                     "9.0, kernels of Weft's own, n a multiple of 8 and a tile of at most 128 rows "
                     "that does not split k; leave it kAuto",
                     who, kMostMembers));
-  if (!can || which == Which::kNone) return Status::ok();
+  // On GPUs only on request: as it stands the kernel has been timed there, and its results not yet
+  // compared with those of the two in turn.
+  if (!can || which == Which::kNone || (gpu && which == Which::kThatPay)) return Status::ok();
   const auto do_pay = [&](std::int64_t rows) {
     if (!gpu) return rows >= kHostFrom;
     return rows >= kLeastRows &&

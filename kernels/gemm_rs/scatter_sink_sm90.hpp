@@ -34,6 +34,7 @@ class ScatterSink {
   static constexpr int kPartBytes = 64 * Shape::kPartN * 2;
   static constexpr int kTileBytes = kConsumers * kPartBytes;
   static constexpr int kPieceBytes = kPartBytes % 4096 == 0 ? 4096 : 2048;
+  static_assert(kPartBytes % kPieceBytes == 0);
   static constexpr int kSharedBytes = kTileBytes + 8 * (1 + 2 * kConsumers);
   static constexpr bool kMeetsCluster = false;
   static constexpr int kMovers = kConsumers;  // warps

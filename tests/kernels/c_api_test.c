@@ -149,6 +149,50 @@ static void gemm(void) {
   weft_gemm_destroy(op);
 }
 
+/* The product beside a gather of rows, and beside a sum over PEs. */
+static void fused_gemm(void) {
+  enum { kRows = 8, kSide = 8 };
+  const weft_gemm_problem problem = {kRows, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
+  const weft_gemm_rs_options at_once = {WEFT_GEMM_OVERLAPPED, {0, 0, NULL}};
+  const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL}};
+  const uint16_t one = 0x3f80, eight = 0x4100;
+  const uint16_t sums[] = {0x4100, 0x4180, 0x41c0, 0x4200, 0x4220}; /* 8, 16, 24, 32, 40 */
+  static uint16_t a[kRows * kSide] __attribute__((aligned(16))),
+      b[kSide * kSide] __attribute__((aligned(16))),
+      c[kMostPes * kRows * kSide] __attribute__((aligned(16))),
+      gathered[kMostPes * kRows * kSide] __attribute__((aligned(16)));
+  const int share = (kRows + npes - 1) / npes;
+  const int left = kRows - pe * share;
+  const int mine = left < 0 ? 0 : left < share ? left : share;
+  weft_ag_gemm_t* gather = NULL;
+  weft_gemm_rs_t* scatter = NULL;
+  weft_gemm_ar_t* reduce = NULL;
+  REQUIRE(npes <= 5);
+  for (int i = 0; i < kRows * kSide; ++i) a[i] = b[i] = one;
+
+  FAILS(weft_ag_gemm_create(job, &problem, &no_algorithm, &gather), WEFT_INVALID_ARGUMENT,
+        "options.algorithm is 3");
+  SUCCEEDS(weft_ag_gemm_create(job, &problem, NULL, &gather));
+  SUCCEEDS(weft_ag_gemm(gather, NULL, c, a, b, kRows, gathered));
+  synchronize();
+  for (int i = 0; i < npes * kRows * kSide; ++i) REQUIRE(c[i] == eight && gathered[i] == one);
+  weft_ag_gemm_destroy(gather);
+
+  memset(c, 0, sizeof(c));
+  SUCCEEDS(weft_gemm_rs_create(job, &problem, kRows % npes == 0 && npes > 1 ? &at_once : NULL,
+                               &scatter));
+  SUCCEEDS(weft_gemm_rs(scatter, NULL, c, a, b, kRows));
+  synchronize();
+  for (int i = 0; i < kRows * kSide; ++i) REQUIRE(c[i] == (i < mine * kSide ? sums[npes - 1] : 0));
+  weft_gemm_rs_destroy(scatter);
+
+  SUCCEEDS(weft_gemm_ar_create(job, &problem, NULL, &reduce));
+  SUCCEEDS(weft_gemm_ar(reduce, NULL, c, a, b, kRows));
+  synchronize();
+  for (int i = 0; i < kRows * kSide; ++i) REQUIRE(c[i] == sums[npes - 1]);
+  weft_gemm_ar_destroy(reduce);
+}
+
 static void wrong_arguments(void) {
   weft_all_reduce_t* op = NULL;
   const weft_collective_problem no_type = {1, 77, WEFT_SUM}, no_op = {1, WEFT_INT32, -1};
@@ -175,6 +219,7 @@ int main(void) {
   all_to_all_v();
   all_reduce_norm();
   gemm();
+  fused_gemm();
   wrong_arguments();
   SUCCEEDS(weft_runtime_barrier(job));
   SUCCEEDS(weft_runtime_health(job));

@@ -27,6 +27,13 @@ WEFT_COLLECTIVE(all_reduce_norm, AllReduceNorm, weft_all_reduce_norm_problem,
                 (out, residual_out, in, residual, weight, rows))
 WEFT_OPERATOR(gemm, Gemm, weft_gemm_problem, weft_gemm_options,
               (void* c, const void* a, const void* b, int64_t m), (c, a, b, m))
+WEFT_OPERATOR(ag_gemm, AgGemm, weft_gemm_problem, weft_ag_gemm_options,
+              (void* c, const void* a, const void* b, int64_t m, void* gathered),
+              (c, a, b, m, gathered))
+WEFT_OPERATOR(gemm_rs, GemmRs, weft_gemm_problem, weft_gemm_rs_options,
+              (void* c, const void* a, const void* b, int64_t m), (c, a, b, m))
+WEFT_OPERATOR(gemm_ar, GemmAr, weft_gemm_problem, weft_gemm_ar_options,
+              (void* c, const void* a, const void* b, int64_t m), (c, a, b, m))
 
 #undef WEFT_COLLECTIVE
 #undef WEFT_OPERATOR

@@ -11,8 +11,8 @@
 // bits on every member and in every run, and those of Gemm and AllReduce of the same tiles.
 //
 // Few rows go by Gemm, then AllReduce. Of many, each member adds up its share while the product
-// runs, and sends it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. On GPUs that is
-// done only with kOverlapped so far, as there.
+// runs, and sends it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. On GPUs that
+// is done only with kOverlapped so far, as there.
 //
 // Symmetric memory, streams, graphs, create() and what happens where a member does not come are as
 // GemmRs has them.

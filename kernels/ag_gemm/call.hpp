@@ -23,13 +23,13 @@ struct PushCall {
   std::size_t row_bytes = 0, row_stride = 0;
 };
 
-// `rows` rows of every segment, one behind the other: mine from `own`, others out of the gathering
-// whose round is over. Without one, mine alone.
+// The rows of every segment, one close behind the other: mine from `own`, others out of the
+// gathering whose round is over.
 struct CopyCall {
   Gathering gathering;
   const std::byte* own = nullptr;
   std::byte* to = nullptr;
-  std::size_t rows = 0, row_bytes = 0, own_stride = 0, to_stride = 0;
+  std::size_t row_bytes = 0, own_stride = 0;
 };
 
 // One per target, from one source (kernels.cpp).

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "kernels/core/agree.hpp"
+#include "kernels/core/copy_rows.hpp"
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
@@ -228,10 +229,11 @@ Status Impl::check_call(const void* c, const void* a, const void* b, std::int64_
   return Status::ok();
 }
 
-Status Impl::copy(CopyCall call, Stream stream) const {
-  call.row_bytes = row_bytes();
-  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(
-      call.rows * static_cast<std::size_t>(call.gathering.count), gpu_ ? kCopyBlocks : 1));
+Status Impl::copy_out(Stream stream, const PushCall& push, std::byte* gathered) const {
+  const CopyCall call{push.gathering, push.rows, gathered, push.row_bytes, push.row_stride};
+  const auto rows = static_cast<std::size_t>(push.gathering.rows) *
+                    static_cast<std::size_t>(push.gathering.count);
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(rows, gpu_ ? kCopyBlocks : 1));
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu_) return cuda::run_copy(call, blocks, stream);
 #endif
@@ -243,15 +245,7 @@ Status Impl::run_overlapped(Stream stream, void* c, const std::byte* a, const vo
   PushCall push{handle_, team_, gathering_, a, row_bytes(), stride()};
   push.gathering.rows = m;
   RETURN_IF_ERROR(overlap_->run(push, stream, c, a, b));
-  if (gathered == nullptr) return Status::ok();
-  CopyCall out;
-  out.gathering = push.gathering;
-  out.to = gathered;
-  out.own = a;
-  out.own_stride = stride();
-  out.rows = static_cast<std::size_t>(m);
-  out.to_stride = row_bytes();
-  return copy(out, stream);
+  return gathered == nullptr ? Status::ok() : copy_out(stream, push, gathered);
 }
 
 Status Impl::run_sequence(Stream stream, void* c, const std::byte* a, const void* b, int m,
@@ -263,26 +257,18 @@ Status Impl::run_sequence(Stream stream, void* c, const std::byte* a, const void
     std::byte* const to = gathered != nullptr ? gathered : sequence_rows_.as<std::byte>();
     const std::byte* mine = a;
     if (!is_close) {  // close together, and where they go
-      CopyCall pack;
-      pack.to = to + static_cast<std::size_t>(team_.rank) * rows * gathered_stride();
-      pack.own = a;
-      pack.rows = rows;
-      pack.to_stride = gathered_stride();
-      pack.own_stride = stride();
-      mine = pack.to;
-      RETURN_IF_ERROR(copy(pack, stream));
+      std::byte* const packed =
+          to + static_cast<std::size_t>(team_.rank) * rows * gathered_stride();
+      RETURN_IF_ERROR(
+          copy_rows(gpu_, stream, {packed, a, rows, row_bytes(), gathered_stride(), stride()}));
+      mine = packed;
     }
     RETURN_IF_ERROR(
         (*all_gather_)(stream, to, mine, rows * gathered_stride() / bytes_of(p_.dtype)));
     all = to;
   } else if (gathered != nullptr && p_.k > 0) {
-    CopyCall out;
-    out.to = gathered;
-    out.own = a;
-    out.rows = rows;
-    out.to_stride = row_bytes();
-    out.own_stride = stride();
-    RETURN_IF_ERROR(copy(out, stream));
+    RETURN_IF_ERROR(
+        copy_rows(gpu_, stream, {gathered, a, rows, row_bytes(), row_bytes(), stride()}));
   }
   return (*gemm_)(stream, c, all, b, team_.size * m);
 }

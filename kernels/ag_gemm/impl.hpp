@@ -47,7 +47,7 @@ class Impl {
                         std::byte* gathered) const;
   Status run_sequence(Stream stream, void* c, const std::byte* a, const void* b, int m,
                       std::byte* gathered) const;
-  Status copy(CopyCall call, Stream stream) const;
+  Status copy_out(Stream stream, const PushCall& push, std::byte* gathered) const;
 
   // Bytes from row to row: of a, and where rows of all are.
   std::size_t stride() const { return static_cast<std::size_t>(p_.lda) * bytes_of(p_.dtype); }

@@ -13,7 +13,7 @@ constexpr unsigned kThreads = WEFT_TARGET_CPU ? 2 : kPushThreads;  // a laptop h
 }  // namespace
 
 Status run_copy(const CopyCall& call, unsigned blocks, Stream stream) {
-  return dev::launch({blocks, kThreads, 0}, CopyRows{call}, stream);
+  return dev::launch({blocks, kThreads, 0}, CopyGathered{call}, stream);
 }
 
 }  // namespace WEFT_TARGET

@@ -74,19 +74,20 @@ struct Push {
   }
 };
 
-struct CopyRows {
+struct CopyGathered {
   static constexpr unsigned kMostThreads = kPushThreads;
   CopyCall call;
 
   WEFT_DEVICE void operator()() const {
     const Gathering& g = call.gathering;
-    const std::uint64_t round = g.count > 1 ? g.push_rounds[0] : 0;
-    const std::size_t all = call.rows * static_cast<std::size_t>(g.count);
+    const std::uint64_t round = g.push_rounds[0];
+    const auto rows = static_cast<std::size_t>(g.rows);
+    const std::size_t all = rows * static_cast<std::size_t>(g.count);
     for (std::size_t i = dev::block_rank(); i < all; i += dev::grid_size()) {
-      const int segment = static_cast<int>(i / call.rows), row = static_cast<int>(i % call.rows);
+      const int segment = static_cast<int>(i / rows), row = static_cast<int>(i % rows);
       const std::byte* const from =
           segment == g.own ? call.own + row * call.own_stride : g.row_of(round, segment, row);
-      dev::copy(dev::Block{}, call.to + i * call.to_stride, from, call.row_bytes);
+      dev::copy(dev::Block{}, call.to + i * call.row_bytes, from, call.row_bytes);
     }
   }
 };

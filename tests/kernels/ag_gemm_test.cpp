@@ -12,6 +12,9 @@
 
 #include "kernels/ag_gemm/plan.hpp"
 #include "tests/kernels/ag_gemm_play.hpp"
+#if !WEFT_TARGET_CPU
+#include "tests/kernels/graph_play.hpp"
+#endif
 
 namespace weft::kernels::test {
 namespace {
@@ -331,11 +334,6 @@ struct Compare {
   }
 };
 
-Status of(cudaError_t error) {
-  if (error == cudaSuccess) return Status::ok();
-  return Status::error(Code::kInternal, cudaGetErrorString(error));
-}
-
 // A thousand times, beside and one after the other, and nothing of the host in between.
 Status replay(Runtime& rt) {
   constexpr int kReplays = 1000;
@@ -353,31 +351,18 @@ Status replay(Runtime& rt) {
   ASSIGN_OR_RETURN(const Memory want, Memory::create(rt, Bits(out, kPoison)));
   ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint32_t>(2));
 
-  Stream stream = nullptr;
-  RETURN_IF_ERROR(dev::create_stream(&stream));
-  auto* const native = static_cast<cudaStream_t>(stream);
-  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
-  RETURN_IF_ERROR(dev::launch({1, 1024, 0}, Fill{a.data(), in, words, rt.pe()}, stream));
-  RETURN_IF_ERROR((*beside)(stream, c.data(), a.data(), b.data()));
-  RETURN_IF_ERROR((*after)(stream, want.data(), a.data(), b.data()));
-  RETURN_IF_ERROR(
-      dev::launch({1, 1024, 0}, Compare{c.data(), want.data(), out, words, words + 1}, stream));
-  cudaGraph_t graph = nullptr;
-  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-  cudaGraphExec_t exec = nullptr;
-  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
-  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
-  RETURN_IF_ERROR(rt.barrier());
-  for (int i = 0; i < kReplays; ++i) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(replay_in_graph(rt, kReplays, [&](Stream stream) -> Status {
+    RETURN_IF_ERROR(dev::launch({1, 1024, 0}, Fill{a.data(), in, words, rt.pe()}, stream));
+    RETURN_IF_ERROR((*beside)(stream, c.data(), a.data(), b.data()));
+    RETURN_IF_ERROR((*after)(stream, want.data(), a.data(), b.data()));
+    RETURN_IF_ERROR(
+        dev::launch({1, 1024, 0}, Compare{c.data(), want.data(), out, words, words + 1}, stream));
+    return Status::ok();
+  }));
   std::uint32_t seen[2] = {};
   RETURN_IF_ERROR(rt.context().get_bytes(seen, words, sizeof(seen), rt.pe()));
   EXPECT_EQ(seen[0], static_cast<std::uint32_t>(kReplays));
   EXPECT_EQ(seen[1], 0u);
-  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
-  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
-  RETURN_IF_ERROR(dev::destroy_stream(stream));
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/kernels/gemm_rs_play.hpp"
+#include "tests/kernels/graph_play.hpp"
 
 namespace weft::kernels::test {
 namespace {
@@ -60,11 +61,6 @@ struct Next {
   WEFT_DEVICE void operator()() const { ++*turn; }
 };
 
-Status of(cudaError_t error) {
-  if (error == cudaSuccess) return Status::ok();
-  return Status::error(Code::kInternal, cudaGetErrorString(error));
-}
-
 // Twice in a graph, so that both halves of staging are used in every order.
 Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
   GemmRsOptions options;
@@ -83,33 +79,20 @@ Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
   ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<int>(2));
   auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
 
-  Stream stream = nullptr;
-  RETURN_IF_ERROR(dev::create_stream(&stream));
-  auto* const native = static_cast<cudaStream_t>(stream);
-  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
-  for (int i = 0; i < 2; ++i) {
-    RETURN_IF_ERROR(dev::launch({8, 256, 0}, Fill{a, m, words, rt.pe()}, stream));
-    RETURN_IF_ERROR((*made)(stream, c, a, weight.data()));
-    RETURN_IF_ERROR(
-        dev::launch({8, 256, 0}, Check{c, rows, words, rt.pe(), rt.npes(), wrong}, stream));
-    RETURN_IF_ERROR(dev::launch({1, 1, 0}, Next{words}, stream));
-  }
-  cudaGraph_t graph = nullptr;
-  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-  cudaGraphExec_t exec = nullptr;
-  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
-  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
-  RETURN_IF_ERROR(rt.barrier());
-  for (int i = 0; i < kReplays; ++i) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(replay_in_graph(rt, kReplays, [&](Stream stream) -> Status {
+    for (int i = 0; i < 2; ++i) {
+      RETURN_IF_ERROR(dev::launch({8, 256, 0}, Fill{a, m, words, rt.pe()}, stream));
+      RETURN_IF_ERROR((*made)(stream, c, a, weight.data()));
+      RETURN_IF_ERROR(
+          dev::launch({8, 256, 0}, Check{c, rows, words, rt.pe(), rt.npes(), wrong}, stream));
+      RETURN_IF_ERROR(dev::launch({1, 1, 0}, Next{words}, stream));
+    }
+    return Status::ok();
+  }));
   int seen[2] = {};
   RETURN_IF_ERROR(rt.context().get_bytes(seen, words, sizeof(seen), rt.pe()));
   EXPECT_EQ(seen[0], 2 * kReplays);
   EXPECT_EQ(seen[1], 0) << made->describe();
-  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
-  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
-  RETURN_IF_ERROR(dev::destroy_stream(stream));
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }

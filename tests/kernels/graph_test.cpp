@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/graph_play.hpp"
 #include "tests/kernels/norm_play.hpp"
 
 namespace weft::kernels::test {
@@ -49,11 +50,6 @@ struct Check {
   }
 };
 
-Status of(cudaError_t error) {
-  if (error == cudaSuccess) return Status::ok();
-  return Status::error(Code::kInternal, cudaGetErrorString(error));
-}
-
 Status replay(Runtime& rt, Algorithm algorithm, std::size_t count) {
   CollectiveOptions options;
   options.algorithm = algorithm;
@@ -68,31 +64,18 @@ Status replay(Runtime& rt, Algorithm algorithm, std::size_t count) {
   ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::int32_t>(2));
   auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
 
-  Stream stream = nullptr;
-  RETURN_IF_ERROR(dev::create_stream(&stream));
-  auto* const native = static_cast<cudaStream_t>(stream);
-  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
-  RETURN_IF_ERROR(dev::launch({1, 256, 0}, Fill{in, count, words, rt.pe()}, stream));
-  RETURN_IF_ERROR(sum(stream, sums, in, count));
-  RETURN_IF_ERROR(gather(stream, gathered, in, count));
-  RETURN_IF_ERROR(
-      dev::launch({1, 256, 0}, Check{sums, gathered, count, words, rt.npes(), wrong}, stream));
-  cudaGraph_t graph = nullptr;
-  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-  cudaGraphExec_t exec = nullptr;
-  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
-  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
-  RETURN_IF_ERROR(rt.barrier());
-  for (int i = 0; i < kReplays; ++i) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(replay_in_graph(rt, kReplays, [&](Stream stream) -> Status {
+    RETURN_IF_ERROR(dev::launch({1, 256, 0}, Fill{in, count, words, rt.pe()}, stream));
+    RETURN_IF_ERROR(sum(stream, sums, in, count));
+    RETURN_IF_ERROR(gather(stream, gathered, in, count));
+    RETURN_IF_ERROR(
+        dev::launch({1, 256, 0}, Check{sums, gathered, count, words, rt.npes(), wrong}, stream));
+    return Status::ok();
+  }));
   std::int32_t seen[2] = {};
   RETURN_IF_ERROR(rt.context().get_bytes(seen, words, sizeof(seen), rt.pe()));
   EXPECT_EQ(seen[0], kReplays);
   EXPECT_EQ(seen[1], 0) << to_string(algorithm) << " of " << count;
-  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
-  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
-  RETURN_IF_ERROR(dev::destroy_stream(stream));
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }
@@ -124,21 +107,11 @@ Status replay_norm(Runtime& rt, Algorithm algorithm, std::size_t rows, std::size
   NormData<float> data(rt.npes(), rows, hidden, test_seed() + hidden);
   ASSIGN_OR_RETURN(NormBuffers<float> b, NormBuffers<float>::create(rt, rows * hidden));
   RETURN_IF_ERROR(b.prepare(data, false, 0));
-  Stream stream = nullptr;
-  RETURN_IF_ERROR(dev::create_stream(&stream));
-  auto* const native = static_cast<cudaStream_t>(stream);
-  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
-  RETURN_IF_ERROR(norm(stream, b.out, b.residual_out, b.in, b.residual, b.weight, rows));
-  RETURN_IF_ERROR(norm(stream, b.out, b.residual, b.in, b.residual_out, b.weight, rows));
-  cudaGraph_t graph = nullptr;
-  RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-  cudaGraphExec_t exec = nullptr;
-  RETURN_IF_ERROR(of(cudaGraphInstantiate(&exec, graph, 0)));
-  RETURN_IF_ERROR(of(cudaGraphUpload(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
-  RETURN_IF_ERROR(rt.barrier());
-  for (int i = 0; i < kNorms; i += 2) RETURN_IF_ERROR(of(cudaGraphLaunch(exec, native)));
-  RETURN_IF_ERROR(dev::synchronize(stream));
+  RETURN_IF_ERROR(replay_in_graph(rt, kNorms / 2, [&](Stream stream) -> Status {
+    RETURN_IF_ERROR(norm(stream, b.out, b.residual_out, b.in, b.residual, b.weight, rows));
+    RETURN_IF_ERROR(norm(stream, b.out, b.residual, b.in, b.residual_out, b.weight, rows));
+    return Status::ok();
+  }));
   // Its last residual_out is b.residual; that before b.residual_out.
   for (int i = 0; i < kNorms - 2; ++i)
     data.residual = NormModel<float>(data, rows, hidden, kEpsilon).residual_out;
@@ -146,9 +119,6 @@ Status replay_norm(Runtime& rt, Algorithm algorithm, std::size_t rows, std::size
   data.residual = model.residual_out;
   model.out = NormModel<float>(data, rows, hidden, kEpsilon).out;
   RETURN_IF_ERROR(b.check(model, to_string(algorithm)));
-  RETURN_IF_ERROR(of(cudaGraphExecDestroy(exec)));
-  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
-  RETURN_IF_ERROR(dev::destroy_stream(stream));
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }

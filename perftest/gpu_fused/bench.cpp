@@ -80,8 +80,8 @@ Result<Memory> Bench::random(std::size_t count, unsigned seed) const {
   return Result<Memory>(std::move(memory));
 }
 
-Result<unsigned> Bench::count_apart(const std::uint16_t* x, const std::uint16_t* y,
-                                    std::size_t count, float relative, float absolute) const {
+Status Bench::expect_same(const Shape& shape, const std::uint16_t* x, const std::uint16_t* y,
+                          std::size_t count, float relative, float absolute) const {
   auto* const native = static_cast<cudaStream_t>(stream_);
   unsigned* apart = nullptr;
   unsigned seen = 0;
@@ -91,7 +91,9 @@ Result<unsigned> Bench::count_apart(const std::uint16_t* x, const std::uint16_t*
   RETURN_IF_ERROR(of(cudaMemcpyAsync(&seen, apart, sizeof seen, cudaMemcpyDeviceToHost, native)));
   RETURN_IF_ERROR(of(cudaFreeAsync(apart, native)));
   RETURN_IF_ERROR(of(cudaStreamSynchronize(native)));
-  return seen;
+  if (seen == 0) return Status::ok();
+  return Status::error(Code::kInternal, "weft-gpu-fused: " + std::to_string(seen) +
+                                            " elements of " + shape.name + " are wrong");
 }
 
 Result<Gemm> Bench::fastest_cublas(const GemmProblem& problem, std::uint16_t* c,

@@ -58,9 +58,9 @@ class Bench {
   Stream stream() const { return stream_; }
 
   Result<Memory> random(std::size_t count, unsigned seed) const;
-  // Elements that are apart by more than `relative` of the larger one, and `absolute`.
-  Result<unsigned> count_apart(const std::uint16_t* x, const std::uint16_t* y, std::size_t count,
-                               float relative, float absolute) const;
+  // An error unless no element is apart by more than `relative` of the larger one, and `absolute`.
+  Status expect_same(const Shape& shape, const std::uint16_t* x, const std::uint16_t* y,
+                     std::size_t count, float relative, float absolute) const;
 
   // The fastest of cuBLASLt's algorithms for the problem.
   Result<Gemm> fastest_cublas(const GemmProblem& problem, std::uint16_t* c, const std::uint16_t* a,

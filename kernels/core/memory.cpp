@@ -16,8 +16,10 @@ Result<SymmetricMemory> SymmetricMemory::create(Runtime& runtime, std::size_t by
 }
 
 SymmetricMemory::~SymmetricMemory() {
-  // A runtime that cannot free says so itself, and a destructor has nobody to tell.
-  if (runtime_ != nullptr) runtime_->free(memory_).ignore();
+  // Where a wait has failed, members are out of step, and their kernels may still write here: it
+  // stays until the runtime goes. One that cannot free says so itself, and a destructor has nobody
+  // to tell.
+  if (runtime_ != nullptr && runtime_->health().is_ok()) runtime_->free(memory_).ignore();
 }
 
 void SymmetricMemory::swap(SymmetricMemory& other) noexcept {

@@ -1,4 +1,4 @@
-// Symmetric memory that frees itself.
+// Symmetric memory that frees itself, unless the job has failed.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "tests/kernels/absence.hpp"
 #include "tests/kernels/collective_play.hpp"
 #if WEFT_TARGET_CPU
 #include "tests/support/pe_group.hpp"
@@ -278,9 +279,10 @@ class Missing : public ::testing::TestWithParam<Algorithm> {};
 TEST_P(Missing, MemberIsReported) {
   Options options = job_options();
   options.wait_timeout = 0.2;
+  Absence absence;
   const Status status = run_local(
       3,
-      [](Runtime& rt) -> Status {
+      [&](Runtime& rt) -> Status {
         CollectiveOptions chosen = few_blocks();
         chosen.algorithm = GetParam();
         ASSIGN_OR_RETURN(AnyOperator call,
@@ -293,16 +295,9 @@ TEST_P(Missing, MemberIsReported) {
           for (int i = 0; i < 3; ++i)
             RETURN_IF_ERROR(call(nullptr, buffers.out, buffers.in, step.count, 0));
           RETURN_IF_ERROR(dev::synchronize());
-          Status health;
-          for (int i = 0; i < 5000 && health.is_ok(); ++i) {
-            health = rt.health();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-          }
-          EXPECT_CODE(health, Code::kTimeout);
-          if (GetParam() != Algorithm::kBulk)
-            EXPECT_THAT(std::string(health.text()), ::testing::HasSubstr("AllReduce"));
+          absence.expect_report(rt, GetParam() == Algorithm::kBulk ? "" : "AllReduce");
         } else {
-          std::this_thread::sleep_for(std::chrono::milliseconds(700));
+          absence.outlast(2);
         }
         return Status::ok();
       },

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/gemm_rs/plan.hpp"
+#include "tests/kernels/absence.hpp"
 #include "tests/kernels/gemm_rs_play.hpp"
 
 namespace weft::kernels::test {
@@ -222,9 +223,10 @@ TEST(GemmRs, TwoRunAtOnce) {
 TEST(GemmRs, MissingMemberIsReported) {
   Options options = job_options();
   options.wait_timeout = 0.2;
+  Absence absence;
   const Status status = run_local(
       3,
-      [](Runtime& rt) -> Status {
+      [&](Runtime& rt) -> Status {
         const GemmProblem problem{300, 16, 16, DType::kBfloat16};
         auto op = GemmRs::create(rt, problem, small_options(kOverlapped));
         if (!op) return std::move(op).status();
@@ -238,17 +240,11 @@ TEST(GemmRs, MissingMemberIsReported) {
           RETURN_IF_ERROR((*op)(nullptr, later.data(), a.data(), a.data()));
           RETURN_IF_ERROR((*op)(nullptr, later.data(), a.data(), a.data()));
           RETURN_IF_ERROR(dev::synchronize());
-          Status health;
-          for (int i = 0; i < 5000 && health.is_ok(); ++i) {
-            health = rt.health();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-          }
-          EXPECT_CODE(health, Code::kTimeout);
-          EXPECT_THAT(std::string(health.text()), HasSubstr("GemmRs"));
+          absence.expect_report(rt, "GemmRs");
           const auto left = later.read();
           if (left) EXPECT_EQ(*left, poison);
         } else {
-          std::this_thread::sleep_for(std::chrono::milliseconds(700));
+          absence.outlast(2);
         }
         return Status::ok();
       },

@@ -174,21 +174,21 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t channel_slots = 2 * limits_.channels * size;
   const std::size_t packet_bytes = channel_slots * space.packet_slot * sizeof(dev::Packet);
   const std::size_t staging_bytes = channel_slots * space.bulk_slot;
-  const std::size_t words = limits_.channels * size;
-  const std::size_t header_words = what_ == Collective::kAllToAllV ? 2 * words : 0;
+  const std::size_t header_words =
+      what_ == Collective::kAllToAllV ? 2 * limits_.channels * size : 0;
   const std::size_t sums =
       shape_.hidden != 0 ? 2 * std::size_t{limits_.channels} * kMostChunks * sizeof(dev::Packet)
                          : 0;
-  ASSIGN_OR_RETURN(
-      rest_, SymmetricMemory::create(runtime, packet_bytes + staging_bytes + sums +
-                                                  (words + header_words) * sizeof(std::uint64_t)));
+  ASSIGN_OR_RETURN(rest_, SymmetricMemory::create(
+                              runtime, packet_bytes + staging_bytes + sums +
+                                           (channel_slots + header_words) * sizeof(std::uint64_t)));
   auto* const rest = rest_.as<std::byte>();
   space.rounds = rounds_.as<Rounds>();
   space.packets = reinterpret_cast<dev::Packet*>(rest);
   space.staging = rest + packet_bytes;
   space.sums = reinterpret_cast<dev::Packet*>(space.staging + staging_bytes);
   space.signals = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes + sums);
-  space.headers = space.signals + words;
+  space.headers = space.signals + channel_slots;
 
   if (options_.first_round != 0) {
     std::vector<Rounds> rounds(limits_.channels);

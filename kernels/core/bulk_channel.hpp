@@ -46,10 +46,7 @@ class BulkChannel {
     return true;
   }
   WEFT_DEVICE std::byte* slot(int rank) const {
-    const std::size_t channel = (round_ & 1) * space_.channels + dev::block_rank();
-    return space_.staging +
-           (channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank)) *
-               space_.bulk_slot;
+    return space_.staging + index(rank) * space_.bulk_slot;
   }
   // All threads have read the slots.
   WEFT_DEVICE void leave() const { dev::Block{}.sync(); }
@@ -73,10 +70,13 @@ class BulkChannel {
   }
 
  private:
-  WEFT_DEVICE std::uint64_t* signal(int rank) const {
-    return space_.signals +
-           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team_.size) +
-           static_cast<std::size_t>(rank);
+  // What the host carries may overtake what went before, the next round's signal this one's: so
+  // they, too, have words of their own.
+  WEFT_DEVICE std::uint64_t* signal(int rank) const { return space_.signals + index(rank); }
+  // [parity][channel][rank]
+  WEFT_DEVICE std::size_t index(int rank) const {
+    const std::size_t channel = (round_ & 1) * space_.channels + dev::block_rank();
+    return channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank);
   }
 
   const dev::Context& ctx_;

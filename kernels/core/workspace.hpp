@@ -31,7 +31,7 @@ struct Workspace {
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
   std::byte* staging = nullptr;      // [parity][channel][rank of the sender][bulk_slot]
   std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
-  std::uint64_t* signals = nullptr;  // [channel][rank of the sender]: its bulk round
+  std::uint64_t* signals = nullptr;  // [parity][channel][rank of the sender]: its bulk round
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none

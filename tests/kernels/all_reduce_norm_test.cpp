@@ -44,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(Pes, NormTest, ::testing::Values(1, 2, 3, 5, 8),
 #if WEFT_TARGET_CPU
 TEST(AllReduceNorm, WorksWherePeersAreNotMapped) {
   Options options = job_options();
-  options.fault = "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1";
+  options.fault =
+      "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1,delay=0.5,delay_calls=64";
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
       3, [](Runtime& rt) { return play_norms(rt, DType::kBfloat16, 1300, 9, {}); }, options));

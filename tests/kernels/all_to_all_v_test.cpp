@@ -123,10 +123,11 @@ INSTANTIATE_TEST_SUITE_P(Pes, AllToAllVTest, ::testing::Values(1, 2, 3, 5, 8),
 #if WEFT_TARGET_CPU
 TEST(AllToAllV, WorksWherePeersAreNotMapped) {
   Options options = job_options();
-  options.fault = "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1";
+  options.fault =
+      "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1,delay=0.5,delay_calls=64";
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
-      3, [](Runtime& rt) { return play_calls(rt, 4); }, options));
+      3, [](Runtime& rt) { return play_calls(rt, 12); }, options));
 }
 #endif
 

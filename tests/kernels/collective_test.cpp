@@ -230,15 +230,16 @@ TEST(CollectiveOperators, WorkOnTeams) {
 }
 
 #if WEFT_TARGET_CPU
-// Nobody is mapped: all goes by the ring, late and out of order.
+// Nobody is mapped: all goes by the ring, and later puts overtake earlier ones.
 TEST(CollectiveOperators, WorkWherePeersAreNotMapped) {
   Options options = job_options();
-  options.fault = "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1";
+  options.fault =
+      "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1,delay=0.5,delay_calls=64";
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
       3,
       [](Runtime& rt) -> Status {
-        for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, few_blocks()));
+        for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 24, few_blocks()));
         return Status::ok();
       },
       options));

@@ -4,8 +4,9 @@
 //   seed=n        of the random choices; the same seed and the same calls give the same deliveries
 //   late=1        plain puts arrive at a quiet, or when an op fenced behind them does; the rest
 //                 arrives a few progress calls later; all in random order, as far as it is free
-//   delay=p       with probability p an op waits for 1 to 16 more progress calls; what is fenced
+//   delay=p       with probability p an op waits for some more progress calls; what is fenced
 //                 behind it waits too
+//   delay_calls=n for 1 to n of them (16)
 //   duplicate=p   the bytes of a put or get move twice before they count as complete. Not of
 //                 single words, atomics and notifies: a legal program could tell
 //   drop=p        the op is lost and never completes; every later wait of the lane ends at its

@@ -106,7 +106,7 @@ FaultLane::Held FaultLane::hold(const Op& op) {
 }
 
 std::uint64_t FaultLane::due_of(const Op& op) {
-  const std::uint64_t delay = chance(spec_.delay) ? 1 + random_below(16) : 0;
+  const std::uint64_t delay = chance(spec_.delay) ? 1 + random_below(spec_.delay_calls) : 0;
   if (!spec_.late) return tick_ + delay;
   return is_plain_put(op) ? kNever : tick_ + 1 + delay + random_below(4);
 }

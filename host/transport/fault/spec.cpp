@@ -16,7 +16,7 @@ namespace {
 std::string known_keys() {
   std::string text;
 #define FAULT_KEY(name, type, initial, low, high, help) \
-  text += fmt::format("\n  {:<10} {} ({} to {})", #name, help, low, high);
+  text += fmt::format("\n  {:<11} {} ({} to {})", #name, help, low, high);
   WEFT_FAULT_KEYS(FAULT_KEY)
 #undef FAULT_KEY
   return text;

@@ -17,6 +17,8 @@ namespace weft {
   FAULT_KEY(late, bool, false, 0, 1, "plain puts wait for a quiet, the rest comes in any order") \
   FAULT_KEY(drop, double, 0, 0, 1, "probability that an op is lost")                             \
   FAULT_KEY(delay, double, 0, 0, 1, "probability that an op waits for some progress calls")      \
+  FAULT_KEY(delay_calls, std::uint64_t, 16, 1, 1048576,                                          \
+            "most progress calls that such an op waits")                                         \
   FAULT_KEY(duplicate, double, 0, 0, 1, "probability that the bytes of a put or get move twice") \
   FAULT_KEY(busy, double, 0, 0, 0.99, "probability that post() answers kBusy")                   \
   FAULT_KEY(max_bytes, std::uint64_t, 0, 0, 18446744073709551615.0,                              \

@@ -21,13 +21,14 @@ TEST(FaultSpec, NothingIsNoFault) {
 
 TEST(FaultSpec, ReadsEveryKey) {
   const auto spec = parse_fault_spec(
-      "seed=18446744073709551615, late=1,drop=0.25,delay=1,duplicate=0.5,busy=0.125,"
+      "seed=18446744073709551615, late=1,drop=0.25,delay=1,delay_calls=5,duplicate=0.5,busy=0.125,"
       "max_bytes=100,fail_after=7,kill_pe=3,kill_after=9");
   ASSERT_TRUE(spec.is_ok()) << spec.status().to_string();
   EXPECT_EQ(spec->seed, ~std::uint64_t{0});
   EXPECT_TRUE(spec->late);
   EXPECT_EQ(spec->drop, 0.25);
   EXPECT_EQ(spec->delay, 1);
+  EXPECT_EQ(spec->delay_calls, 5u);
   EXPECT_EQ(spec->duplicate, 0.5);
   EXPECT_EQ(spec->busy, 0.125);
   EXPECT_EQ(spec->max_bytes, 100u);
@@ -42,13 +43,13 @@ TEST(FaultSpec, AnUnknownKeyIsNamedWithTheKnownOnes) {
   const std::string text(spec.status().text());
   EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(text, HasSubstr("'duplicat'"));
-  for (const char* key : {"seed", "late", "drop", "delay", "duplicate", "busy", "max_bytes",
+  for (const char* key : {"seed", "late", "drop", "delay", "delay_calls", "duplicate", "busy", "max_bytes",
                           "fail_after", "kill_pe", "kill_after"})
     EXPECT_THAT(text, HasSubstr(key));
 }
 
 TEST(FaultSpec, ABadValueIsNamedWithItsRange) {
-  for (const char* bad : {"drop=1.5", "drop=-0.1", "drop=nan", "drop=", "drop=x", "drop=0.5x",
+  for (const char* bad : {"drop=1.5", "drop=-0.1", "drop=nan", "drop=", "drop=x", "drop=0.5x", "delay_calls=0",
                           "late=2", "late=yes", "busy=1", "seed=-1", "kill_pe=-2", "kill_pe=1.5",
                           "fail_after=99999999999999999999", "late", "=3", "late=1,,drop=0"}) {
     const auto spec = parse_fault_spec(bad);

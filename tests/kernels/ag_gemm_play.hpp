@@ -1,196 +1,84 @@
-// What one PE does in the tests of AgGemm: calls behind one another with fresh rows, none waited
-// for, into outputs full of NaNs, compared bit by bit with Gemm of everybody's rows.
+// AgGemm for the tests of fused operators (tests/kernels/fused_play.hpp): Gemm of everybody's rows.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <random>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <weft/device.hpp>
 #include <weft/kernels/ag_gemm.hpp>
-#include <weft/small_float.hpp>
-#include <weft/weft.hpp>
 
-#include "src/base/status.hpp"
-#include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/fused_play.hpp"
 
 namespace weft::kernels::test {
 
-using Bits = std::vector<std::uint16_t>;
-constexpr std::uint16_t kPoison = 0xffff;  // a NaN in both types
-
-// `rows` rows of `columns` random elements, `stride` apart; poison between them.
-inline Bits random_matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-                          std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  Bits bits(static_cast<std::size_t>(rows * stride) + 64, kPoison);
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t i = 0; i < columns; ++i) {
-      const float value = normal(random);
-      bits[static_cast<std::size_t>(r * stride + i)] =
-          dtype == DType::kBfloat16 ? Bfloat16(value).bits : Half(value).bits;
-    }
-  return bits;
-}
-
-// Memory that kernels reach; goes with its runtime.
-class Memory {
+class AgGemmModel {
  public:
-  static Result<Memory> create(Runtime& rt, const Bits& bits) {
-    Memory made;
-    made.rt_ = &rt;
-    made.count_ = bits.size();
-    ASSIGN_OR_RETURN(made.data_, rt.allocate_device<std::uint16_t>(bits.size(), 64));
-    RETURN_IF_ERROR(rt.context().put(made.data_, bits.data(), bits.size(), rt.pe()));
-    RETURN_IF_ERROR(rt.context().quiet());
-    return made;
-  }
-  Result<Bits> read() const {
-    Bits bits(count_);
-    RETURN_IF_ERROR(rt_->context().get(bits.data(), data_, count_, rt_->pe()));
-    return bits;
-  }
-  std::uint16_t* data() const { return data_; }
+  using Operator = AgGemm;
+  using Options = AgGemmOptions;
+  using Algorithm = AgGemmAlgorithm;
+  static constexpr const char* kName = "AgGemm";
+  static constexpr const char* kReport = "wait_until";
 
- private:
-  Runtime* rt_ = nullptr;
-  std::size_t count_ = 0;
-  std::uint16_t* data_ = nullptr;
-};
-
-inline constexpr std::int64_t up8(std::int64_t value) { return (value + 7) / 8 * 8; }
-
-// So little of a GPU that eight PEs may share it.
-inline AgGemmOptions small_options(AgGemmAlgorithm algorithm) {
-  AgGemmOptions options;
-  options.algorithm = algorithm;
-  options.push_blocks = 2;
-#if !WEFT_TARGET_CPU
-  options.gemm.multiprocessors = 14;
-  options.gemm.tile = "128x128";
-#endif
-  return options;
-}
-
-struct AgGemmCall {
-  std::int64_t rows;
-  Memory a, c, gathered, want;
-};
-
-class AgGemmPlay {
- public:
-  // `pause` is called before each call, by the host.
-  AgGemmPlay(Runtime& rt, const Team& team, const GemmProblem& problem,
-             const AgGemmOptions& options)
-      : rt_(rt), team_(team), p_(problem), options_(options) {
-    if (p_.lda == 0) p_.lda = up8(p_.k);
-    if (p_.ldb == 0) p_.ldb = up8(p_.k);
-    if (p_.ldc == 0) p_.ldc = up8(p_.n);
+  static Options options(Algorithm algorithm) { return {algorithm, 2, small_product()}; }
+  static std::int64_t rows(std::int64_t each, int) { return each; }
+  // Edges of the pieces that travel, too.
+  static std::vector<GemmProblem> problems(int, Algorithm) {
+    return {{1, 1, 1, DType::kBfloat16},        {3, 5, 7, DType::kFloat16},
+            {64, 64, 64, DType::kBfloat16},     {130, 70, 24, DType::kFloat16},
+            {65, 33, 40, DType::kBfloat16, 56}, {200, 9, 16, DType::kBfloat16, 16, 24, 16},
+            {0, 8, 8, DType::kBfloat16},        {9, 0, 8, DType::kBfloat16},
+            {9, 8, 0, DType::kBfloat16},        {20, 100, 130, DType::kBfloat16}};
   }
 
-  Status run(
-      const std::vector<std::int64_t>& rows, std::uint64_t seed, Stream stream = nullptr,
-      const std::function<void()>& pause = [] {}) {
-    auto made = AgGemm::create(rt_, team_, p_, options_);
-    if (!made) return std::move(made).status();
-    text_ = made->describe();
-    const std::uint64_t mine = seed + 7777;
-    ASSIGN_OR_RETURN(
-        const Memory b,
-        Memory::create(rt_, random_matrix(p_.dtype, p_.n, p_.k, p_.ldb,
-                                          mine + static_cast<std::uint64_t>(rt_.pe()))));
-    std::vector<AgGemmCall> calls;
-    for (const std::int64_t m : rows) {
-      ASSIGN_OR_RETURN(AgGemmCall call, prepare(m, seed++, b));
-      calls.push_back(call);
-    }
-    RETURN_IF_ERROR(rt_.barrier());
-    int turn = 0;
-    for (const AgGemmCall& call : calls) {
-      pause();
-      const bool gathers = p_.k % 8 == 0 && ++turn % 2 == 0;
-      RETURN_IF_ERROR((*made)(stream, call.c.data(), call.a.data(), b.data(), call.rows,
-                              gathers ? call.gathered.data() : nullptr));
-    }
-    RETURN_IF_ERROR(dev::synchronize(stream));
-    turn = 0;
-    for (const AgGemmCall& call : calls) {
-      const bool gathers = p_.k % 8 == 0 && ++turn % 2 == 0;
-      RETURN_IF_ERROR(check(call, gathers));
-    }
-    RETURN_IF_ERROR(rt_.health());
-    return rt_.barrier();
+  AgGemmModel(Runtime& rt, const Team& team, const GemmProblem& problem, GemmOptions options)
+      : rt_(&rt), team_(team), p_(problem), options_(std::move(options)) {}
+  const GemmProblem& problem() const { return p_; }
+
+  Bits b() const {
+    return random_matrix(p_.dtype, p_.n, p_.k, p_.ldb, 7777 + static_cast<unsigned>(team_.rank));
+  }
+  Bits a(std::int64_t m, std::uint64_t seed) const { return rows_of(team_.rank, m, seed); }
+  // c; every other call asks for the rows as well.
+  Result<std::vector<Bits>> outputs(std::int64_t m, std::uint64_t seed, std::size_t turn) const {
+    GemmProblem whole = p_;
+    whole.m = team_.size * m;
+    ASSIGN_OR_RETURN(const Memory a, Memory::create(*rt_, all_rows(m, p_.lda, seed)));
+    ASSIGN_OR_RETURN(const Memory weight, Memory::create(*rt_, b()));
+    ASSIGN_OR_RETURN(const Memory c, Memory::create(*rt_, poisoned(whole.m, p_.ldc)));
+    auto gemm = Gemm::create(*rt_, whole, options_);
+    if (!gemm) return std::move(gemm).status();
+    RETURN_IF_ERROR((*gemm)(nullptr, c.data(), a.data(), weight.data()));
+    RETURN_IF_ERROR(dev::synchronize());
+    std::vector<Bits> all(1);
+    ASSIGN_OR_RETURN(all[0], c.read());
+    if (p_.k % 8 == 0 && turn % 2 == 1) all.push_back(all_rows(m, p_.k, seed));
+    return all;
+  }
+  Status queue(AgGemm& op, Stream stream, const std::vector<std::uint16_t*>& out, const void* a,
+               const void* b, std::int64_t m) const {
+    return op(stream, out[0], a, b, m, out.size() > 1 ? out[1] : nullptr);
   }
 
  private:
   Bits rows_of(int rank, std::int64_t m, std::uint64_t seed) const {
-    return random_matrix(p_.dtype, m, p_.k, p_.lda, seed * 64 + static_cast<std::uint64_t>(rank));
+    return random_matrix(p_.dtype, m, p_.k, p_.lda, seed * 64 + static_cast<unsigned>(rank));
   }
   // Everybody's rows, `stride` apart.
   Bits all_rows(std::int64_t m, std::int64_t stride, std::uint64_t seed) const {
-    Bits all(static_cast<std::size_t>(team_.size * m * stride) + 64, kPoison);
+    Bits all = poisoned(team_.size * m, stride);
     for (int rank = 0; rank < team_.size; ++rank) {
       const Bits one = rows_of(rank, m, seed);
       for (std::int64_t r = 0; r < m; ++r)
-        for (std::int64_t i = 0; i < p_.k; ++i)
-          all[static_cast<std::size_t>((rank * m + r) * stride + i)] =
-              one[static_cast<std::size_t>(r * p_.lda + i)];
+        std::copy_n(one.begin() + r * p_.lda, p_.k, all.begin() + (rank * m + r) * stride);
     }
     return all;
   }
 
-  Result<AgGemmCall> prepare(std::int64_t m, std::uint64_t seed, const Memory& b) {
-    AgGemmCall call;
-    call.rows = m;
-    const Bits c(static_cast<std::size_t>((team_.size * m + 2) * p_.ldc) + 64, kPoison);
-    const Bits all = all_rows(m, p_.lda, seed);
-    ASSIGN_OR_RETURN(call.a, Memory::create(rt_, rows_of(team_.rank, m, seed)));
-    ASSIGN_OR_RETURN(call.c, Memory::create(rt_, c));
-    ASSIGN_OR_RETURN(call.want, Memory::create(rt_, c));
-    expected_gathered_.push_back(all_rows(m, p_.k, seed));
-    ASSIGN_OR_RETURN(call.gathered,
-                     Memory::create(rt_, Bits(expected_gathered_.back().size(), kPoison)));
-    ASSIGN_OR_RETURN(const Memory rows, Memory::create(rt_, all));
-    GemmProblem whole = p_;
-    whole.m = team_.size * m;
-    auto gemm = Gemm::create(rt_, whole, options_.gemm);
-    if (!gemm) return std::move(gemm).status();
-    RETURN_IF_ERROR((*gemm)(nullptr, call.want.data(), rows.data(), b.data()));
-    RETURN_IF_ERROR(dev::synchronize());
-    return call;
-  }
-
-  Status check(const AgGemmCall& call, bool gathers) {
-    ASSIGN_OR_RETURN(const Bits c, call.c.read());
-    ASSIGN_OR_RETURN(const Bits want, call.want.read());
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      if (c[i] == want[i]) continue;
-      ADD_FAILURE() << text_ << "\n  rank " << team_.rank << ", " << call.rows << " rows: row "
-                    << i / static_cast<std::size_t>(p_.ldc) << " column "
-                    << i % static_cast<std::size_t>(p_.ldc)
-                    << fmt::format(": {:04x}, not {:04x}", c[i], want[i]);
-      break;
-    }
-    ASSIGN_OR_RETURN(const Bits all, call.gathered.read());
-    const Bits expected = std::move(expected_gathered_.front());
-    expected_gathered_.erase(expected_gathered_.begin());
-    EXPECT_EQ(all, gathers ? expected : Bits(expected.size(), kPoison))
-        << text_ << "\n  rank " << team_.rank << ", " << call.rows << " rows, gathered";
-    return Status::ok();
-  }
-
-  Runtime& rt_;
-  const Team team_;
+  Runtime* rt_;
+  Team team_;
   GemmProblem p_;
-  const AgGemmOptions options_;
-  std::string text_;
-  std::vector<Bits> expected_gathered_;
+  GemmOptions options_;
 };
 
 }  // namespace weft::kernels::test

@@ -110,10 +110,10 @@ TEST(PausedGemmRs, CallsEqualTheModel) {
       4,
       [](Runtime& rt) -> Status {
         for (int turn = 0; turn < 3; ++turn)
-          RETURN_IF_ERROR(GemmRsPlay(rt, rt.world(), {4 * 130, 136, 24, DType::kBfloat16},
-                                     small_options(GemmRsAlgorithm::kOverlapped))
-                              .run({520, 4, 520, 260, 520, 8, 520},
-                                   test_seed() % 1000 + static_cast<std::uint64_t>(100 * turn)));
+          RETURN_IF_ERROR(play<GemmRsModel>(
+              rt, rt.world(), {4 * 130, 136, 24, DType::kBfloat16},
+              GemmRsModel::options(GemmRsAlgorithm::kOverlapped), {520, 4, 520, 260, 520, 8, 520},
+              test_seed() % 1000 + static_cast<std::uint64_t>(100 * turn)));
         EXPECT_GT(pauses.load(), 100u) << "the kernels were compiled without their pauses";
         return Status::ok();
       },
@@ -131,9 +131,9 @@ TEST(PausedAgGemm, CallsEqualAllGatherAndGemm) {
           std::vector<std::int64_t> rows;
           for (int i = 0; i < 30; ++i)
             rows.push_back(1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 200 : 9)));
-          RETURN_IF_ERROR(
-              AgGemmPlay(rt, rt.world(), {200, 24, 40, DType::kBfloat16}, small_options(algorithm))
-                  .run(rows, random() % 10000));
+          RETURN_IF_ERROR(play<AgGemmModel>(rt, rt.world(), {200, 24, 40, DType::kBfloat16},
+                                            AgGemmModel::options(algorithm), rows,
+                                            random() % 10000));
         }
         return Status::ok();
       },

@@ -1,0 +1,90 @@
+// Plans of fused operators, and the order of tiles that is behind one: no kernel runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "kernels/ag_gemm/plan.hpp"
+#include "kernels/gemm_rs/plan.hpp"
+#include "kernels/gemm_rs/scatter_order.hpp"
+
+namespace weft::kernels {
+namespace {
+
+TEST(AgGemmPlan, OverlapsWhatIsLargeAndNotWhatIsSmall) {
+  using ag_gemm::plan;
+  const ag_gemm::Plan large = plan({8, 1024, 3584, 8192}, 132, -1, 0, false);
+  EXPECT_GE(large.push_blocks, 4u);
+  EXPECT_LE(large.overlap_from, 1024);
+  EXPECT_GE(large.overlap_from, 64);
+  const ag_gemm::Plan small = plan({8, 16, 3584, 8192}, 132, -1, 0, false);
+  EXPECT_EQ(small.push_blocks, 0u);
+  EXPECT_EQ(small.overlap_from, 17);
+  EXPECT_EQ(plan({8, 16, 3584, 8192}, 132, -1, 0, true).overlap_from, 1);
+  EXPECT_EQ(plan({8, 1024, 3584, 8192}, 132, -1, 20, false).push_blocks, 20u);
+}
+
+TEST(AgGemmPlan, TilesWithoutSegmentsNeverOverlap) {
+  for (const gemm::Tile& tile : gemm::kTiles) {
+    const int index = gemm::tile_of(tile.m, tile.n, tile.splits);
+    const ag_gemm::Plan made = ag_gemm::plan({8, 1024, 3584, 8192}, 132, index, 0, true);
+    EXPECT_EQ(made.push_blocks != 0, gemm::has_segments(tile)) << name_of(tile);
+    EXPECT_EQ(std::isfinite(ag_gemm::overlapped_us({8, 1024, 3584, 8192}, 132, index, 8)),
+              gemm::has_segments(tile));
+  }
+}
+
+// Every tile of every member's rows once; the others' before mine, and of mine each later than the
+// others have theirs, by the margin.
+TEST(GemmRsOrder, WaitsOnlyForWhatIsEarlier) {
+  for (const int members : {1, 2, 3, 8}) {
+    for (const int margin : {1, 5, 12}) {
+      constexpr int kRows = 3, kColumns = 4, kTiles = kRows * kColumns;
+      const auto order = [&](int rank) {
+        return gemm_rs::ScatterOrder{
+            {1, 0, kRows, kColumns, 2, 64, 64, 1, 7}, members, rank, margin};
+      };
+      std::vector<std::map<std::tuple<int, int, int>, int>> place(
+          static_cast<std::size_t>(members));
+      gemm::Work work{};
+      for (int rank = 0; rank < members; ++rank) {
+        int index = 0;
+        for (; order(rank).work(index, 0, &work); ++index) {
+          const bool is_new = place[static_cast<std::size_t>(rank)]
+                                  .emplace(std::tuple(work.segment, work.row, work.column), index)
+                                  .second;
+          ASSERT_TRUE(is_new) << "twice: rank " << rank << ", place " << index;
+          if (index == 0 && members > 1) ASSERT_EQ(work.segment, (rank + 1) % members);
+        }
+        ASSERT_EQ(index, members * kTiles);
+      }
+      for (int mine = 0; mine < members; ++mine)
+        for (const auto& [tile, at] : place[static_cast<std::size_t>(mine)]) {
+          if (std::get<0>(tile) != mine) continue;
+          for (int other = 0; other < members; ++other) {
+            if (other == mine) continue;
+            ASSERT_GE(at, place[static_cast<std::size_t>(other)].at(tile) + margin);
+          }
+        }
+    }
+  }
+}
+
+TEST(GemmRsPlan, OverlapsWhatIsLargeAndNotWhatIsSmall) {
+  using gemm_rs::overlapped;
+  using gemm_rs::sequential_us;
+  const gemm_rs::Shape large{2, 4096, 8192, 3584}, small{2, 8, 5120, 3200};
+  const gemm_rs::Plan plan = overlapped(large, {});
+  EXPECT_LT(plan.us, sequential_us(large, {}));
+  EXPECT_EQ(plan.product.segments, 2);
+  EXPECT_GT(plan.margin, 0);
+  EXPECT_GT(overlapped(small, {}).us, sequential_us(small, {}));
+  for (int tile = 0; tile < static_cast<int>(gemm::kTiles.size()); ++tile)
+    EXPECT_EQ(std::isfinite(overlapped(large, {}, tile).us),
+              gemm_rs::scatters(gemm::kTiles[static_cast<std::size_t>(tile)]));
+}
+
+}  // namespace
+}  // namespace weft::kernels

@@ -1,0 +1,50 @@
+// GemmAr for the tests of fused operators (tests/kernels/fused_play.hpp): the whole sum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <weft/kernels/gemm_ar.hpp>
+
+#include "tests/kernels/partial_sums.hpp"
+
+namespace weft::kernels::test {
+
+class GemmArModel : public PartialSums {
+ public:
+  using Operator = GemmAr;
+  using Options = GemmArOptions;
+  using Algorithm = GemmArAlgorithm;
+  static constexpr const char* kName = "GemmAr";
+  static constexpr const char* kReport = "GemmRs";
+  using PartialSums::PartialSums;
+
+  static Options options(Algorithm algorithm) { return {algorithm, small_product()}; }
+  static std::int64_t rows(std::int64_t each, int members) { return each * members; }
+  static std::vector<GemmProblem> problems(int npes, Algorithm algorithm) {
+    std::vector<GemmProblem> all = {{64 * npes, 64, 64, DType::kBfloat16},
+                                    {65 * npes + 3, 32, 40, DType::kFloat16, 56},
+                                    {40 * npes, 24, 16, DType::kBfloat16, 0, 0, 40},
+                                    {0, 8, 8, DType::kBfloat16},
+                                    {9, 0, 8, DType::kBfloat16},
+                                    {9, 8, 0, DType::kBfloat16}};
+    if (algorithm == Algorithm::kOverlapped) return all;
+    // What cannot overlap.
+    all.push_back({1, 1, 1, DType::kBfloat16});
+    all.push_back({70, 33, 40, DType::kFloat16});
+    return all;
+  }
+
+  Result<std::vector<Bits>> outputs(std::int64_t m, std::uint64_t seed, std::size_t) const {
+    std::vector<Bits> c(1);
+    ASSIGN_OR_RETURN(c[0], sums(m, seed, 0, m, m));
+    return c;
+  }
+  Status queue(GemmAr& op, Stream stream, const std::vector<std::uint16_t*>& out, const void* a,
+               const void* b, std::int64_t m) const {
+    return op(stream, out[0], a, b, m);
+  }
+};
+
+}  // namespace weft::kernels::test

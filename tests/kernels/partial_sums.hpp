@@ -20,12 +20,18 @@ class PartialSums {
   const GemmProblem& problem() const { return p_; }
   const Team& team() const { return team_; }
 
-  // A member's operands.
+  // A member's operands. Ranks 1 and 2 have large products that cancel each other, where there are
+  // more: what rank 0 has loses bits to the first, so that a sum in another order is another one.
   Bits a_of(int rank, std::int64_t m, std::uint64_t seed) const {
-    return random_matrix(p_.dtype, m, p_.k, p_.lda, seed * 64 + static_cast<unsigned>(rank));
+    Bits bits = random_matrix(p_.dtype, m, p_.k, p_.lda, seed * 64 + source(rank));
+    if (!cancels(rank)) return bits;
+    for (std::uint16_t& one : bits)
+      if (one != kPoison)
+        one = bits_of(p_.dtype, value_of(p_.dtype, one) * (rank == 1 ? kLarge : -kLarge));
+    return bits;
   }
   Bits b_of(int rank) const {
-    return random_matrix(p_.dtype, p_.n, p_.k, p_.ldb, 7777 + static_cast<unsigned>(rank));
+    return random_matrix(p_.dtype, p_.n, p_.k, p_.ldb, 7777 + source(rank));
   }
   Bits a(std::int64_t m, std::uint64_t seed) const { return a_of(team_.rank, m, seed); }
   Bits b() const { return b_of(team_.rank); }
@@ -62,6 +68,12 @@ class PartialSums {
   }
 
  private:
+  static constexpr float kLarge = 0x1p18f;  // a float16 has no such numbers
+  bool cancels(int rank) const {
+    return p_.dtype == DType::kBfloat16 && team_.size > 2 && (rank == 1 || rank == 2);
+  }
+  unsigned source(int rank) const { return cancels(rank) ? 1 : static_cast<unsigned>(rank); }
+
   Runtime* rt_;
   Team team_;
   GemmProblem p_;

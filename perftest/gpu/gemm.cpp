@@ -24,6 +24,7 @@
 #include <weft/small_float.hpp>
 #include <weft/weft.hpp>
 
+#include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 
 namespace weft::perf {
@@ -193,7 +194,8 @@ class Bench {
       ASSIGN_OR_RETURN(us, time(theirs));
       b.push_back(us);
     }
-    const double weft = median(a), cublas = median(b), operations = 2.0 * s.m * s.n * s.k;
+    const double weft = summarize(a).p50, cublas = summarize(b).p50,
+                 operations = 2.0 * s.m * s.n * s.k;
     std::string plan = made->describe();
     plan = plan.substr(plan.find(": ") + 2);
     std::printf("%6d %6d %6d  %9.2f us %6.1f TFLOP/s  cuBLASLt %9.2f us %6.1f  ratio %.3f  %s\n",
@@ -227,11 +229,6 @@ class Bench {
     CUDA_OR_RETURN(cudaGraphExecDestroy(ready));
     CUDA_OR_RETURN(cudaGraphDestroy(graph));
     return 1000.0 * ms / calls_;
-  }
-
-  static double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
   }
 
   Runtime& runtime_;

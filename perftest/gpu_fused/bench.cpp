@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include <weft/collective.hpp>
 #include <weft/device.hpp>
 #include <weft/small_float.hpp>
+
+#include "perftest/statistics.hpp"
 
 namespace weft::perf::fused {
 namespace {
@@ -42,16 +45,16 @@ __global__ void compare(const std::uint16_t* x, const std::uint16_t* y, std::siz
   }
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 }  // namespace
 
 Status of(cudaError_t error) {
   if (error == cudaSuccess) return Status::ok();
   return Status::error(Code::kInternal, std::string("CUDA: ") + cudaGetErrorString(error));
+}
+
+Status of_nccl(int result) {
+  if (result == 0) return Status::ok();
+  return Status::error(Code::kInternal, "NCCL failed with " + std::to_string(result));
 }
 
 Result<Bench> Bench::create(Runtime& rt, const Settings& settings) {
@@ -176,8 +179,39 @@ Result<std::vector<double>> Bench::time(const std::vector<Call>& calls) const {
       us[i].push_back(once);
     }
   std::vector<double> medians;
-  for (const std::vector<double>& each : us) medians.push_back(median(each));
+  for (std::vector<double>& each : us) medians.push_back(summarize(std::move(each)).p50);
   return medians;
+}
+
+Status Bench::measure(const Shape& shape, const Row& row) const {
+  const Call nccl = nccl_ ? row.nccl : Call(), both = nccl_ ? row.both : Call();
+  std::vector<double> us;
+  ASSIGN_OR_RETURN(us, time({row.fused, both, row.alone, row.cublas, nccl, row.in_turn}));
+  if (both) {
+    RETURN_IF_ERROR(both(stream_));
+    RETURN_IF_ERROR(row.fused(stream_));
+    RETURN_IF_ERROR(
+        expect_same(shape, row.c, row.reference, row.count, 0x1p-7f, row.absolute_error));
+  }
+  char in_turn[32] = "", line[512];
+  if (row.in_turn) std::snprintf(in_turn, sizeof in_turn, "%8.1f ", us[5]);
+  std::snprintf(line, sizeof line,
+                "%-15s %6d %6d %6d | %8.1f %8.1f %8.1f %8.1f | %s%8.1f | %6.3f %6.3f | %s",
+                shape.name, shape.m, shape.n, shape.k, us[2], us[3], us[4], us[1], in_turn, us[0],
+                us[1] / us[0], std::max(std::min(us[2], us[3]), us[4]) / us[0], row.plan.c_str());
+  print(line);
+  return rt_->health();
+}
+
+Status Bench::measure_all(const std::string& title, const std::string& own_columns,
+                          const std::vector<Shape>& shapes,
+                          const std::function<Status(const Shape&)>& row) const {
+  print(title +
+        ", us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | " +
+        own_columns + " | speedup, efficiency | plan");
+  for (const Shape& shape : settings_->shapes.empty() ? shapes : settings_->shapes)
+    RETURN_IF_ERROR(row(shape));
+  return rt_->barrier();
 }
 
 }  // namespace weft::perf::fused

@@ -39,8 +39,19 @@ struct Settings {
 };
 
 Status of(cudaError_t error);
+Status of_nccl(int result);
 
 using Call = std::function<Status(Stream)>;
+
+// Of one shape: what is timed, and what has to be the same then.
+struct Row {
+  Call fused, alone, in_turn;  // Weft's: all, the product, one after the other; that may be null
+  Call cublas, nccl, both;     // theirs: the product, what moves, one after the other
+  const std::uint16_t *c, *reference;  // of fused, of both
+  std::size_t count;
+  float absolute_error;
+  std::string plan;
+};
 
 // Elements of bfloat16 on the GPU, random normal ones.
 struct Free {
@@ -55,31 +66,45 @@ class Bench {
   Runtime& rt() const { return *rt_; }
   const Settings& settings() const { return *settings_; }
   const std::optional<Nccl>& nccl() const { return nccl_; }
-  Stream stream() const { return stream_; }
 
   Result<Memory> random(std::size_t count, unsigned seed) const;
-  // An error unless no element is apart by more than `relative` of the larger one, and `absolute`.
-  Status expect_same(const Shape& shape, const std::uint16_t* x, const std::uint16_t* y,
-                     std::size_t count, float relative, float absolute) const;
-
   // The fastest of cuBLASLt's algorithms for the problem.
   Result<Gemm> fastest_cublas(const GemmProblem& problem, std::uint16_t* c, const std::uint16_t* a,
                               const std::uint16_t* b) const;
-  // us of one call of each, turn by turn: medians, the slowest PE's. Some may be null: 0.
-  // Collective.
-  Result<std::vector<double>> time(const std::vector<Call>& calls) const;
-  // Only on PE 0.
-  void print(const std::string& line) const;
+  // Times, compares and prints. Collective.
+  Status measure(const Shape& shape, const Row& row) const;
+  // The same for each of the shapes, or of those that were asked for, under a head.
+  Status measure_all(const std::string& title, const std::string& own_columns,
+                     const std::vector<Shape>& shapes,
+                     const std::function<Status(const Shape&)>& row) const;
 
  private:
   Bench(Runtime& rt, const Settings& settings) : rt_(&rt), settings_(&settings) {}
   Result<double> time_once(const Call& call, int count) const;
+  // us of one call of each, turn by turn: medians, the slowest PE's. Some may be null: 0.
+  Result<std::vector<double>> time(const std::vector<Call>& calls) const;
+  // An error unless no element is apart by more than `relative` of the larger one, and `absolute`.
+  Status expect_same(const Shape& shape, const std::uint16_t* x, const std::uint16_t* y,
+                     std::size_t count, float relative, float absolute) const;
+  // Only on PE 0.
+  void print(const std::string& line) const;
 
   Runtime* rt_;
   const Settings* settings_;
   Stream stream_ = nullptr;
   std::optional<Nccl> nccl_;
 };
+
+// An operator's options as they were asked for.
+template <class Options>
+Options options_of(const Settings& settings) {
+  Options options;
+  using Algorithm = decltype(options.algorithm);
+  options.gemm.tile = settings.tile;
+  if (settings.algorithm == "overlapped") options.algorithm = Algorithm::kOverlapped;
+  if (settings.algorithm == "sequential") options.algorithm = Algorithm::kSequential;
+  return options;
+}
 
 // Kinds of rows.
 Status ag_rows(const Bench& bench);

@@ -1,8 +1,7 @@
 // Rows of GemmRs and GemmAr. M is of all PEs together, K of one.
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <weft/kernels/gemm_ar.hpp>
 #include <weft/kernels/gemm_rs.hpp>
@@ -23,34 +22,19 @@ const std::vector<Shape> kScatterShapes = {
     {"Qwen3-32B mlp", 256, 5120, 3200},  {"Qwen3-32B mlp", 512, 5120, 3200},
     {"Qwen3-32B mlp", 1024, 5120, 3200}, {"Qwen3-32B o", 256, 5120, 1024},
     {"Qwen3-32B o", 1024, 5120, 1024}};
-const std::vector<Shape> kReduceShapes = {{"Qwen3-32B down", 1, 5120, 3200},
-                                          {"Qwen3-32B o", 1, 5120, 1024},
-                                          {"Qwen3-32B down", 8, 5120, 3200},
-                                          {"Qwen3-32B o", 8, 5120, 1024},
-                                          {"Qwen3-32B down", 16, 5120, 3200},
-                                          {"Qwen3-32B o", 16, 5120, 1024},
-                                          {"Qwen3-32B down", 32, 5120, 3200},
-                                          {"Qwen3-32B o", 32, 5120, 1024},
-                                          {"Qwen3-32B down", 64, 5120, 3200},
-                                          {"Qwen3-32B o", 64, 5120, 1024},
-                                          {"Qwen3-32B down", 128, 5120, 3200},
-                                          {"Qwen3-32B o", 128, 5120, 1024},
-                                          {"Qwen3-32B down", 256, 5120, 3200},
-                                          {"Qwen3-32B o", 256, 5120, 1024},
-                                          {"Qwen3-32B down", 512, 5120, 3200},
-                                          {"Qwen3-32B o", 512, 5120, 1024},
-                                          {"Qwen3-32B down", 1024, 5120, 3200},
-                                          {"Qwen3-32B o", 1024, 5120, 1024},
-                                          {"Qwen3-32B down", 2048, 5120, 3200},
-                                          {"Qwen3-32B o", 2048, 5120, 1024},
-                                          {"Qwen3-32B down", 4096, 5120, 3200},
-                                          {"Qwen3-32B o", 4096, 5120, 1024},
-                                          {"doc", 28000, 7168, 512}};
+std::vector<Shape> reduce_shapes() {
+  std::vector<Shape> shapes;
+  for (const int m : {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}) {
+    shapes.push_back({"Qwen3-32B down", m, 5120, 3200});
+    shapes.push_back({"Qwen3-32B o", m, 5120, 1024});
+  }
+  shapes.push_back({"doc", 28000, 7168, 512});
+  return shapes;
+}
 
 struct Scatter {
   using Operator = weft::kernels::GemmRs;
   using Options = weft::kernels::GemmRsOptions;
-  using Algorithm = weft::kernels::GemmRsAlgorithm;
   static constexpr const char* kTitle = "GemmRs";
   static std::size_t rows(std::size_t m, std::size_t npes) { return m / npes; }
   static int sum(const Nccl& nccl, const void* from, void* to, std::size_t count,
@@ -61,7 +45,6 @@ struct Scatter {
 struct Reduce {
   using Operator = weft::kernels::GemmAr;
   using Options = weft::kernels::GemmArOptions;
-  using Algorithm = weft::kernels::GemmArAlgorithm;
   static constexpr const char* kTitle = "GemmAr";
   static std::size_t rows(std::size_t m, std::size_t) { return m; }
   static int sum(const Nccl& nccl, const void* from, void* to, std::size_t count,
@@ -92,7 +75,7 @@ class Weights {
 };
 
 template <class Kind>
-Status row(const Bench& bench, const Shape& shape, const typename Kind::Options& options) {
+Status measure(const Bench& bench, const Shape& shape) {
   Runtime& rt = bench.rt();
   const auto npes = static_cast<std::size_t>(rt.npes()), m = static_cast<std::size_t>(shape.m);
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
@@ -107,76 +90,49 @@ Status row(const Bench& bench, const Shape& shape, const typename Kind::Options&
   ASSIGN_OR_RETURN(reference, bench.random(count, 102));
 
   const GemmProblem problem{shape.m, shape.n, shape.k};
-  auto fused = Kind::Operator::create(rt, problem, options);
+  using Options = typename Kind::Options;
+  auto fused = Kind::Operator::create(rt, problem, options_of<Options>(bench.settings()));
   if (!fused) return fused.status();
-  typename Kind::Options in_turn;
-  in_turn.algorithm = Kind::Algorithm::kSequential;
-  auto other = Kind::Operator::create(rt, problem, in_turn);
-  if (!other) return other.status();
+  Options sequential;
+  sequential.algorithm = decltype(sequential.algorithm)::kSequential;
+  auto in_turn = Kind::Operator::create(rt, problem, sequential);
+  if (!in_turn) return in_turn.status();
   auto product = Gemm::create(rt, problem);
   if (!product) return product.status();
   auto cublas = bench.fastest_cublas(problem, all.get(), a.get(), b.next());
   if (!cublas) return cublas.status();
 
-  const Call sum = [&](Stream stream) {
-    const int result = Kind::sum(*bench.nccl(), all.get(), reference.get(), count,
-                                 static_cast<cudaStream_t>(stream));
-    if (result == 0) return Status::ok();
-    return Status::error(Code::kInternal, "NCCL failed with " + std::to_string(result));
+  Row row{};
+  row.nccl = [&](Stream stream) {
+    return of_nccl(Kind::sum(*bench.nccl(), all.get(), reference.get(), count,
+                             static_cast<cudaStream_t>(stream)));
   };
-  const Call multiply = [&](Stream stream) {
-    return (*cublas)(stream, all.get(), a.get(), b.next());
+  row.cublas = [&](Stream stream) { return (*cublas)(stream, all.get(), a.get(), b.next()); };
+  row.both = [&](Stream stream) {
+    RETURN_IF_ERROR(row.cublas(stream));
+    return row.nccl(stream);
   };
-  const Call both = [&](Stream stream) {
-    RETURN_IF_ERROR(multiply(stream));
-    return sum(stream);
-  };
-  const Call ours_alone = [&](Stream stream) {
-    return (*product)(stream, all.get(), a.get(), b.next());
-  };
-  const Call ours = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.next()); };
-  const Call ours_in_turn = [&](Stream stream) {
-    return (*other)(stream, c.get(), a.get(), b.next());
-  };
-  const bool has_nccl = bench.nccl().has_value();
-  std::vector<double> us;
-  ASSIGN_OR_RETURN(us, bench.time({ours, has_nccl ? both : Call(), ours_alone, multiply,
-                                   has_nccl ? sum : Call(), ours_in_turn}));
-  if (has_nccl) {
-    RETURN_IF_ERROR(both(bench.stream()));
-    RETURN_IF_ERROR(ours(bench.stream()));
-    // Products that are rounded may cancel each other.
-    const auto absolute = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)));
-    RETURN_IF_ERROR(bench.expect_same(shape, c.get(), reference.get(), count, 0x1p-7f, absolute));
-  }
-  const double gemm = std::min(us[2], us[3]);
-  char line[512];
-  std::snprintf(line, sizeof line,
-                "%-15s %6d %6d %6d | %8.1f %8.1f %8.1f %8.1f | %8.1f %8.1f | %6.3f %6.3f | %s",
-                shape.name, shape.m, shape.n, shape.k, us[2], us[3], us[4], us[1], us[5], us[0],
-                us[1] / us[0], std::max(gemm, us[4]) / us[0], fused->describe().c_str());
-  bench.print(line);
-  return rt.health();
+  row.alone = [&](Stream stream) { return (*product)(stream, all.get(), a.get(), b.next()); };
+  row.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.next()); };
+  row.in_turn = [&](Stream stream) { return (*in_turn)(stream, c.get(), a.get(), b.next()); };
+  row.c = c.get();
+  row.reference = reference.get();
+  row.count = count;
+  // Products that are rounded may cancel each other.
+  row.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)));
+  row.plan = fused->describe();
+  return bench.measure(shape, row);
 }
 
 template <class Kind>
 Status rows(const Bench& bench, const std::vector<Shape>& shapes) {
-  const Settings& settings = bench.settings();
-  typename Kind::Options options;
-  options.gemm.tile = settings.tile;
-  if (settings.algorithm == "overlapped") options.algorithm = Kind::Algorithm::kOverlapped;
-  if (settings.algorithm == "sequential") options.algorithm = Kind::Algorithm::kSequential;
-  bench.print(std::string(Kind::kTitle) +
-              ", us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | "
-              "Weft's in turn, fused | speedup, efficiency | plan");
-  for (const Shape& shape : settings.shapes.empty() ? shapes : settings.shapes)
-    RETURN_IF_ERROR(row<Kind>(bench, shape, options));
-  return bench.rt().barrier();
+  return bench.measure_all(Kind::kTitle, "Weft's in turn, fused", shapes,
+                           [&](const Shape& shape) { return measure<Kind>(bench, shape); });
 }
 
 }  // namespace
 
 Status rs_rows(const Bench& bench) { return rows<Scatter>(bench, kScatterShapes); }
-Status ar_rows(const Bench& bench) { return rows<Reduce>(bench, kReduceShapes); }
+Status ar_rows(const Bench& bench) { return rows<Reduce>(bench, reduce_shapes()); }
 
 }  // namespace weft::perf::fused

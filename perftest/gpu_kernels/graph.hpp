@@ -1,14 +1,15 @@
 // Calls in a CUDA graph, and how long they take.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weft/device.hpp>
 #include <weft/weft.hpp>
 
+#include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 
 namespace weft::perf::kernels {
@@ -55,11 +56,6 @@ class Graph {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 inline constexpr int kTurns = 9;
 
 // Microseconds of a call, of each way: the median of turns, in which they take turns.
@@ -73,7 +69,7 @@ inline Result<std::vector<double>> time_in_turns(Runtime& rt, Stream stream, int
       all[i].push_back(us / calls);
     }
   std::vector<double> medians;
-  for (const auto& times : all) medians.push_back(median(times));
+  for (auto& times : all) medians.push_back(summarize(std::move(times)).p50);
   return medians;
 }
 

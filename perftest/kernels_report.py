@@ -6,7 +6,8 @@
 A FILE is a program's output behind lines "# key: value" (date, gpu, pes, command), as kernels_report.sh writes them.
 ratio: the peer's time over Weft's, above 1 Weft is ahead. ceiling: the part that was reached of what the hardware
 takes: --link, GB/s that a GPU puts to another, of collectives; --rate of matrix products; of fused operators the
-longer of product and NCCL alone, over the operator's time. No program's row is left out; a file without any is an error.
+longer of product and NCCL alone, over the operator's time. No program's row is left out. Of a file without any the
+report says so, and the exit status is 1.
 """
 import argparse
 import csv
@@ -67,6 +68,8 @@ class Parser:
         if text.startswith("# ") and ": " in text:
             key, value = text[2:].split(": ", 1)
             self.facts[key] = value
+        elif text.startswith("without NCCL: "):
+            self.facts["peer"] = text
         elif head:
             self.collective, self.fused = head[1], None
         elif self.collective and "ratio" in text.split():
@@ -110,9 +113,7 @@ def parse(path, link, rate):
             parser.line(text)
         except (ValueError, IndexError) as error:
             sys.exit(f"{path}:{number}: not as the programs print it ({error}): {text}")
-    if not parser.rows:
-        sys.exit(f"{path}: has no row of weft-gpu-kernels, weft-gpu-gemm or weft-gpu-fused")
-    return parser.rows
+    return parser
 
 
 COLUMNS = ("what", "size", "Weft us", "peer", "peer us", "ratio", "target", "verdict", "ceiling", "date", "GPU",
@@ -134,25 +135,32 @@ def write_csv(path, rows):
         writer.writerows(map(cells, rows))
 
 
-def markdown(rows):
-    """Date, GPU and command stand above each run's table; the rest are its columns."""
-    text = ["# Operators of weft::kernels beside their peers", "",
-            "ratio: the peer's time over Weft's. ceiling: the reached part of what the hardware takes.", "",
-            "![Times](report.svg)", ""]
-    judged = [row for row in rows if row.verdict]
-    missed = [row for row in judged if row.verdict == "missed"]
-    text += [f"{len(judged) - len(missed)} of {len(judged)} targets met.", ""]
+def table(parser):
+    """A run's rows below its command, GPU and date; those are no columns then."""
+    facts = parser.facts
+    text = ["", f"## {facts.get('command', 'unknown command')}", "",
+            f"{facts.get('pes', '?')} x {facts.get('gpu', '?')}, {facts.get('date', '')}", ""]
+    if "failed" in facts:
+        text += [f"**It failed**, and has no more rows than these: {facts['failed']}", ""]
+    if "peer" in facts:
+        text += [facts["peer"], ""]
+    if not parser.rows:
+        return text + ["No rows.", ""]
     keep = [i for i, name in enumerate(COLUMNS) if name not in ("date", "GPU", "command")]
-    facts = None
-    for row in rows:
-        if row.facts is not facts:
-            facts = row.facts
-            one = cells(row)
-            text += ["", f"## {one[COLUMNS.index('command')] or 'unknown command'}", "",
-                     f"{one[COLUMNS.index('GPU')]}, {one[COLUMNS.index('date')]}", "",
-                     "| " + " | ".join(COLUMNS[i] for i in keep) + " |", "|" + "---|" * len(keep)]
+    text += ["| " + " | ".join(COLUMNS[i] for i in keep) + " |", "|" + "---|" * len(keep)]
+    for row in parser.rows:
         one = cells(row)
         text.append("| " + " | ".join(one[i].replace("|", "/") for i in keep) + " |")
+    return text
+
+
+def markdown(runs):
+    verdicts = [row.verdict for run in runs for row in run.rows if row.verdict]
+    text = ["# Operators of weft::kernels beside their peers", "",
+            "ratio: the peer's time over Weft's. ceiling: the reached part of what the hardware takes.", "",
+            "![Times](report.svg)", "", f"{verdicts.count('met')} of {len(verdicts)} targets met.", ""]
+    for run in runs:
+        text += table(run)
     return "\n".join(text) + "\n"
 
 
@@ -165,12 +173,16 @@ def main():
     given = arguments.parse_args()
     if given.link <= 0 or given.rate <= 0:
         arguments.error("--link and --rate are above 0")
-    rows = [row for path in given.files for row in parse(path, given.link, given.rate)]
+    runs = [parse(path, given.link, given.rate) for path in given.files]
+    rows = [row for run in runs for row in run.rows]
     given.out.mkdir(parents=True, exist_ok=True)
     write_csv(given.out / "report.csv", rows)
-    (given.out / "report.md").write_text(markdown(rows), encoding="utf-8")
+    (given.out / "report.md").write_text(markdown(runs), encoding="utf-8")
     (given.out / "report.svg").write_text(kernels_plot.svg(rows), encoding="utf-8")
-    print(markdown(rows))
+    print(markdown(runs))
+    empty = [str(path) for path, run in zip(given.files, runs) if not run.rows]
+    if empty:
+        sys.exit(f"{', '.join(empty)}: has no row of weft-gpu-kernels, weft-gpu-gemm or weft-gpu-fused")
 
 
 if __name__ == "__main__":

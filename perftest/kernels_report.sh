@@ -6,17 +6,22 @@
 #
 #   perftest/kernels_report.sh [--gpus N] [--nccl FILE] [--build DIR] [--link GB/s] [--rate TFLOP/s] FOLDER
 #
-#   --gpus N     PEs, a GPU each; by default all GPUs
-#   --nccl FILE  its library, or none; by default libnccl.so.2, as the system finds it, or python3's
+#   --gpus N     PEs, a GPU each; by default all GPUs. With one the product runs alone: nothing travels
+#   --nccl FILE  its library, or none; by default python3's, or libnccl.so.2, as the system finds it
 #   --build DIR  Weft's build with WEFT_CUDA=ON; by default build/cuda-sm90
 #   --link, --rate   ceilings of a GPU: what its links take, and its multiply-adds of bfloat16; by default
 #                those of an H100 or H200 (kernels_report.py)
 #
-# Exit status: 0 if every program ran, whatever targets were missed; else 1; wrong usage 2.
+# Exit status: 0 if every program ran, whatever targets were missed; 1 if one did not (the report has the others'
+# rows, and says why), or the machine lacks what all need; wrong usage 2.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { echo "kernels_report.sh: $*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
 usage() {
   say "$*"
   sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
@@ -42,55 +47,93 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 [ -n "$folder" ] || usage "no folder for the report"
-mkdir -p "$folder"
+
+# --- what is needed -------------------------------------------------------------------------------
+
+mkdir -p "$folder" || fail "the report's folder cannot be made: give another"
 folder=$(cd "$folder" && pwd)
 bin=$build/bin
 for program in weft-run weft-gpu-kernels weft-gpu-gemm; do
-  [ -x "$bin/$program" ] || usage "no $program in $bin: build it with WEFT_CUDA=ON, or give --build"
+  [ -x "$bin/$program" ] || fail "no $program in $bin: build it with WEFT_CUDA=ON, or give --build"
 done
 
-PATH=$PATH:/usr/local/cuda/bin
-command -v nvidia-smi > /dev/null || usage "nvidia-smi is not there: no NVIDIA GPUs on this machine?"
-gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, /, driver /')
-gpus=${gpus:-$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)}
-case $gpus in '' | *[!0-9]* | 0) usage "--gpus is a number" ;; esac
-if [ -z "$nccl" ]; then
-  nccl=$(python3 -c 'import importlib.util as u
-print(next(iter(u.find_spec("nvidia.nccl").submodule_search_locations)) + "/lib/libnccl.so.2")' 2> /dev/null) || true
-  [ -f "$nccl" ] || nccl=libnccl.so.2
-fi
+# found MODULE: where python3 has NVIDIA's libraries of that name, or nothing.
+found() {
+  python3 -c 'import importlib.util, sys
+print(next(iter(importlib.util.find_spec("nvidia." + sys.argv[1]).submodule_search_locations)) + "/lib")' "$1" \
+    2> /dev/null || true
+}
 
 # A build may have been moved. NVLink's multicast stays off in both.
-LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} NCCL_NVLS_ENABLE=0 CUDA_MODULE_LOADING=EAGER
-export LD_LIBRARY_PATH NCCL_NVLS_ENABLE CUDA_MODULE_LOADING
+PATH=$PATH:/usr/local/cuda/bin
+cublas=$(found cublas)
+LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${cublas:+:$cublas}:/usr/local/cuda/lib64
+NCCL_NVLS_ENABLE=0 CUDA_MODULE_LOADING=EAGER
+export PATH LD_LIBRARY_PATH NCCL_NVLS_ENABLE CUDA_MODULE_LOADING
+missing=$(ldd "$bin/weft-gpu-kernels" 2> /dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
+[ -z "$missing" ] || fail "weft-gpu-kernels lacks ${missing% }: install what has it, or copy it to $build/lib"
+
+command -v nvidia-smi > /dev/null || fail "nvidia-smi is not there: no NVIDIA GPUs on this machine?"
+gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader) ||
+  fail "nvidia-smi fails, is the driver loaded? It says: $gpu"
+[ -n "$gpu" ] || fail "nvidia-smi names no GPU"
+all=$(echo "$gpu" | wc -l)
+gpu=$(echo "$gpu" | head -n 1 | sed 's/, /, driver /')
+gpus=${gpus:-$all}
+case $gpus in *[!0-9]*) usage "--gpus is a number" ;; esac
+if [ "$gpus" -lt 1 ] || [ "$gpus" -gt "$all" ]; then usage "--gpus $gpus: this machine has $all"; fi
+
+case $nccl in
+  '')
+    nccl=$(found nccl)/libnccl.so.2
+    [ -f "$nccl" ] || nccl=libnccl.so.2
+    ;;
+  none) ;;
+  *) [ -f "$nccl" ] || usage "--nccl $nccl: no such file" ;;
+esac
+
+# --- what is measured -----------------------------------------------------------------------------
 
 failed=0
 # run NAME PES PROGRAM ARGUMENTS...: what it prints, behind what was run, into FOLDER/NAME.txt.
 run() {
-  name=$1 pes=$2
-  shift 2
+  name=$1 pes=$2 program=$3
+  shift 3
+  text=$folder/$name.txt errors=$folder/$name.err status=0
   say "$name"
   {
     echo "# date: $(date -u '+%Y-%m-%d %H:%M')"
     echo "# gpu: $gpu"
     echo "# pes: $pes"
-    echo "# command: weft-run -n $pes $*"
-  } > "$folder/$name.txt"
-  program=$1
-  shift
-  "$bin/weft-run" -n "$pes" --timeout 1200 "$bin/$program" "$@" >> "$folder/$name.txt" 2> "$folder/$name.err" && return 0
-  say "exit status $? of $program:"
-  tail -n 20 "$folder/$name.err" >&2
+    echo "# command: weft-run -n $pes $program $*"
+  } > "$text"
+  "$bin/weft-run" -n "$pes" --timeout 1200 "$bin/$program" "$@" >> "$text" 2> "$errors" || status=$?
+  if grep '^without NCCL: ' "$text" >&2; then
+    say "its columns stay empty: install NCCL (pip install nvidia-nccl-cu12), or give --nccl FILE"
+  fi
+  [ "$status" -ne 0 ] || return 0
+  say "exit status $status of $program:"
+  tail -n 20 "$errors" >&2
+  echo "# failed: exit status $status: $(grep -v '^$' "$errors" | tail -n 1)" >> "$text"
   failed=1
 }
-run kernels "$gpus" weft-gpu-kernels --nccl "$nccl"
+
+set -- "$folder/gemm.txt"
+if [ "$gpus" -gt 1 ]; then
+  run kernels "$gpus" weft-gpu-kernels --nccl "$nccl"
+  set -- "$folder/kernels.txt" "$@"
+else
+  say "one GPU: the product alone; collectives and fused operators need two"
+fi
 run gemm 1 weft-gpu-gemm
-files="$folder/kernels.txt $folder/gemm.txt"
-if [ -x "$bin/weft-gpu-fused" ]; then
+if [ "$gpus" -gt 1 ] && [ -x "$bin/weft-gpu-fused" ]; then
   run fused "$gpus" weft-gpu-fused --nccl "$nccl"
-  files="$files $folder/fused.txt"
+  set -- "$@" "$folder/fused.txt"
 fi
 
+report=$here/perftest/kernels_report.py
+command -v python3 > /dev/null ||
+  fail "python3 is not there. What was measured is in $folder/*.txt; where it is: python3 $report --out FOLDER FILE..."
 # shellcheck disable=SC2086  # words are meant to split
-python3 "$here/perftest/kernels_report.py" $ceilings --out "$folder" $files
+python3 "$report" $ceilings --out "$folder" "$@"
 exit "$failed"

@@ -285,7 +285,8 @@ Status run(int argc, char** argv) {
   ASSIGN_OR_RETURN(settings, parse(argc, argv));
   auto runtime = Runtime::create();
   if (!runtime) return runtime.status();
-  if (runtime->gpu() < 0) return Status::error(Code::kUnsupported, "weft-gpu-gemm needs a GPU");
+  if (runtime->gpu() < 0)
+    return Status::error(Code::kUnsupported, "this PE has no GPU; weft-info says why");
   cudaDeviceProp gpu{};
   CUDA_OR_RETURN(cudaGetDeviceProperties(&gpu, runtime->gpu()));
   std::printf("%s, %d multiprocessors, %s\n", gpu.name, gpu.multiProcessorCount,

@@ -68,7 +68,7 @@ Result<Settings> parse(int argc, char** argv) {
 }
 
 Status run_pe(Runtime& rt, const Settings& settings) {
-  if (rt.gpu() < 0) return Status::error(Code::kUnsupported, "weft-gpu-fused: this job has no GPU");
+  if (rt.gpu() < 0) return Status::error(Code::kUnsupported, "a PE has no GPU; weft-info says why");
   ASSIGN_OR_RETURN(const Bench bench, Bench::create(rt, settings));
   for (const Rows& rows : kRows)
     if (settings.what.empty() || settings.what == rows.name) RETURN_IF_ERROR(rows.run(bench));

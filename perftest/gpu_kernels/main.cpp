@@ -280,7 +280,8 @@ class Bench {
 
 Status run_pe(Runtime& rt, const Choices& choices) {
   if (rt.gpu() < 0)
-    return Status::error(Code::kUnsupported, "weft-gpu-kernels: this job has no GPU memory");
+    return Status::error(Code::kUnsupported,
+                         "weft-gpu-kernels: a PE has no GPU; weft-info says why");
   ASSIGN_OR_RETURN(Bench bench, Bench::create(rt, choices));
   for (const Collective what : kAll) {
     if (choices.what && *choices.what != what) continue;

@@ -4,6 +4,8 @@ measure."""
 import csv
 import os
 import pathlib
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,8 @@ AllReduceNorm: workspace of 64.0 MiB
      bytes         us     GB/s   NCCL+ us     GB/s   ratio  plan
      16384       5.00      3.3      10.00      1.6    2.00  packets, 1 blocks of 512 threads
 """
-KERNELS_ALONE = """AllReduce: workspace of 35.1 MiB
+KERNELS_ALONE = """without NCCL: libnccl.so.2: cannot open shared object file
+AllReduce: workspace of 35.1 MiB
      bytes         us     GB/s    NCCL us     GB/s   ratio  plan
          8       3.40      0.0       0.00      0.0    0.00  packets, 1 blocks of 128 threads
 """
@@ -58,13 +61,21 @@ class Machine:
         program(folder / "path/nvidia-smi", SMI)
         program(self.bin / "weft-run", 'echo "$*" >> "$(dirname "$0")/launches"\nshift 4\nexec "$@"')
 
-    def prints(self, name, text, status=0):
+    def prints(self, name, text, status=0, error=""):
+        errors = f"echo {shlex.quote(error)} >&2\n" if error else ""
         (self.folder / name).write_text(text, encoding="utf-8")
-        program(self.bin / name, f"cat {self.folder / name}\nexit {status}")
+        program(self.bin / name, f"cat {shlex.quote(str(self.folder / name))}\n{errors}exit {status}")
 
-    def report(self, *arguments):
+    def has(self, name, text):
+        """A tool of the machine's, as long as it is needed: None takes it away."""
+        if text is None:
+            (self.folder / "path" / name).unlink()
+        else:
+            program(self.folder / "path" / name, text)
+
+    def report(self, *arguments, path=None):
         (self.bin / "launches").unlink(missing_ok=True)
-        environment = {**os.environ, "PATH": f"{self.folder}/path:{os.environ['PATH']}"}
+        environment = {**os.environ, "PATH": f"{self.folder}/path:{path or os.environ['PATH']}"}
         return subprocess.run([REPORT, "--build", self.folder / "build", *arguments], env=environment, timeout=60,
                               capture_output=True, text=True)
 
@@ -78,7 +89,9 @@ def check_whole(machine):
     machine.prints("weft-gpu-kernels", KERNELS)
     machine.prints("weft-gpu-gemm", GEMM)
     machine.prints("weft-gpu-fused", FUSED)
-    done = machine.report("--nccl", "/some/libnccl.so.2", "--link", "194.2", str(out))
+    nccl = machine.folder / "libnccl.so.2"
+    nccl.touch()
+    done = machine.report("--nccl", str(nccl), "--link", "194.2", str(out))
     expect(done.returncode == 0, "a whole report", done.stdout + done.stderr)
     launches = (machine.bin / "launches").read_text(encoding="utf-8").splitlines()
     expect([l.split()[1] for l in launches] == ["2", "1", "2"], "who runs on how many PEs", launches)
@@ -88,7 +101,7 @@ def check_whole(machine):
     expect((small["Weft us"], small["peer"], small["peer us"], small["ratio"]) == ("3.40", "NCCL", "5.70", "1.68"),
            "a row", small)
     expect(small["GPU"] == "2 x NVIDIA H100 80GB HBM3, driver 580.1", "the GPU", small)
-    expect(small["command"] == "weft-run -n 2 weft-gpu-kernels --nccl /some/libnccl.so.2", "the command", small)
+    expect(small["command"] == f"weft-run -n 2 weft-gpu-kernels --nccl {nccl}", "the command", small)
     expect(small["date"][:2] == "20" and small["verdict"] == "met", "date and verdict", small)
     expect(large["ceiling"] == "50%", "97.1 of 194.2 GB/s", large)
     expect(rows["AllReduce", "4 KiB"]["verdict"] == "missed", "a miss", rows)
@@ -114,11 +127,64 @@ def check_without(machine):
     out = machine.folder / "alone"
     (machine.bin / "weft-gpu-fused").unlink()
     machine.prints("weft-gpu-kernels", KERNELS_ALONE)
-    done = machine.report("--gpus", "1", "--nccl", "none", str(out))
+    done = machine.report(str(out))
     expect(done.returncode == 0, "without peers and fused operators", done.stdout + done.stderr)
+    expect("cannot open shared object file" in done.stderr and "give --nccl FILE" in done.stderr, "why", done.stderr)
+    expect("cannot open shared object file" in (out / "report.md").read_text(encoding="utf-8"), "the same in the report")
     row = machine.rows(out)["AllReduce", "8 B"]
     expect((row["peer"], row["ratio"], row["verdict"]) == ("none", "", ""), "no peer, no verdict", row)
     expect(not (out / "fused.txt").exists(), "what is not built is not run")
+
+
+def check_one_gpu(machine):
+    out = machine.folder / "one"
+    machine.prints("weft-gpu-gemm", GEMM)
+    done = machine.report("--gpus", "1", str(out))
+    expect(done.returncode == 0 and "one GPU: the product alone" in done.stderr, "one GPU", done.stderr)
+    expect({what for what, _ in machine.rows(out)} == {"Gemm"}, "nothing that travels", machine.rows(out))
+
+
+def check_no_cublas(machine):
+    """What fails is said, with its reason, and the others' rows are there."""
+    out = machine.folder / "no cublas"
+    why = "weft-gpu-gemm: unsupported: Gemm: cuBLASLt is needed for this, and not found; install CUDA's cublas"
+    machine.prints("weft-gpu-kernels", KERNELS)
+    machine.prints("weft-gpu-gemm", "NVIDIA H100, 132 multiprocessors, bfloat16\n", status=1, error=why)
+    machine.prints("weft-gpu-fused", FUSED, status=1, error="weft-gpu-fused: 3 elements of GPT-3 are wrong")
+    done = machine.report("--nccl", "none", str(out))
+    expect(done.returncode == 1 and why in done.stderr and "gemm.txt: has no row" in done.stderr, "who failed", done.stderr)
+    text = (out / "report.md").read_text(encoding="utf-8")
+    expect(f"exit status 1: {why}" in text and "exit status 1: weft-gpu-fused: 3 elements" in text, "why", text)
+    expect(len(machine.rows(out)) == 6, "the others' rows, and what came before the failure", machine.rows(out))
+    (machine.bin / "weft-gpu-fused").unlink()
+    machine.prints("weft-gpu-gemm", GEMM)
+
+
+def check_bare_machine(machine):
+    """What all programs need is looked for before any runs."""
+    out = str(machine.folder / "bare")
+
+    def refused(text, status=1, *arguments):
+        done = machine.report(*arguments, out)
+        expect(done.returncode == status and text in done.stderr, text, done.stderr)
+        expect(not (machine.bin / "launches").exists(), f"nothing has run: {text}")
+
+    machine.has("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9")
+    refused("is the driver loaded? It says: NVIDIA-SMI has failed")
+    machine.has("nvidia-smi", SMI)
+    refused("--gpus 3: this machine has 2", 2, "--gpus", "3")
+    refused("--nccl /no/libnccl.so: no such file", 2, "--nccl", "/no/libnccl.so")
+    machine.has("ldd", "echo 'libfmt.so.9 => not found'; echo 'libc.so.6 => /lib/libc.so.6'; echo 'libx.so => not found'")
+    refused("weft-gpu-kernels lacks libfmt.so.9 libx.so: install what has it, or copy it to ")
+    machine.has("ldd", None)
+    # Without python3 all is measured, and the report can be written elsewhere.
+    tools = machine.folder / "tools"
+    tools.mkdir()
+    for name in "cat date dirname grep head mkdir sed tail tr wc".split():
+        (tools / name).symlink_to(shutil.which(name))
+    done = machine.report(out, path=tools)
+    expect(done.returncode == 1 and "python3 is not there" in done.stderr, "no python3", done.stderr)
+    expect((machine.folder / "bare/gemm.txt").read_text(encoding="utf-8").endswith(GEMM), "all is measured")
 
 
 def check_failures(machine):
@@ -132,14 +198,21 @@ def check_failures(machine):
     machine.prints("weft-gpu-gemm", GEMM.replace("690.00 us", "fast us"))
     done = machine.report(out)
     expect(done.returncode != 0 and "gemm.txt:6: not as the programs print it" in done.stderr, "a bad row", done.stderr)
+    (machine.bin / "weft-gpu-gemm").unlink()
+    done = machine.report(out)
+    expect(done.returncode == 1 and "no weft-gpu-gemm in" in done.stderr, "no such program", done.stderr)
+    machine.prints("weft-gpu-gemm", GEMM)
     for mistake in ([], ["--gpus"], ["--gpus", "x", out], ["--what", "1", out], [out, out], ["--build", "/no", out]):
         done = machine.report(*mistake)
         expect(done.returncode == 2 and "kernels_report.sh [--gpus N]" in done.stderr, f"a mistake: {mistake}", done.stderr)
 
 
-with tempfile.TemporaryDirectory() as name:
+with tempfile.TemporaryDirectory(prefix="a folder with spaces ") as name:
     stands_in = Machine(pathlib.Path(name))
     check_whole(stands_in)
     check_without(stands_in)
+    check_one_gpu(stands_in)
+    check_no_cublas(stands_in)
+    check_bare_machine(stands_in)
     check_failures(stands_in)
 print("kernels_report.sh: fine")

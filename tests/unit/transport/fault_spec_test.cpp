@@ -43,15 +43,16 @@ TEST(FaultSpec, AnUnknownKeyIsNamedWithTheKnownOnes) {
   const std::string text(spec.status().text());
   EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(text, HasSubstr("'duplicat'"));
-  for (const char* key : {"seed", "late", "drop", "delay", "delay_calls", "duplicate", "busy", "max_bytes",
-                          "fail_after", "kill_pe", "kill_after"})
+  for (const char* key : {"seed", "late", "drop", "delay", "delay_calls", "duplicate", "busy",
+                          "max_bytes", "fail_after", "kill_pe", "kill_after"})
     EXPECT_THAT(text, HasSubstr(key));
 }
 
 TEST(FaultSpec, ABadValueIsNamedWithItsRange) {
-  for (const char* bad : {"drop=1.5", "drop=-0.1", "drop=nan", "drop=", "drop=x", "drop=0.5x", "delay_calls=0",
-                          "late=2", "late=yes", "busy=1", "seed=-1", "kill_pe=-2", "kill_pe=1.5",
-                          "fail_after=99999999999999999999", "late", "=3", "late=1,,drop=0"}) {
+  for (const char* bad :
+       {"drop=1.5", "drop=-0.1", "drop=nan", "drop=", "drop=x", "drop=0.5x", "delay_calls=0",
+        "late=2", "late=yes", "busy=1", "seed=-1", "kill_pe=-2", "kill_pe=1.5",
+        "fail_after=99999999999999999999", "late", "=3", "late=1,,drop=0"}) {
     const auto spec = parse_fault_spec(bad);
     ASSERT_FALSE(spec.is_ok()) << bad;
     EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);

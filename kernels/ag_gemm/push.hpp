@@ -80,6 +80,7 @@ struct CopyGathered {
 
   WEFT_DEVICE void operator()() const {
     const Gathering& g = call.gathering;
+    if (*g.broken != 0) return;  // set by a push before this on the stream
     const std::uint64_t round = g.push_rounds[0];
     const auto rows = static_cast<std::size_t>(g.rows);
     const std::size_t all = rows * static_cast<std::size_t>(g.count);

@@ -35,7 +35,9 @@ struct ScatterProduct {
   void operator()() const {
     const dev::Context ctx(handle);
     const std::uint64_t round = space.record->round + 1;
-    bool ok = ctx.signal_fetch(&space.record->broken) == 0;
+    const std::uint64_t broken = ctx.signal_fetch(&space.record->broken);
+    if (broken != 0 && broken != round) return;  // who sends on overwrites what a late member reads
+    bool ok = broken == 0;
     std::vector<float> slice(product.kSlice * kTile), sums(kElements);
     std::vector<T> part(kElements);
     gemm::Work work{};
@@ -52,7 +54,7 @@ struct ScatterProduct {
       else
         send(ctx, round, work.segment, tile, part);
     }
-    if (!ok) ctx.atomic_set(&space.record->broken, std::uint64_t{1}, ctx.pe());
+    if (!ok) ctx.atomic_set(&space.record->broken, round, ctx.pe());
     WEFT_KERNELS_PAUSE(kBeforeExit);
   }
 

@@ -52,7 +52,6 @@ class CollectiveImpl {
   Status share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
                      std::uint64_t rows_of_first);
   Status make_workspace(Runtime& runtime);
-  void make_slots(std::size_t most_bytes);
   unsigned split(std::size_t rows) const;
   std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
   Messages messages(void* out, const void* in, std::size_t count) const;

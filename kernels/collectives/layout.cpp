@@ -1,0 +1,79 @@
+#include "kernels/collectives/layout.hpp"
+
+#include <algorithm>
+
+#include "kernels/collectives/call.hpp"
+#include "kernels/core/share.hpp"
+
+namespace weft::kernels {
+namespace {
+
+constexpr std::size_t kLine = 128;  // bytes
+constexpr std::size_t kUnitsOfLine = kLine / dev::kPacketBytes;
+constexpr std::size_t kNormPacketBytes = std::size_t{64} << 20;  // so that rows go in one round
+
+// Staging of a channel for what comes from one member in a round.
+struct Slots {
+  std::size_t packets;  // units
+  std::size_t bulk;     // bytes
+};
+
+// At most: of a large team less, so that all together need no more. On hosts little, so that small
+// tests go through many rounds.
+Slots most_slots(bool gpu, std::size_t team_size) {
+  const std::size_t others = std::max<std::size_t>(team_size, 2) - 1;
+  const std::size_t bulk = (gpu ? 128 << 10 : 8 << 10) / others / kLine * kLine;
+  return {gpu ? std::clamp<std::size_t>(4096 / team_size, 64, 512) : 64,
+          std::max<std::size_t>(bulk, 1024)};
+}
+
+// A row in one round, if it is not too long; its part in one piece.
+Slots slots_of_rows(const LayoutProblem& p, const Slots& most, std::size_t bulk) {
+  const auto size = static_cast<std::size_t>(p.team_size);
+  const std::size_t room = kNormPacketBytes / (2 * sizeof(dev::Packet) * size * p.channels);
+  return {std::min(rounded_up(dev::packed_units(p.row_bytes), kUnitsOfLine),
+                   std::max(p.gpu ? room / kUnitsOfLine * kUnitsOfLine : 0, most.packets)),
+          std::max(bulk, rounded_up(shares(p.row_bytes, size) + 15, kLine))};
+}
+
+Slots slots_of(const LayoutProblem& p) {
+  const Slots most = most_slots(p.gpu, static_cast<std::size_t>(p.team_size));
+  const std::size_t share = shares(p.most_bytes, p.channels);
+  const std::size_t bulk = std::min(rounded_up(share + 1, kLine), most.bulk);
+  if (p.row_bytes != 0) return slots_of_rows(p, most, bulk);
+  return {std::min(rounded_up(dev::packed_units(share) + 1, kUnitsOfLine), most.packets), bulk};
+}
+
+}  // namespace
+
+Layout layout_of(const LayoutProblem& p) {
+  const Slots slots = slots_of(p);
+  const std::size_t members = p.channels * static_cast<std::size_t>(p.team_size);
+  const std::size_t sums = p.row_bytes != 0 ? 2 * std::size_t{p.channels} * kMostChunks : 0;
+  const std::size_t headers = p.what == Collective::kAllToAllV ? 2 * members : 0;
+  Layout made;
+  made.packet_slot = static_cast<std::uint32_t>(p.packs ? slots.packets : 0);
+  made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
+  made.staging = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
+  made.sums = made.staging + 2 * members * made.bulk_slot;
+  made.signals = made.sums + sums * sizeof(dev::Packet);
+  made.headers = made.signals + 2 * members * sizeof(std::uint64_t);
+  made.bytes = made.headers + headers * sizeof(std::uint64_t);
+  return made;
+}
+
+Workspace Layout::workspace(Rounds* rounds, std::byte* memory, unsigned channels) const {
+  Workspace space;
+  space.rounds = rounds;
+  space.packets = reinterpret_cast<dev::Packet*>(memory + packets);
+  space.staging = memory + staging;
+  space.headers = reinterpret_cast<std::uint64_t*>(memory + headers);
+  space.signals = reinterpret_cast<std::uint64_t*>(memory + signals);
+  space.sums = reinterpret_cast<dev::Packet*>(memory + sums);
+  space.channels = channels;
+  space.packet_slot = packet_slot;
+  space.bulk_slot = bulk_slot;
+  return space;
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,36 @@
+// Where what an operator keeps in its symmetric memory lies. A pure function of what all PEs know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/kernels/plan.hpp>
+
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+
+struct LayoutProblem {
+  Collective what = Collective::kAllReduce;
+  std::size_t most_bytes = 0;  // of a message
+  std::size_t row_bytes = 0;   // 0: messages have no rows
+  int team_size = 1;
+  unsigned channels = 1;
+  bool gpu = false;
+  bool packs = false;  // some may go in packets
+};
+
+// Offsets of the parts (workspace.hpp), each at a multiple of what it holds; `rounds` lie apart.
+struct Layout {
+  std::uint32_t packet_slot = 0, bulk_slot = 0;
+  std::size_t packets = 0, staging = 0, sums = 0, signals = 0, headers = 0;
+  std::size_t bytes = 0;  // of all
+
+  // `memory`: of `bytes` at least, at a multiple of 16.
+  Workspace workspace(Rounds* rounds, std::byte* memory, unsigned channels) const;
+};
+
+// Slots hold what the largest message has for a channel, or as much of that as there is room for.
+Layout layout_of(const LayoutProblem& problem);
+
+}  // namespace weft::kernels

@@ -1,0 +1,102 @@
+// The layout of an operator's symmetric memory is a pure function: no GPU, no PEs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/layout.hpp"
+
+namespace weft::kernels {
+namespace {
+
+constexpr std::size_t KiB = 1024;
+
+std::vector<LayoutProblem> problems() {
+  std::vector<LayoutProblem> all;
+  for (const Collective what :
+       {Collective::kAllReduce, Collective::kAllToAll, Collective::kAllToAllV})
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, 5000 * KiB})
+      for (const int size : {1, 2, 3, 8, 64})
+        for (const unsigned channels : {1u, 7u, 128u})
+          for (const bool gpu : {false, true})
+            for (const bool packs : {false, true})
+              all.push_back({what, bytes, 0, size, channels, gpu, packs});
+  for (const std::size_t row : {1u, 16384u, 1u << 20})
+    for (const bool gpu : {false, true})
+      all.push_back({Collective::kAllReduceNorm, 100 * row, row, 4, 32, gpu, true});
+  return all;
+}
+
+// First byte and end of each part, as kernels index it.
+std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p, const Layout& l) {
+  const std::size_t slots = 2 * std::size_t{p.channels} * static_cast<std::size_t>(p.team_size);
+  const bool counts = p.what == Collective::kAllToAllV;
+  return {{l.packets, l.packets + slots * l.packet_slot * sizeof(dev::Packet)},
+          {l.staging, l.staging + slots * l.bulk_slot},
+          {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
+          {l.signals, l.signals + slots * 8},
+          {l.headers, l.headers + (counts ? slots * 8 : 0)}};
+}
+
+TEST(Layout, PartsDoNotOverlapAndAreAligned) {
+  for (const LayoutProblem& p : problems()) {
+    const Layout l = layout_of(p);
+    std::size_t end = 0;
+    for (const auto& [first, last] : parts_of(p, l)) {
+      EXPECT_GE(first, end);
+      end = last;
+    }
+    EXPECT_EQ(l.bytes, end) << "nothing is wasted behind the last";
+    EXPECT_EQ(l.packets % 16, 0u);
+    EXPECT_EQ(l.staging % 16, 0u);
+    EXPECT_EQ(l.bulk_slot % 16, 0u);
+    EXPECT_EQ(l.sums % 16, 0u);
+    EXPECT_EQ(l.signals % 8, 0u);
+    EXPECT_EQ(l.packet_slot != 0, p.packs);
+    EXPECT_GT(l.bulk_slot, 0u);
+  }
+}
+
+TEST(Layout, TakesMemoryThatDoesNotGrowWithMessagesOrTeams) {
+  for (const int size : {1, 2, 3, 8, 64}) {
+    const Layout l =
+        layout_of({Collective::kAllReduce, std::size_t{1} << 40, 0, size, 128, true, true});
+    EXPECT_LE(l.bytes, std::size_t{100} << 20) << size << " members";
+  }
+}
+
+TEST(Layout, SmallMessagesHaveSmallSlots) {
+  const Layout l = layout_of({Collective::kAllGather, 1000, 0, 4, 4, true, true});
+  EXPECT_EQ(l.packet_slot, 48u);  // 250 bytes in 32 packets, and one more for the rest, in lines
+  EXPECT_EQ(l.bulk_slot, 256u);
+}
+
+// A row in one round.
+TEST(Layout, SlotsOfRowsHoldARow) {
+  const Layout l = layout_of({Collective::kAllReduceNorm, 16384 * 64, 16384, 8, 64, true, true});
+  EXPECT_EQ(l.packet_slot, 2048u);
+  EXPECT_GE(l.bulk_slot, 16384u / 8);
+}
+
+TEST(Layout, PutsTheWorkspaceWhereItSays) {
+  const Layout l = layout_of({Collective::kAllToAllV, 5000, 0, 3, 4, false, true});
+  std::vector<std::uint64_t> memory(l.bytes / 8 + 2);
+  auto* const first = reinterpret_cast<std::byte*>(memory.data());
+  Rounds rounds[4];
+  const Workspace space = l.workspace(rounds, first, 4);
+  EXPECT_EQ(space.rounds, rounds);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(space.packets), first + l.packets);
+  EXPECT_EQ(space.staging, first + l.staging);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(space.signals), first + l.signals);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(space.headers), first + l.headers);
+  EXPECT_EQ(space.channels, 4u);
+  EXPECT_EQ(space.packet_slot, l.packet_slot);
+  EXPECT_EQ(space.bulk_slot, l.bulk_slot);
+}
+
+}  // namespace
+}  // namespace weft::kernels

@@ -1,7 +1,13 @@
-// AllToAllV: counts that only the GPUs know. In a first round every block puts a header to each
-// twin: the bytes that are to come, and how many rounds it needs for all it sends. The largest of
-// these, which all find alike, is how many rounds follow; who has nothing left for somebody only
-// signals.
+// AllToAllV: counts that only the GPUs know. Blocks cut each message into pieces, of which block b
+// has the b-th, (b + grid_size)-th and so on, one in each round.
+//
+// In bulk a round goes before, in which every block puts a header to each twin: the bytes that are
+// to come, and how many rounds it needs for all it sends. The largest of these, which all find
+// alike, is how many rounds follow; who has nothing left for somebody only signals.
+//
+// In packets the first round brings header and piece at once, for one latency. The header says
+// whether its sender has a second piece for anybody. Where none of the twins has, which again all
+// find alike, that was all; else what is left follows in bulk.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +16,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/bulk_kernels.hpp"
+#include "kernels/core/packet_channel.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -25,41 +32,37 @@ struct AllToAllVBulk : BulkCall {
   };
 
   WEFT_DEVICE std::size_t sent(int rank) const { return sizes.send_counts[rank] * element; }
+  WEFT_DEVICE const std::byte* source(int rank) const {
+    return m.in + sizes.send_offsets[rank] * element;
+  }
+  WEFT_DEVICE std::byte* place(int rank) const {
+    return m.out + sizes.recv_offsets[rank] * element;
+  }
   // Pieces of my block in so many bytes.
   WEFT_DEVICE std::uint64_t rounds_of(std::size_t bytes) const {
     const std::size_t pieces = (bytes + piece - 1) / piece;
     const std::size_t block = dev::block_rank(), blocks = dev::grid_size();
     return pieces > block ? (pieces - block - 1) / blocks + 1 : 0;
   }
+  // Where the piece of a round begins, and what a message of `bytes` has there.
   WEFT_DEVICE std::size_t at(std::uint64_t round) const {
     return (round * dev::grid_size() + dev::block_rank()) * piece;
   }
-  WEFT_DEVICE static std::size_t bytes_at(std::size_t at, std::size_t bytes, std::size_t step) {
-    return at < bytes ? smaller(step, bytes - at) : 0;
-  }
-  WEFT_DEVICE Header* my_headers() const {
-    return reinterpret_cast<Header*>(space.headers) +
-           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
-  }
-  WEFT_DEVICE std::byte* place(int rank) const {
-    return m.out + sizes.recv_offsets[rank] * element;
+  WEFT_DEVICE std::size_t bytes_at(std::size_t at, std::size_t bytes) const {
+    return at < bytes ? smaller(piece, bytes - at) : 0;
   }
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
-    bool ok = channel.is_open();
     std::uint64_t rounds = 0;
-    if (ok) ok = exchange_headers(channel, &rounds);
+    bool ok = channel.is_open() && exchange_headers(channel, &rounds);
     copy_own();
-    for (std::uint64_t round = 0; ok && round < rounds; ++round) {
-      ok = exchange_pieces(channel, round);
-      channel.leave();
-    }
+    ok = ok && exchange_pieces(channel, 0, rounds);
     channel.close(ok);
   }
 
- private:
+ protected:
   // All threads of the block call all of these.
   WEFT_DEVICE bool exchange_headers(BulkChannel& channel, std::uint64_t* rounds) const {
     std::uint64_t most = 0;
@@ -68,9 +71,7 @@ struct AllToAllVBulk : BulkCall {
       if (mine > most) most = mine;
     }
     Header* const headers = my_headers();
-    for (int rank = static_cast<int>(dev::thread_rank()); rank < team.size;
-         rank += static_cast<int>(dev::block_size()))
-      headers[rank] = {sent(rank), most};
+    ranks_of_mine([&](int rank) { headers[rank] = {sent(rank), most}; });
     dev::Block{}.sync();
     channel.enter();
     for (int i = 1; i < team.size; ++i) {
@@ -84,44 +85,141 @@ struct AllToAllVBulk : BulkCall {
       if (theirs > most) most = theirs;
     }
     // My headers have gone: from here on they hold what comes.
-    for (int rank = static_cast<int>(dev::thread_rank()); rank < team.size;
-         rank += static_cast<int>(dev::block_size()))
-      headers[rank].bytes = rank == team.rank
-                                ? sent(rank)
-                                : reinterpret_cast<const Header*>(channel.slot(rank))->bytes;
+    ranks_of_mine([&](int rank) {
+      const auto* const header = reinterpret_cast<const Header*>(channel.slot(rank));
+      headers[rank].bytes = rank == team.rank ? sent(rank) : header->bytes;
+      tell(rank, headers[rank].bytes);
+    });
     channel.leave();
-    if (dev::block_rank() == 0)
-      for (int rank = static_cast<int>(dev::thread_rank()); rank < team.size;
-           rank += static_cast<int>(dev::block_size()))
-        sizes.recv_counts[rank] = headers[rank].bytes / element;
     *rounds = most;
     return true;
   }
-
+  // The rounds from `first` on, of `rounds`.
+  WEFT_DEVICE bool exchange_pieces(BulkChannel& channel, std::uint64_t first,
+                                   std::uint64_t rounds) const {
+    bool ok = true;
+    for (std::uint64_t round = first; ok && round < rounds; ++round) {
+      ok = exchange_piece(channel, at(round));
+      channel.leave();
+    }
+    return ok;
+  }
   WEFT_DEVICE void copy_own() const {
-    const std::byte* const from = m.in + sizes.send_offsets[team.rank] * element;
     const std::size_t bytes = sent(team.rank);
     for (std::uint64_t round = 0; at(round) < bytes; ++round)
-      dev::copy(dev::Block{}, place(team.rank) + at(round), from + at(round),
-                bytes_at(at(round), bytes, piece));
+      dev::copy(dev::Block{}, place(team.rank) + at(round), source(team.rank) + at(round),
+                bytes_at(at(round), bytes));
+  }
+  // body(rank) for each rank that is this thread's.
+  template <class Body>
+  WEFT_DEVICE void ranks_of_mine(Body body) const {
+    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
+         rank += static_cast<int>(dev::block_size()))
+      body(rank);
+  }
+  // The caller how much came; of the first block the thread whose rank it is.
+  WEFT_DEVICE void tell(int rank, std::size_t bytes) const {
+    if (dev::block_rank() == 0 &&
+        dev::thread_rank() == static_cast<unsigned>(rank) % dev::block_size())
+      sizes.recv_counts[rank] = bytes / element;
   }
 
-  WEFT_DEVICE bool exchange_pieces(BulkChannel& channel, std::uint64_t round) const {
-    const std::size_t begin = at(round);
+ private:
+  WEFT_DEVICE Header* my_headers() const {
+    return reinterpret_cast<Header*>(space.headers) +
+           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
+  }
+  WEFT_DEVICE bool exchange_piece(BulkChannel& channel, std::size_t begin) const {
     channel.enter();
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
-      const std::size_t bytes = bytes_at(begin, sent(rank), piece);
-      const std::size_t from = sizes.send_offsets[rank] * element + (bytes != 0 ? begin : 0);
-      channel.put(rank, m.in + from, bytes);
+      const std::size_t bytes = bytes_at(begin, sent(rank));
+      channel.put(rank, source(rank) + (bytes != 0 ? begin : 0), bytes);
     }
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.before(i);
       if (!channel.wait(rank)) return false;
-      const std::size_t bytes = bytes_at(begin, my_headers()[rank].bytes, piece);
+      const std::size_t bytes = bytes_at(begin, my_headers()[rank].bytes);
       if (bytes != 0) dev::copy(dev::Block{}, place(rank) + begin, channel.slot(rank), bytes);
     }
     return true;
+  }
+};
+
+struct AllToAllVPackets : AllToAllVBulk {
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    PacketChannel packets(ctx, team, space, "AllToAllV");
+    BulkChannel bulk(ctx, team, space);
+    bool ok = packets.open(), more = false;
+    if (ok) {
+      packets.enter();
+      ok = packets.leave(exchange_packets(packets, &more));
+    }
+    packets.close(ok);
+    if (!ok || !more) return;
+    std::uint64_t rounds = 0;
+    ok = exchange_headers(bulk, &rounds) && exchange_pieces(bulk, 1, rounds);
+    bulk.close(ok);
+  }
+
+ private:
+  static constexpr int kMembers = 4;  // that a thread hears at once: more want too many registers
+
+  // What threads do by themselves. `more`, all threads of all twins alike: another round follows.
+  WEFT_DEVICE bool exchange_packets(const PacketChannel& channel, bool* more) const {
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    for (int rank = 0; rank < team.size; ++rank)
+      *more = *more || (rank != team.rank && sent(rank) > at(1));
+    ranks_of_mine([&](int rank) {
+      if (rank != team.rank) channel.send(rank, 0, sent(rank) << 1 | (*more ? 1 : 0));
+    });
+    for (int i = 1; i < team.size; ++i) send_piece(channel, channel.other(i));
+    copy_own();
+    tell(team.rank, sent(team.rank));
+    for (int first = 0; first < team.size; first += kMembers)
+      if (!take_pieces(channel, first, more)) return false;
+    return true;
+  }
+  WEFT_DEVICE void send_piece(const PacketChannel& channel, int rank) const {
+    const std::size_t bytes = bytes_at(at(0), sent(rank));
+    for (std::size_t u = dev::thread_rank(); u < dev::packed_units(bytes); u += dev::block_size())
+      channel.send(rank, kHeaderUnits + u, dev::load_unit(source(rank) + at(0), bytes, u));
+  }
+  // Those of kMembers ranks. Every thread reads the headers, which are there when it looks for its
+  // units or soon will be: who sends them has sent these before.
+  WEFT_DEVICE bool take_pieces(const PacketChannel& channel, int first, bool* more) const {
+    std::uint64_t headers[kMembers] = {}, data[kMembers];
+    const auto sends = [&](int k) { return first + k < team.size && first + k != team.rank; };
+    const auto header = [&](int k) -> dev::Awaited {
+      if (!sends(k)) return {nullptr, -1};
+      return channel.awaited(first + k, 0);
+    };
+    if (!channel.take_these(header, headers)) return false;
+    std::size_t most = 0;
+    for (int k = 0; k < kMembers; ++k) {
+      const std::size_t units = units_of(headers[k]);
+      if (units > most) most = units;
+      *more = *more || (headers[k] & 1) != 0;
+      if (sends(k)) tell(first + k, headers[k] >> 1);
+    }
+    for (std::size_t u = dev::thread_rank(); u < most; u += dev::block_size()) {
+      unsigned there = 0;  // bit k: the k-th has this unit
+      for (int k = 0; k < kMembers; ++k) there |= (u < units_of(headers[k]) ? 1u : 0u) << k;
+      const auto unit = [&](int k) -> dev::Awaited {
+        if ((there >> k & 1) == 0) return {nullptr, -1};
+        return channel.awaited(first + k, kHeaderUnits + u);
+      };
+      if (!channel.take_these(unit, data)) return false;
+      for (int k = 0; k < kMembers; ++k)
+        if ((there >> k & 1) != 0)
+          dev::store_unit(place(first + k) + at(0), bytes_at(at(0), headers[k] >> 1), u, data[k]);
+    }
+    return true;
+  }
+  // Of my block's piece.
+  WEFT_DEVICE std::size_t units_of(std::uint64_t header) const {
+    return dev::packed_units(bytes_at(at(0), header >> 1));
   }
 };
 

@@ -52,11 +52,18 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
     limits_.channels = largest.blocks;
   }
 
-  const bool packs = mapped_ && what_ != Collective::kAllToAllV;
-  const Layout layout =
-      layout_of({what_, most_bytes, row_bytes(), team_size_, limits_.channels, gpu_, packs});
-  limits_.packet_bytes = layout.packet_slot * dev::kPacketBytes;
-  limits_.bulk_bytes = layout.bulk_slot;
+  const auto lay_out = [&](bool packs) {
+    const Layout made =
+        layout_of({what_, most_bytes, row_bytes(), team_size_, limits_.channels, gpu_, packs});
+    limits_.packet_bytes = made.packet_slot * dev::kPacketBytes;
+    limits_.bulk_bytes = made.bulk_slot;
+    return made;
+  };
+  Layout layout = lay_out(mapped_);
+  if (what_ == Collective::kAllToAllV) {  // all calls have one plan
+    ASSIGN_OR_RETURN(const Plan all_calls, plan(problem_.max_count));
+    layout = lay_out(all_calls.algorithm == Algorithm::kPackets);
+  }
   ASSIGN_OR_RETURN(rest_, SymmetricMemory::create(runtime, layout.bytes));
   call_.space = layout.workspace(rounds_.as<Rounds>(), rest_.as<std::byte>(), limits_.channels);
 

@@ -36,6 +36,13 @@ Status broadcast(const Call& call, Stream stream) {
   return start(call, BroadcastBulk{bulk(call), call.root}, stream);
 }
 
+Status move_by_counts(const Call& call, Stream stream) {
+  const AllToAllVBulk kernel{bulk(call), call.sizes, kernels::bytes_of(call.dtype)};
+  if (call.plan.algorithm == Algorithm::kPackets)
+    return start(call, AllToAllVPackets{kernel}, stream);
+  return start(call, kernel, stream);
+}
+
 template <class T>
 Status norm(const Call& call, Stream stream) {
   using OneShot = FoldPackets<T, kUnitsTogether>;
@@ -71,9 +78,7 @@ Status run_call(const Call& call, Stream stream) {
     case Collective::kAllGather:
     case Collective::kAllToAll: return move(call, stream);
     case Collective::kBroadcast: return broadcast(call, stream);
-    case Collective::kAllToAllV:
-      return start(call, AllToAllVBulk{bulk(call), call.sizes, kernels::bytes_of(call.dtype)},
-                   stream);
+    case Collective::kAllToAllV: return move_by_counts(call, stream);
     default: break;
   }
   const bool norms = call.what == Collective::kAllReduceNorm;  // of floats only

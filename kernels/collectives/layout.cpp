@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/collectives/call.hpp"
+#include "kernels/collectives/limits.hpp"
 #include "kernels/core/share.hpp"
 
 namespace weft::kernels {
@@ -41,7 +42,13 @@ Slots slots_of(const LayoutProblem& p) {
   const std::size_t share = shares(p.most_bytes, p.channels);
   const std::size_t bulk = std::min(rounded_up(share + 1, kLine), most.bulk);
   if (p.row_bytes != 0) return slots_of_rows(p, most, bulk);
-  return {std::min(rounded_up(dev::packed_units(share) + 1, kUnitsOfLine), most.packets), bulk};
+  if (p.what != Collective::kAllToAllV || !p.packs)
+    return {std::min(rounded_up(dev::packed_units(share) + 1, kUnitsOfLine), most.packets), bulk};
+  // A few blocks may have all of it in one round, and what a block has in packets goes in bulk,
+  // too.
+  const std::size_t units = rounded_up(dev::packed_units(p.most_bytes) + 1, kUnitsOfLine);
+  const std::size_t packets = std::min(kHeaderUnits + units, most.packets);
+  return {packets, std::max(bulk, packets * dev::kPacketBytes)};
 }
 
 }  // namespace

@@ -1,12 +1,19 @@
 // What plans may ask for.
 #pragma once
 
+#include <cstddef>
+
+#include <weft/device/packet.hpp>
 #include <weft/kernels/plan.hpp>
 
 namespace weft::kernels {
 
 inline constexpr unsigned kMostBlocks = 1024;
 inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compiled for
+// AllToAllV in packets: of a slot so many come before the data's, the first of them a header. A
+// whole line, so that data begin at one.
+inline constexpr std::size_t kHeaderUnits = 16;
+inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kPacketBytes;
 
 // kAuto is none.
 bool has_algorithm(Collective what, Algorithm algorithm);

@@ -20,7 +20,8 @@ constexpr std::size_t kLeastPieceByHost = 16 * KiB;
 using enum Collective;
 using enum Algorithm;
 
-// Two PEs as measured on two H100 (docs/guide/kernels.md); more by what goes over the links then.
+// Two PEs as measured on two H100 (docs/guide/kernels.md); more by what goes over the links then;
+// AllToAllV by its estimate there.
 const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 2, 16 * KiB, kPackets, 32, 128},
     {kAllReduce, 2, 128 * KiB, kPackets, 64, 256},
@@ -46,7 +47,10 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
     {kAllToAll, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllToAll, 0, kAny, kBulk, 128, 512},
-    {kAllToAllV, 0, 64 * KiB, kBulk, 16, 512},
+    {kAllToAllV, 0, 16 * KiB, kPackets, 32, 128},
+    {kAllToAllV, 2, 128 * KiB, kPackets, 64, 256},
+    {kAllToAllV, 0, 64 * KiB, kPackets, 64, 256},
+    {kAllToAllV, 2, 256 * KiB, kPackets, 128, 512},
     {kAllToAllV, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllToAllV, 0, kAny, kBulk, 128, 512},
     {kBroadcast, 0, 16 * KiB, kPackets, 32, 128},
@@ -72,6 +76,7 @@ const std::vector<PlanRow> kHostTable = {
     {kReduceScatter, 0, kAny, kBulk, 2, 2},
     {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
     {kAllToAll, 0, kAny, kBulk, 2, 2},
+    {kAllToAllV, 0, 1 * KiB, kPackets, 2, 2},
     {kAllToAllV, 0, kAny, kBulk, 2, 2},
     {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
     {kBroadcast, 0, kAny, kScatteredBulk, 2, 2},
@@ -101,12 +106,35 @@ std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
   return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets ? n : 1;
 }
 
-// Blocks that have something to do: a packet for each thread, or a piece.
-unsigned useful_blocks(const Plan& plan, std::size_t bytes, std::size_t parts) {
-  const std::size_t share = shares(bytes, parts);
-  const std::size_t each = is_bulk(plan.algorithm) ? plan.piece : 8 * std::size_t{plan.threads};
+// Blocks that have something to do, each so many bytes of `bytes`.
+unsigned useful_blocks(const Plan& plan, std::size_t bytes, std::size_t each) {
   return static_cast<unsigned>(
-      std::clamp<std::size_t>(shares(share, each), 1, std::size_t{plan.blocks}));
+      std::clamp<std::size_t>(shares(bytes, each), 1, std::size_t{plan.blocks}));
+}
+
+// AllToAllV in packets: what a block takes of a message, which may have to go in bulk, too.
+std::size_t piece_in_packets(const PlanLimits& limits) {
+  const std::size_t most = std::min(limits.bulk_bytes, limits.packet_bytes) / kLine * kLine;
+  return std::max(most, kHeaderBytes + kLine) - kHeaderBytes;
+}
+
+// Cut into pieces, one for each block or more.
+void plan_bulk(Plan& plan, std::size_t bytes, std::size_t parts, bool mapped,
+               const PlanLimits& limits) {
+  const std::size_t most = std::max(limits.bulk_bytes / kLine * kLine, kLine);
+  const std::size_t least = std::min(mapped ? kLine : kLeastPieceByHost, most);
+  plan.piece = std::clamp(rounded_up(shares(bytes, parts * plan.blocks), kLine), least, most);
+  plan.blocks = useful_blocks(plan, shares(bytes, parts), plan.piece);
+}
+
+// A packet for each thread. Of an AllToAllV a block has one piece, if it can.
+void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t parts,
+                  std::size_t most_piece) {
+  std::size_t each = 8 * std::size_t{plan.threads};
+  if (what == kAllToAllV) each = std::min(each, most_piece);
+  plan.blocks = useful_blocks(plan, shares(bytes, parts), each);
+  if (what == kAllToAllV)
+    plan.piece = std::clamp(rounded_up(shares(bytes, plan.blocks), kLine), kLine, most_piece);
 }
 
 }  // namespace
@@ -115,7 +143,7 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
   const bool sums_to_all = what == kAllReduce || what == kAllReduceNorm;
   switch (algorithm) {
     case kAuto: return false;
-    case kPackets: return what != kAllToAllV;
+    case kPackets: return true;
     case kTwoShotPackets: return sums_to_all;
     case kBulk: return true;
     case kScatteredBulk: return what == kBroadcast;
@@ -150,7 +178,7 @@ const char* to_string(Algorithm algorithm) {
 std::string to_string(const Plan& plan) {
   std::string text = fmt::format("{}, {} blocks of {} threads", to_string(plan.algorithm),
                                  plan.blocks, plan.threads);
-  if (is_bulk(plan.algorithm)) text += fmt::format(", pieces of {} bytes", plan.piece);
+  if (plan.piece != 0) text += fmt::format(", pieces of {} bytes", plan.piece);
   return text;
 }
 
@@ -169,21 +197,23 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
     return Status::error(
         Code::kUnsupported,
         fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));
-  const bool packs = mapped && limits.packet_bytes != 0;
-  if ((!packs && !is_bulk(made.algorithm)) || (npes <= 2 && made.algorithm == kScatteredBulk))
-    made.algorithm = kBulk;
   made.threads = threads != 0 ? threads : row->threads;
   made.blocks = blocks != 0 ? blocks
                 : mapped    ? row->blocks
                             : std::min(row->blocks, kMostBlocksByHost);
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
+  // Of an AllToAllV's messages a block takes so much by packets.
+  const std::size_t most_piece = piece_in_packets(limits);
+  const bool packs = mapped && limits.packet_bytes != 0;
+  const bool in_one_round = what != kAllToAllV || bytes <= most_piece * made.blocks;
+  if (!is_bulk(made.algorithm) && (!packs || (forced == kAuto && !in_one_round)))
+    made.algorithm = kBulk;
+  if (npes <= 2 && made.algorithm == kScatteredBulk) made.algorithm = kBulk;
   const std::size_t parts = parts_of(what, made.algorithm, npes);
-  if (is_bulk(made.algorithm)) {
-    const std::size_t most = std::max(limits.bulk_bytes / kLine * kLine, kLine);
-    const std::size_t least = std::min(mapped ? kLine : kLeastPieceByHost, most);
-    made.piece = std::clamp(rounded_up(shares(bytes, parts * made.blocks), kLine), least, most);
-  }
-  made.blocks = useful_blocks(made, bytes, parts);
+  if (is_bulk(made.algorithm))
+    plan_bulk(made, bytes, parts, mapped, limits);
+  else
+    plan_packets(made, what, bytes, parts, most_piece);
   return made;
 }
 

@@ -48,7 +48,18 @@ class PacketChannel {
   WEFT_DEVICE void send_to_all(std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
     for (int i = 1; i < team_.size; ++i) send(other(i), unit, data, ahead);
   }
-  // Unit `unit` of every member in rank order, use(rank, data); mine is `own`. False: gave up.
+  // Unit `unit` of one of the others, for take_these().
+  WEFT_DEVICE dev::Awaited awaited(int rank, std::size_t unit) const {
+    return {slot(round_, rank) + unit, team_.pe_of(rank)};
+  }
+  // data[k] of get(k), which is an Awaited, for each k below kMany; the waits are one. False: gave
+  // up.
+  template <int kMany, class GetAwaited>
+  WEFT_DEVICE bool take_these(GetAwaited get, std::uint64_t (&data)[kMany]) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    return dev::take_packets<kMany>(ctx_, where_, get, round_, data);
+  }
+  // Unit `unit` of every member in rank order, use(rank, data); mine is `own`.
   template <class Use>
   WEFT_DEVICE bool take(std::size_t unit, std::uint64_t own, Use use) const {
     return take_many<1>(
@@ -61,19 +72,17 @@ class PacketChannel {
   WEFT_DEVICE bool take_many(std::size_t unit, std::size_t step, int count, Own own,
                              Use use) const {
     constexpr int kMembers = kTogether / kUnits;
-    WEFT_KERNELS_PAUSE(kBeforeWait);
     for (int first = 0; first < team_.size; first += kMembers) {
       std::uint64_t data[kTogether];
       const auto is_there = [&](int k) {
         return k / kMembers < count && first + k % kMembers < team_.size;
       };
-      const auto awaited = [&](int k) -> dev::Awaited {
+      const auto get = [&](int k) -> dev::Awaited {
         const int rank = first + k % kMembers;
         if (!is_there(k) || rank == team_.rank) return {nullptr, -1};
-        return {slot(round_, rank) + unit + static_cast<unsigned>(k / kMembers) * step,
-                team_.pe_of(rank)};
+        return awaited(rank, unit + static_cast<unsigned>(k / kMembers) * step);
       };
-      if (!dev::take_packets<kTogether>(ctx_, where_, awaited, round_, data)) return false;
+      if (!take_these(get, data)) return false;
       for (int k = 0; k < kTogether; ++k) {
         const int i = k / kMembers, rank = first + k % kMembers;
         if (is_there(k)) use(i, rank, rank == team_.rank ? own(i) : data[k]);
@@ -83,12 +92,8 @@ class PacketChannel {
   }
   // Unit `unit` of one of the others alone.
   WEFT_DEVICE bool take_from(int rank, std::size_t unit, std::uint64_t* data) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
     std::uint64_t one[1];
-    const auto awaited = [&](int) -> dev::Awaited {
-      return {slot(round_, rank) + unit, team_.pe_of(rank)};
-    };
-    if (!dev::take_packets<1>(ctx_, where_, awaited, round_, one)) return false;
+    if (!take_these([&](int) { return awaited(rank, unit); }, one)) return false;
     *data = one[0];
     return true;
   }

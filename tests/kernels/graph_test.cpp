@@ -96,6 +96,97 @@ TEST(Graphs, AreReplayed) {
       job_options()));
 }
 
+// Counts that a kernel makes anew each time, of which one round of packets holds most.
+__host__ __device__ std::uint64_t count_of_turn(int from, int to, std::int32_t turn,
+                                                std::uint64_t most) {
+  const auto mixed = static_cast<std::uint64_t>(turn) * 2654435761u +
+                     static_cast<std::uint64_t>(from * 31 + to * 17);
+  return turn % 16 == 0 ? mixed % (4 * most) : mixed % (most + 1);
+}
+
+struct Parcels {
+  std::int32_t *in, *out;
+  std::uint64_t *counts, *offsets, *came;  // of each rank
+  std::uint64_t most;
+  std::int32_t* turn;
+  int pe, npes;
+  unsigned* wrong;
+  WEFT_DEVICE std::size_t place(int rank) const {
+    return static_cast<std::size_t>(rank) * 4 * most;
+  }
+};
+struct Pack : Parcels {
+  WEFT_DEVICE void operator()() const {
+    for (int to = 0; to < npes; ++to) {
+      const std::uint64_t count = count_of_turn(pe, to, *turn, most);
+      if (dev::thread_rank() == 0) counts[to] = count;
+      for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
+        in[place(to) + i] = value_of(pe, *turn, i) + to;
+    }
+  }
+};
+struct Unpack : Parcels {
+  WEFT_DEVICE void operator()() const {
+    for (int from = 0; from < npes; ++from) {
+      const std::uint64_t count = count_of_turn(from, pe, *turn, most);
+      if (came[from] != count) atomicAdd(wrong, 1u);
+      for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
+        if (out[place(from) + i] != value_of(from, *turn, i) + pe) atomicAdd(wrong, 1u);
+    }
+    dev::Block{}.sync();
+    if (dev::thread_rank() == 0) ++*turn;
+  }
+};
+
+Status replay_parcels(Runtime& rt, Algorithm algorithm, std::uint64_t most) {
+  CollectiveOptions options;
+  options.algorithm = algorithm;
+  ASSIGN_OR_RETURN(AllToAllV op,
+                   AllToAllV::create(rt, {most, DType::kInt32, ReduceOp::kSum}, options));
+  const auto n = static_cast<std::size_t>(rt.npes());
+  Parcels p{};
+  p.most = most;
+  p.pe = rt.pe();
+  p.npes = rt.npes();
+  ASSIGN_OR_RETURN(p.in, rt.allocate_device<std::int32_t>(4 * most * n));
+  ASSIGN_OR_RETURN(p.out, rt.allocate_device<std::int32_t>(4 * most * n));
+  ASSIGN_OR_RETURN(p.counts, rt.allocate_device<std::uint64_t>(3 * n));
+  p.offsets = p.counts + n;
+  p.came = p.offsets + n;
+  ASSIGN_OR_RETURN(p.turn, rt.callocate_device<std::int32_t>(2));
+  p.wrong = reinterpret_cast<unsigned*>(p.turn + 1);
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t rank = 0; rank < n; ++rank) offsets.push_back(rank * 4 * most);
+  RETURN_IF_ERROR(rt.context().put(p.offsets, offsets.data(), n, rt.pe()));
+
+  RETURN_IF_ERROR(replay_in_graph(rt, kReplays, [&](Stream stream) -> Status {
+    RETURN_IF_ERROR(dev::launch({1, 256, 0}, Pack{p}, stream));
+    RETURN_IF_ERROR(op(stream, p.out, p.in, {p.counts, p.offsets, p.offsets, p.came}));
+    return dev::launch({1, 256, 0}, Unpack{p}, stream);
+  }));
+  std::int32_t seen[2] = {};
+  RETURN_IF_ERROR(rt.context().get_bytes(seen, p.turn, sizeof(seen), rt.pe()));
+  EXPECT_EQ(seen[0], kReplays);
+  EXPECT_EQ(seen[1], 0) << to_string(algorithm) << " of " << most;
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.health();
+}
+
+TEST(Graphs, OfAllToAllVAreReplayed) {
+  int gpus = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
+  if (gpus < 2) GTEST_SKIP() << "graphs that wait for one another need a GPU each";
+  EXPECT_OK(run_local(
+      gpus,
+      [](Runtime& rt) -> Status {
+        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kBulk})
+          for (const std::uint64_t most : {1, 5000})
+            RETURN_IF_ERROR(replay_parcels(rt, algorithm, most));
+        return Status::ok();
+      },
+      job_options()));
+}
+
 // The residual goes round: each replay adds the members' sums to it, in place.
 Status replay_norm(Runtime& rt, Algorithm algorithm, std::size_t rows, std::size_t hidden) {
   constexpr int kNorms = 200;

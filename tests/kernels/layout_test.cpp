@@ -9,6 +9,7 @@
 
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/layout.hpp"
+#include "kernels/collectives/limits.hpp"
 
 namespace weft::kernels {
 namespace {
@@ -73,6 +74,16 @@ TEST(Layout, SmallMessagesHaveSmallSlots) {
   const Layout l = layout_of({Collective::kAllGather, 1000, 0, 4, 4, true, true});
   EXPECT_EQ(l.packet_slot, 48u);  // 250 bytes in 32 packets, and one more for the rest, in lines
   EXPECT_EQ(l.bulk_slot, 256u);
+}
+
+// So a plan with one block has no second round where one with many has none.
+TEST(Layout, SlotsOfAllToAllVHoldHeaderAndMessage) {
+  const Layout small = layout_of({Collective::kAllToAllV, 1000, 0, 4, 8, true, true});
+  EXPECT_GE(small.packet_slot, kHeaderUnits + 125);
+  EXPECT_LE(small.packet_slot, kHeaderUnits + 125 + 17);
+  const Layout large = layout_of({Collective::kAllToAllV, 1 << 20, 0, 4, 8, true, true});
+  EXPECT_EQ(large.packet_slot, 512u);
+  EXPECT_GE(large.bulk_slot, (large.packet_slot - kHeaderUnits) * dev::kPacketBytes);
 }
 
 // A row in one round.

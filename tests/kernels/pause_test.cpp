@@ -8,6 +8,7 @@
 
 #include "kernels/core/pause.hpp"
 #include "tests/kernels/ag_gemm_play.hpp"
+#include "tests/kernels/all_to_all_v_play.hpp"
 #include "tests/kernels/collective_play.hpp"
 #include "tests/kernels/gemm_rs_play.hpp"
 #include "tests/kernels/norm_play.hpp"
@@ -103,6 +104,30 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+class PausedAllToAllVTest : public ::testing::TestWithParam<Algorithm> {};
+
+TEST_P(PausedAllToAllVTest, BringsWhatEachHasForEach) {
+  CollectiveOptions options;
+  options.algorithm = GetParam();
+  options.blocks = 2;
+  options.threads = kThreads;
+  options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
+  EXPECT_OK(run_local(
+      4,
+      [&](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(Exchange exchange, Exchange::create(rt, rt.world(), 90, options));
+        std::mt19937_64 random(test_seed());
+        for (int i = 0; i < 60; ++i) RETURN_IF_ERROR(exchange.play(random() >> 40));
+        RETURN_IF_ERROR(rt.barrier());
+        return rt.health();
+      },
+      job_options()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, PausedAllToAllVTest,
+                         ::testing::Values(Algorithm::kPackets, Algorithm::kBulk),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
 
 // Tiles that are sent as they come, of several calls.
 TEST(PausedGemmRs, CallsEqualTheModel) {

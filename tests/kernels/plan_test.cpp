@@ -86,6 +86,31 @@ TEST(Plan, TheRootOfABroadcastSendsItsBytesOnce) {
   EXPECT_EQ(made(1, true).algorithm, Algorithm::kBulk);
 }
 
+// Of an AllToAllV a piece is what a block takes of a message in packets, behind a header of 128
+// bytes: one round, or all in bulk.
+TEST(Plan, AllToAllVTakesPacketsForOneRound) {
+  const std::vector<PlanRow> table = {
+      {Collective::kAllToAllV, 0, 1 << 20, Algorithm::kPackets, 4, 512}};
+  const PlanLimits limits{8, 4096, 65536};
+  const auto made = [&](std::size_t bytes, Algorithm forced = Algorithm::kAuto) {
+    auto plan = kernels::plan(Collective::kAllToAllV, bytes, 8, true, limits, table, forced);
+    EXPECT_OK(plan.status());
+    return plan.value_or(Plan{});
+  };
+  for (const std::size_t bytes : {0, 1, 5000, 4 * 3968}) {
+    const Plan plan = made(bytes);
+    EXPECT_EQ(plan.algorithm, Algorithm::kPackets) << bytes;
+    EXPECT_GE(plan.piece * plan.blocks, bytes);
+    EXPECT_GE(plan.piece, 128u);
+    EXPECT_LE(plan.piece, 3968u);
+    EXPECT_EQ(plan.piece % 128, 0u);
+  }
+  EXPECT_EQ(made(4 * 3968 + 1).algorithm, Algorithm::kBulk);
+  const Plan forced = made(4 * 3968 + 1, Algorithm::kPackets);
+  EXPECT_EQ(forced.algorithm, Algorithm::kPackets);
+  EXPECT_EQ(to_string(forced), "packets, 4 blocks of 512 threads, pieces of 3968 bytes");
+}
+
 TEST(Plan, RefusesWhatThereIsNot) {
   const auto refused = [](Collective what, Algorithm forced) {
     return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();

@@ -25,7 +25,8 @@ enum class Collective : std::uint8_t {
 enum class Algorithm : std::uint8_t {
   kAuto,     // what the table says
   kPackets,  // each message straight to whoever needs it, in packets (weft/device/packet.hpp). Of
-             // an AllReduce: everything to everybody (one-shot)
+             // an AllReduce: everything to everybody (one-shot). Of an AllToAllV: one round, behind
+             // which goes in bulk what it did not hold
   kTwoShotPackets,  // AllReduce and AllReduceNorm: a share to each member, who folds it and sends
                     // it to all
   kBulk,  // puts with signals; of these two in two steps, too. For members that do not map each
@@ -39,10 +40,10 @@ WEFT_API const char* to_string(Algorithm algorithm);
 
 struct Plan {
   Algorithm algorithm = Algorithm::kBulk;
-  unsigned blocks = 1;   // channels, too
-  unsigned threads = 1;  // of a block
-  std::size_t piece =
-      0;  // in bulk: bytes that a block puts to a member at a time, a multiple of 16
+  unsigned blocks = 1;    // channels, too
+  unsigned threads = 1;   // of a block
+  std::size_t piece = 0;  // in bulk: bytes that a block puts to a member at a time, a multiple of
+                          // 16. In packets only of an AllToAllV: what its round has for a member
 };
 // "packets, 4 blocks of 512 threads".
 WEFT_API std::string to_string(const Plan& plan);
@@ -69,7 +70,8 @@ struct PlanLimits {
 
 // The first row that fits, else the last of that collective. `forced`, where it is not kAuto,
 // `blocks` and `threads`, where they are not 0, take the place of the row's. Where some members do
-// not map each other (`mapped` false), or without room for packets, all goes in bulk.
+// not map each other (`mapped` false), or without room for packets, all goes in bulk; so does an
+// AllToAllV that one round of packets does not hold, unless it is forced.
 // kUnsupported: the collective has no such algorithm.
 WEFT_API Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                            const PlanLimits& limits, const std::vector<PlanRow>& table,

@@ -3,7 +3,7 @@
 //
 //   weft-run -n 8 weft-tune FILE           PEs are processes, on GPUs where there are
 //   weft-tune --pes 2 FILE                 PEs are threads
-//     --what NAME                          one collective; else all but AllToAllV
+//     --what NAME                          one collective; else all
 //     --from BYTES --to BYTES              sizes: powers of two; 1024 to 134217728, on host threads
 //                                          to 262144, by default
 //     --verbose 1                          every measurement
@@ -31,7 +31,8 @@ using kernels::PlanRow;
 
 constexpr Collective kAll[] = {Collective::kAllReduce,     Collective::kAllGather,
                                Collective::kReduceScatter, Collective::kAllToAll,
-                               Collective::kBroadcast,     Collective::kAllReduceNorm};
+                               Collective::kAllToAllV,     Collective::kBroadcast,
+                               Collective::kAllReduceNorm};
 constexpr std::size_t kLeast = 16, kMost = std::size_t{1} << 32;
 
 struct Choices {

@@ -20,11 +20,13 @@ using kernels::AllGather;
 using kernels::AllReduce;
 using kernels::AllReduceNorm;
 using kernels::AllToAll;
+using kernels::AllToAllV;
 using kernels::Broadcast;
 using kernels::Collective;
 using kernels::CollectiveOptions;
 using kernels::CollectiveProblem;
 using kernels::DType;
+using kernels::Plan;
 using kernels::PlanRow;
 using kernels::ReduceScatter;
 
@@ -76,10 +78,14 @@ class Tuner {
  private:
   Status allocate() {
     ASSIGN_OR_RETURN(recorder_, Recorder::create(runtime_));
-    const std::size_t most = sizes_.to * static_cast<std::size_t>(runtime_.npes());
+    const auto npes = static_cast<std::size_t>(runtime_.npes());
+    const std::size_t most = sizes_.to * npes;
     ASSIGN_OR_RETURN(in_, memory_.zeros(most, MemoryKind::kDevice));
     ASSIGN_OR_RETURN(out_, memory_.zeros(most, MemoryKind::kDevice));
     ASSIGN_OR_RETURN(sums_, memory_.zeros(sizes_.to, MemoryKind::kDevice));
+    ASSIGN_OR_RETURN(auto* const words,
+                     memory_.zeros(3 * npes * sizeof(std::uint64_t), MemoryKind::kDevice));
+    counts_ = reinterpret_cast<std::uint64_t*>(words);
     ASSIGN_OR_RETURN(auto* const times, memory_.zeros(2 * sizeof(double), MemoryKind::kHost));
     times_ = reinterpret_cast<double*>(times);
     return Status::ok();
@@ -92,9 +98,13 @@ class Tuner {
     options.algorithm = way.algorithm;
     options.blocks = way.blocks;
     options.threads = way.threads;
-    ASSIGN_OR_RETURN(const Call call, make(options));
+    ASSIGN_OR_RETURN(Call call, make(options));
     for (std::size_t bytes = sizes_.from; bytes <= sizes_.to; bytes *= 2) {
       if (what_ == Collective::kAllReduceNorm && bytes < row_bytes()) continue;
+      if (what_ == Collective::kAllToAllV) {
+        ASSIGN_OR_RETURN(call, make_by_counts(options, bytes));
+        if (!call) break;
+      }
       Measured made{way, bytes, 0};
       ASSIGN_OR_RETURN(made.us, time(call, bytes));
       all.push_back(made);
@@ -116,9 +126,9 @@ class Tuner {
       case Collective::kAllToAll: return make_plain<AllToAll>(options);
       case Collective::kBroadcast: return make_plain<Broadcast>(options);
       case Collective::kAllReduceNorm: return make_norm(options);
-      case Collective::kAllToAllV: break;
+      case Collective::kAllToAllV: return Call();  // of each size its own
     }
-    return Status::error(Code::kUnsupported, "AllToAllV has one algorithm, and sizes of its own");
+    return Status::error(Code::kInternal, "weft-tune does not know the collective");
   }
   template <class Op>
   Result<Call> make_plain(const CollectiveOptions& options) {
@@ -131,6 +141,25 @@ class Tuner {
         return (*op)(stream, out_, in_, bytes / kElement, 0);
       else
         return (*op)(stream, out_, in_, bytes / kElement);
+    });
+  }
+  // An AllToAllV goes by the largest that it was made for: here what all have for all. None where
+  // a round of packets does not hold it, since tables are not asked for packets then.
+  Result<Call> make_by_counts(const CollectiveOptions& options, std::size_t bytes) {
+    const std::size_t count = bytes / kElement;
+    auto made = AllToAllV::create(runtime_, {count, DType::kBfloat16, ReduceOp::kSum}, options);
+    if (!made) return std::move(made).status();
+    const auto op = std::make_shared<AllToAllV>(*std::move(made));
+    ASSIGN_OR_RETURN(const Plan plan, op->plan(count));
+    if (plan.algorithm == Algorithm::kPackets && plan.piece * plan.blocks < bytes) return Call();
+    const auto npes = static_cast<std::size_t>(runtime_.npes());
+    std::vector<std::uint64_t> words(npes, count);  // counts, then offsets
+    for (std::size_t rank = 0; rank < npes; ++rank) words.push_back(rank * count);
+    RETURN_IF_ERROR(runtime_.context().put(counts_, words.data(), words.size(), runtime_.pe()));
+    RETURN_IF_ERROR(runtime_.context().quiet());
+    std::uint64_t* const offsets = counts_ + npes;
+    return Call([this, op, offsets, npes](Stream stream, std::size_t) {
+      return (*op)(stream, out_, in_, {counts_, offsets, offsets, offsets + npes});
     });
   }
   Result<Call> make_norm(const CollectiveOptions& options) {
@@ -173,6 +202,7 @@ class Tuner {
   std::unique_ptr<Recorder> recorder_;
   std::map<std::size_t, double> best_;  // microseconds by bytes
   std::byte *in_ = nullptr, *out_ = nullptr, *sums_ = nullptr;
+  std::uint64_t* counts_ = nullptr;  // AllToAllV's; then offsets, and what came
   double* times_ = nullptr;
 };
 

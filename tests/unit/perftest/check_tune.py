@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
     done = call(run, "-n", "3", tune, "--from", "1024", "--to", "16384", str(table))
     expect(done.returncode == 0 and table.exists(), "a table of processes", done)
     lines = [line.split() for line in table.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
-    names = ["AllReduce", "AllGather", "ReduceScatter", "AllToAll", "Broadcast", "AllReduceNorm"]
+    names = ["AllReduce", "AllGather", "ReduceScatter", "AllToAll", "AllToAllV", "Broadcast", "AllReduceNorm"]
     expect(lines[0] == ["weft-kernels-table", "1"], "the first line", done)
     expect([n for n in names if any(l[0] == n and l[1:3] == ["3", "any"] for l in lines)] == names,
            "each collective's last row is for all sizes, and for 3 PEs", done)
@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect(done.returncode == 0 and "Broadcast            2048" in done.stdout, "one collective, of threads", done)
     done = call(tune, "--pes", "2", "--to", "1024", "/no/such/folder/table")
     expect(done.returncode == 1 and "/no/such/folder/table" in done.stderr, "a file that cannot be written", done)
-    for mistake in (["--what", "AllToAllV", "f"], ["--pes", "0", "f"], ["--from", "9", "f"], ["--x", "1", "f"],
+    for mistake in (["--what", "Gemm", "f"], ["--pes", "0", "f"], ["--from", "9", "f"], ["--x", "1", "f"],
                     ["--to", "512", "f"], [], ["--pes", "2"]):
         done = call(tune, *mistake)
         expect(done.returncode == 2 and done.stderr, f"a mistake: {mistake}", done)

@@ -57,7 +57,8 @@ TEST(Choose, HasNothingToSayOfNothing) {
 TEST(Ways, AreThoseThatTheCollectiveHas) {
   for (const Collective what :
        {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-        Collective::kAllToAll, Collective::kBroadcast, Collective::kAllReduceNorm})
+        Collective::kAllToAll, Collective::kAllToAllV, Collective::kBroadcast,
+        Collective::kAllReduceNorm})
     for (const bool gpu : {false, true})
       for (const int npes : {1, 2, 8}) {
         const auto ways = ways_of(what, npes, gpu);

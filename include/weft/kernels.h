@@ -17,9 +17,11 @@
  *   size_t weft_NAME_workspace_bytes(const weft_NAME_t*);      symmetric memory; 0: none
  *   void weft_NAME_destroy(weft_NAME_t*);      null does nothing
  *
- * create and destroy are collective over the job. OPTIONS null: all as it is by default, and so is
- * each member that is 0. stream: a cudaStream_t; on host threads null. describe writes what fits
- * into room, with a 0 behind it, and returns how long the text is.
+ * create and destroy are collective over the job, also where options.team names some of its PEs:
+ * all PEs then have teams of one size, and who is no member of its own gets an operator that
+ * refuses calls. OPTIONS null: all as it is by default, and so is each member that is 0. stream: a
+ * cudaStream_t; on host threads null. describe writes what fits into room, with a 0 behind it, and
+ * returns how long the text is.
  *
  * What returns an int returns 0, or a weft_code; weft_kernels_error() then says what went wrong and
  * how to mend it. A handle is one thread's at a time. */
@@ -67,6 +69,9 @@ typedef enum { WEFT_GEMM_BEST, WEFT_GEMM_SEQUENTIAL, WEFT_GEMM_OVERLAPPED } weft
 /* weft::kernels::GemmBackend. */
 typedef enum { WEFT_GEMM_AUTO, WEFT_GEMM_KERNELS, WEFT_GEMM_CUBLAS } weft_gemm_backend;
 
+/* Some of a job's PEs, in order: weft::Team. */
+typedef struct weft_team_t weft_team_t;
+
 typedef struct {
   size_t max_count;
   int dtype; /* a weft_dtype */
@@ -75,7 +80,8 @@ typedef struct {
 typedef struct {
   int algorithm; /* a weft_algorithm */
   unsigned blocks, threads;
-  const char* table; /* a file as weft/kernels/table.hpp has it; null: WEFT_KERNELS_TABLE */
+  const char* table;       /* a file as weft/kernels/table.hpp has it; null: WEFT_KERNELS_TABLE */
+  const weft_team_t* team; /* of the same runtime; null: all PEs */
 } weft_collective_options;
 typedef struct {
   size_t max_rows, hidden;
@@ -96,14 +102,17 @@ typedef struct {
   int algorithm; /* a weft_gemm_algorithm */
   unsigned push_blocks;
   weft_gemm_options gemm;
+  const weft_team_t* team; /* null: all PEs */
 } weft_ag_gemm_options;
 typedef struct {
   int algorithm; /* a weft_gemm_algorithm */
   weft_gemm_options gemm;
+  const weft_team_t* team; /* null: all PEs */
 } weft_gemm_rs_options;
 typedef struct {
   int algorithm; /* a weft_gemm_algorithm */
   weft_gemm_options gemm;
+  const weft_team_t* team; /* null: all PEs */
 } weft_gemm_ar_options;
 /* weft::kernels::Plan. */
 typedef struct {
@@ -127,6 +136,19 @@ int weft_runtime_barrier(weft_runtime_t* runtime);
 int weft_runtime_synchronize(weft_runtime_t* runtime,
                              void* stream);       /* all that is queued has run */
 int weft_runtime_health(weft_runtime_t* runtime); /* the first failure of a kernel, or of a PE */
+
+/* Teams, collective over their parent (null: all PEs), whose members all ask for the same. Who is
+ * not in the new team gets one of which it is no member. Teams go after the operators that were
+ * made on them, and before their runtime.
+ *   split_strided: the parent's ranks start, start + stride, and so on; stride may be negative
+ *   from_list: `count` ranks of the parent, in the order that the new team's ranks shall have */
+int weft_team_split_strided(weft_runtime_t* runtime, const weft_team_t* parent, int start,
+                            int stride, int size, weft_team_t** made);
+int weft_team_from_list(weft_runtime_t* runtime, const weft_team_t* parent, const int* ranks,
+                        size_t count, weft_team_t** made);
+int weft_team_rank(const weft_team_t* team); /* of this PE; -1: it is no member */
+int weft_team_size(const weft_team_t* team); /* 0: this PE is no member */
+int weft_team_destroy(weft_team_t* team);    /* collective over its members; null does nothing */
 
 #define WEFT_KERNELS_PARAMETERS(...) __VA_ARGS__
 #define WEFT_OPERATOR(name, Class, problem, options, parameters, arguments)                     \

@@ -4,16 +4,23 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "kernels/c_api/convert.hpp"
 #include "kernels/c_api/runtime.hpp"
+#include "kernels/c_api/team.hpp"
 
 namespace weft::kernels::c_api {
 namespace {
 
-Status refuse_null(const char* name, const char* argument) {
-  return Status::error(Code::kInvalidArgument, fmt::format("{}: {} is null", name, argument));
+// What goes to one create(): of those whose options have a team with it.
+template <class Op, class Problem, class COptions, class Options>
+Result<Op> create_cpp(const char* name, weft_runtime_t& runtime, const Problem& problem,
+                      const COptions& given, const Options& options) {
+  if constexpr (requires { given.team; }) {
+    ASSIGN_OR_RETURN(const Team team, team_of(name, "options.team", runtime, given.team));
+    return Op::create(runtime.runtime, team, problem, options);
+  } else {
+    return Op::create(runtime.runtime, problem, options);
+  }
 }
 
 template <class Handle, class Problem, class Options>
@@ -22,10 +29,10 @@ Status create(const char* name, weft_runtime_t* runtime, const Problem* problem,
   if (runtime == nullptr) return refuse_null(name, "the runtime");
   if (problem == nullptr) return refuse_null(name, "the problem");
   if (made == nullptr) return refuse_null(name, "made");
-  const Options defaults{};
+  const Options given = options != nullptr ? *options : Options{};
   ASSIGN_OR_RETURN(const auto cpp_problem, from_c(*problem));
-  ASSIGN_OR_RETURN(const auto cpp_options, from_c(options != nullptr ? *options : defaults));
-  auto op = decltype(Handle::op)::create(runtime->runtime, cpp_problem, cpp_options);
+  ASSIGN_OR_RETURN(const auto cpp_options, from_c(given));
+  auto op = create_cpp<decltype(Handle::op)>(name, *runtime, cpp_problem, given, cpp_options);
   if (!op) return std::move(op).status();
   *made = new Handle{*std::move(op)};
   return Status::ok();

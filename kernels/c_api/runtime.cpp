@@ -8,8 +8,7 @@ namespace weft::kernels::c_api {
 namespace {
 
 Result<weft_runtime_t*> create(weft_runtime_t** made) {
-  if (made == nullptr)
-    return Status::error(Code::kInvalidArgument, "weft_runtime_create: made is null");
+  if (made == nullptr) return refuse_null("weft_runtime_create", "made");
   auto runtime = Runtime::create();
   if (!runtime) return std::move(runtime).status();
   return new weft_runtime_t{*std::move(runtime)};

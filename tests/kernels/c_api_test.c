@@ -1,4 +1,5 @@
-/* A program in C that uses every operator, each on one PE as on many: weft-run -n N c_api_test. */
+/* A program in C that uses every operator, each on one PE as on many: weft-run -n N c_api_test, or
+ * c_api_test alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static float sum_of_pes(int i) { return (float)(1000 * npes * (npes - 1) / 2 + n
 
 static void all_reduce(void) {
   weft_all_reduce_t* op = NULL;
-  const weft_collective_options options = {WEFT_BULK, 1, 2, NULL};
+  const weft_collective_options options = {WEFT_BULK, 1, 2, NULL, NULL};
   weft_plan plan;
   char text[400], few[8];
   SUCCEEDS(weft_all_reduce_create(job, &floats, &options, &op));
@@ -153,8 +154,8 @@ static void gemm(void) {
 static void fused_gemm(void) {
   enum { kRows = 8, kSide = 8 };
   const weft_gemm_problem problem = {kRows, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
-  const weft_gemm_rs_options at_once = {WEFT_GEMM_OVERLAPPED, {0, 0, NULL}};
-  const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL}};
+  const weft_gemm_rs_options at_once = {WEFT_GEMM_OVERLAPPED, {0, 0, NULL}, NULL};
+  const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL}, NULL};
   const uint16_t one = 0x3f80, eight = 0x4100;
   const uint16_t sums[] = {0x4100, 0x4180, 0x41c0, 0x4200, 0x4220}; /* 8, 16, 24, 32, 40 */
   static uint16_t a[kRows * kSide] __attribute__((aligned(16))),
@@ -193,11 +194,117 @@ static void fused_gemm(void) {
   weft_gemm_ar_destroy(reduce);
 }
 
+/* Halves of the job; of an odd number of PEs the last one is in none of them. */
+static void half_teams(void) {
+  const int half = npes > 1 ? npes / 2 : 1;
+  const int outside = pe >= 2 * half, first = pe < half || outside ? 0 : half;
+  weft_team_t *low = NULL, *high = NULL;
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  weft_all_reduce_t* sum = NULL;
+  SUCCEEDS(weft_team_split_strided(job, NULL, 0, 1, half, &low));
+  if (2 * half <= npes) SUCCEEDS(weft_team_split_strided(job, NULL, half, 1, half, &high));
+  options.team = first == 0 ? low : high;
+  REQUIRE(weft_team_rank(options.team) == (outside ? -1 : pe - first));
+  REQUIRE(weft_team_size(options.team) == (outside ? 0 : half));
+
+  SUCCEEDS(weft_all_reduce_create(job, &floats, &options, &sum));
+  fill();
+  if (outside) {
+    FAILS(weft_all_reduce(sum, NULL, out, in, kCount), WEFT_INVALID_ARGUMENT, "no member");
+  } else {
+    SUCCEEDS(weft_all_reduce(sum, NULL, out, in, kCount));
+    synchronize();
+    for (int i = 0; i < kCount; ++i)
+      REQUIRE(out[i] == (float)(1000 * (half * first + half * (half - 1) / 2) + half * i));
+  }
+  weft_all_reduce_destroy(sum);
+  if (npes > 1) {
+    if (pe == 0) options.team = NULL;
+    FAILS(weft_all_reduce_create(job, &floats, &options, &sum), WEFT_INVALID_ARGUMENT,
+          "the team's size is");
+  }
+  SUCCEEDS(weft_team_destroy(low));
+  SUCCEEDS(weft_team_destroy(high));
+}
+
+/* All PEs, the last one first. */
+static void a_team_in_another_order(void) {
+  enum { kSide = 8 };
+  const uint16_t values[] = {0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0}; /* 1, 2, 3, 4, 5 */
+  const weft_gemm_problem problem = {1, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
+  weft_ag_gemm_options fused = {WEFT_GEMM_BEST, 0, {0, 0, NULL}, NULL};
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  static uint16_t a[kSide] __attribute__((aligned(16))),
+      b[kSide * kSide] __attribute__((aligned(16))),
+      c[kMostPes * kSide] __attribute__((aligned(16))),
+      rows[kMostPes * kSide] __attribute__((aligned(16)));
+  int ranks[kMostPes];
+  weft_team_t *team = NULL, *alone = NULL;
+  weft_all_gather_t* gather = NULL;
+  weft_ag_gemm_t* gemm = NULL;
+  for (int r = 0; r < npes; ++r) ranks[r] = npes - 1 - r;
+  SUCCEEDS(weft_team_from_list(job, NULL, ranks, (size_t)npes, &team));
+  REQUIRE(weft_team_rank(team) == npes - 1 - pe && weft_team_size(team) == npes);
+  options.team = fused.team = team;
+
+  SUCCEEDS(weft_all_gather_create(job, &floats, &options, &gather));
+  fill();
+  SUCCEEDS(weft_all_gather(gather, NULL, out, in, kCount));
+  synchronize();
+  for (int i = 0; i < kCount * npes; ++i)
+    REQUIRE(out[i] == (float)(1000 * (npes - 1 - i / kCount) + i % kCount));
+  weft_all_gather_destroy(gather);
+
+  REQUIRE(npes <= 5);
+  for (int i = 0; i < kSide; ++i) a[i] = values[pe];
+  SUCCEEDS(weft_ag_gemm_create(job, &problem, &fused, &gemm));
+  SUCCEEDS(weft_ag_gemm(gemm, NULL, c, a, b, 1, rows));
+  synchronize();
+  for (int i = 0; i < npes * kSide; ++i) REQUIRE(rows[i] == values[npes - 1 - i / kSide]);
+  weft_ag_gemm_destroy(gemm);
+
+  /* Its rank 0 is the last PE. */
+  SUCCEEDS(weft_team_split_strided(job, team, 0, 1, 1, &alone));
+  REQUIRE(weft_team_rank(alone) == (pe == npes - 1 ? 0 : -1));
+  SUCCEEDS(weft_team_destroy(alone));
+  SUCCEEDS(weft_team_destroy(team));
+}
+
+static void bad_teams(void) {
+  const int twice[] = {0, 0};
+  weft_team_t* team = NULL;
+  FAILS(weft_team_split_strided(NULL, NULL, 0, 1, 1, &team), WEFT_INVALID_ARGUMENT, "the runtime");
+  FAILS(weft_team_split_strided(job, NULL, 0, 1, 1, NULL), WEFT_INVALID_ARGUMENT, "made is null");
+  FAILS(weft_team_split_strided(job, NULL, 0, 1, 0, &team), WEFT_OUT_OF_RANGE, "size is 0");
+  FAILS(weft_team_split_strided(job, NULL, npes, 1, 1, &team), WEFT_OUT_OF_RANGE, "start is");
+  FAILS(weft_team_from_list(job, NULL, NULL, 1, &team), WEFT_INVALID_ARGUMENT, "ranks is null");
+  FAILS(weft_team_from_list(job, NULL, twice, 2, &team), WEFT_INVALID_ARGUMENT, "ranks");
+  REQUIRE(team == NULL && weft_team_rank(NULL) == -1 && weft_team_size(NULL) == 0);
+  SUCCEEDS(weft_team_destroy(NULL));
+}
+
+/* A process that no launcher has started may be in several jobs, each of one PE. */
+static void a_team_of_another_job(void) {
+  weft_team_t* team = NULL;
+  weft_all_reduce_t* op = NULL;
+  weft_runtime_t* other = NULL;
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  SUCCEEDS(weft_runtime_create(&other));
+  SUCCEEDS(weft_team_split_strided(other, NULL, 0, 1, 1, &team));
+  options.team = team;
+  FAILS(weft_all_reduce_create(job, &floats, &options, &op), WEFT_INVALID_ARGUMENT,
+        "weft_all_reduce_create: options.team is a team of another runtime");
+  FAILS(weft_team_split_strided(job, team, 0, 1, 1, &team), WEFT_INVALID_ARGUMENT,
+        "weft_team_split_strided: parent is a team of another runtime");
+  SUCCEEDS(weft_team_destroy(team));
+  weft_runtime_destroy(other);
+}
+
 static void wrong_arguments(void) {
   weft_all_reduce_t* op = NULL;
   const weft_collective_problem no_type = {1, 77, WEFT_SUM}, no_op = {1, WEFT_INT32, -1};
-  const weft_collective_options no_table = {WEFT_AUTO, 0, 0, "/no/such/table"};
-  const weft_collective_options no_algorithm = {99, 0, 0, NULL};
+  const weft_collective_options no_table = {WEFT_AUTO, 0, 0, "/no/such/table", NULL};
+  const weft_collective_options no_algorithm = {99, 0, 0, NULL, NULL};
   FAILS(weft_runtime_create(NULL), WEFT_INVALID_ARGUMENT, "made is null");
   FAILS(weft_all_reduce_create(NULL, &floats, NULL, &op), WEFT_INVALID_ARGUMENT, "the runtime");
   FAILS(weft_all_reduce_create(job, NULL, NULL, &op), WEFT_INVALID_ARGUMENT, "the problem");
@@ -209,7 +316,7 @@ static void wrong_arguments(void) {
   REQUIRE(op == NULL);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   SUCCEEDS(weft_runtime_create(&job));
   pe = weft_runtime_pe(job);
   npes = weft_runtime_npes(job);
@@ -220,6 +327,10 @@ int main(void) {
   all_reduce_norm();
   gemm();
   fused_gemm();
+  half_teams();
+  a_team_in_another_order();
+  bad_teams();
+  if (argc > 1 && strcmp(argv[1], "alone") == 0) a_team_of_another_job();
   wrong_arguments();
   SUCCEEDS(weft_runtime_barrier(job));
   SUCCEEDS(weft_runtime_health(job));

@@ -59,7 +59,10 @@ class ScatterSink {
     const Members& m = p.members;
     const std::uint32_t buffer = shared + consumer * kPartBytes;
     const bool leads = threadIdx.x % 32 == 0;
-    bool ok = m.space.record->broken == 0;
+    const std::uint64_t broken = m.space.record->broken;
+    bool ok = broken == 0;
+    // Who sends in later rounds overwrites what a late member reads.
+    const bool sends = ok || broken == round_of(shared);
     std::uint32_t phase = 0;
     gemm::Work work;
     for (int index = cluster; order.work(index, rank, &work); index += clusters, phase ^= 1) {
@@ -78,7 +81,7 @@ class ScatterSink {
       }
       barrier_wait(filled(shared, consumer), phase);
       if (!mine) {
-        send(m, round_of(shared), work.segment, part, buffer);
+        if (sends) send(m, round_of(shared), work.segment, part, buffer);
       } else if (ok) {
 #pragma unroll 1
         for (int chunk = 0; chunk < Shape::kPartN / Store::kChunk; ++chunk) {
@@ -192,7 +195,7 @@ class ScatterSink {
   // others must have looked at the number before.
   static __device__ void leave(gemm_rs::Record* record, std::uint64_t round, bool ok) {
     tma_store_wait_all();
-    if (!ok) record->broken = 1;
+    if (!ok && record->broken == 0) record->broken = round;
     const std::uint32_t last = kMovers * gridDim.x - 1;
     if (count_up(&record->leaving, last) == last) record->round = round;
   }

@@ -17,7 +17,7 @@ namespace weft::kernels::gemm_rs {
 // What a member keeps from call to call.
 struct alignas(64) Record {
   std::uint64_t round = 0;    // the last one that is over
-  std::uint64_t broken = 0;   // a wait failed: members are out of step, and it stays so
+  std::uint64_t broken = 0;   // the round in which a wait failed: out of step from then on
   std::uint32_t leaving = 0;  // who is done with this round; wraps to 0 by itself
 };
 

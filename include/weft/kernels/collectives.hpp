@@ -150,8 +150,8 @@ struct AllToAllVSizes {
 
 // Counts that differ from pair to pair, and which the host need not know. max_count: of one member
 // for another; more goes too, only slower. By max_count the plan is made, since it is what the host
-// knows: of all calls the same. In packets small ones come with their counts, in the time of one way
-// to a peer; in bulk all in a second step, once these are known. out is not in.
+// knows: of all calls the same. In packets small ones come with their counts, in the time of one
+// way to a peer; in bulk all in a second step, once these are known. out is not in.
 class WEFT_API AllToAllV : public CollectiveOperator {
  public:
   static Result<AllToAllV> create(Runtime& runtime, const CollectiveProblem& problem,

@@ -2,9 +2,11 @@
 // status 0: every promise was kept.
 #include <weft/dev/flag.hpp>
 #include <weft/dev/packet.hpp>
+#include <weft/dev/word.hpp>
 
 #include "tests/mutation/litmus.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace weft::litmus {
@@ -236,6 +238,37 @@ void packets_for_later(const JobOptions& options) {
   });
 }
 
+// The same of words; their places are free again.
+void words_for_later(const JobOptions& options) {
+  DeviceJob job(options);
+  constexpr int kMany = 3;
+  const Lines places(job, kMany, kRounds);
+  for (std::size_t round = 0; round < kRounds; ++round)
+    std::fill_n(places.of(job, 1, round), kMany, dev::kNoWord);
+  std::atomic<std::size_t> begun{0};
+  run_grids(2, 1, 1, [&](int pe) {
+    const Context ctx(job.handle(pe));
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      Word* const first = places.of(job, pe, round);
+      if (pe == 0) {
+        while (begun.load(std::memory_order_relaxed) <= round) dev::platform::relax();
+        for (int k = 0; k < kMany; ++k) {
+          usleep(300);
+          dev::send_word(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)));
+        }
+      } else {
+        begun.store(round + 1, std::memory_order_relaxed);
+        std::uint64_t data[kMany] = {};
+        const auto awaited = [&](int k) -> dev::AwaitedWord { return {first + k, 0}; };
+        LITMUS(dev::take_words<kMany>(job.handle(pe), "words", awaited, data));
+        LITMUS(is_filled(data, kMany, round));
+        LITMUS((dev::platform::load<dev::Order::kRelaxed, dev::Reach::kSystem>(first) ==
+                dev::kNoWord));
+      }
+    }
+  });
+}
+
 // A flag that is set later: what was put before it is there.
 void flags_for_later(const JobOptions& options) {
   DeviceJob job(options);
@@ -303,6 +336,7 @@ int main(int argc, char** argv) {
   meetings<Warp>(mapped);
   meetings<Block>(mapped);
   packets_for_later(mapped);
+  words_for_later(mapped);
   flags_for_later(mapped);
   run_all(mapped);
   run_all(by_ring);

@@ -11,6 +11,7 @@
 #include <weft/device/flag.hpp>
 #include <weft/device/packet.hpp>
 #include <weft/device/tile.hpp>
+#include <weft/device/word.hpp>
 
 #if WEFT_DEVICE_BODIES
 #include <weft/dev/scope.hpp>
@@ -23,4 +24,5 @@
 #include <weft/dev/flag.hpp>
 #include <weft/dev/packet.hpp>
 #include <weft/dev/tile.hpp>
+#include <weft/dev/word.hpp>
 #endif

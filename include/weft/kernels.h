@@ -64,8 +64,13 @@ typedef enum {
   WEFT_BULK,
   WEFT_SCATTERED_BULK
 } weft_algorithm;
-/* weft::kernels::AgGemmAlgorithm, GemmRsAlgorithm and GemmArAlgorithm. */
-typedef enum { WEFT_GEMM_BEST, WEFT_GEMM_SEQUENTIAL, WEFT_GEMM_OVERLAPPED } weft_gemm_algorithm;
+/* weft::kernels::AgGemmAlgorithm, GemmRsAlgorithm and GemmArAlgorithm, which alone has the last. */
+typedef enum {
+  WEFT_GEMM_BEST,
+  WEFT_GEMM_SEQUENTIAL,
+  WEFT_GEMM_OVERLAPPED,
+  WEFT_GEMM_DIRECT
+} weft_gemm_algorithm;
 /* weft::kernels::GemmBackend. */
 typedef enum { WEFT_GEMM_AUTO, WEFT_GEMM_KERNELS, WEFT_GEMM_CUBLAS } weft_gemm_backend;
 

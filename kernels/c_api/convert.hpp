@@ -28,6 +28,7 @@ static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmArAlgorithm::kOverlapped));
+static_assert(WEFT_GEMM_DIRECT == static_cast<int>(GemmArAlgorithm::kDirect));
 
 // A number that no byte holds is none of the enumeration either, and 255 is refused as such.
 template <class Enum>
@@ -60,13 +61,12 @@ inline Result<GemmOptions> from_c(const weft_gemm_options& c) {
                      c.tile != nullptr ? c.tile : ""};
 }
 template <class Algorithm>
-Result<Algorithm> gemm_algorithm(int value) {
-  if (value >= WEFT_GEMM_BEST && value <= WEFT_GEMM_OVERLAPPED)
-    return static_cast<Algorithm>(value);
+Result<Algorithm> gemm_algorithm(int value, weft_gemm_algorithm last = WEFT_GEMM_OVERLAPPED) {
+  if (value >= WEFT_GEMM_BEST && value <= last) return static_cast<Algorithm>(value);
   return Status::error(
       Code::kInvalidArgument,
       fmt::format("options.algorithm is {}; it has to be a weft_gemm_algorithm, {} to {}", value,
-                  static_cast<int>(WEFT_GEMM_BEST), static_cast<int>(WEFT_GEMM_OVERLAPPED)));
+                  static_cast<int>(WEFT_GEMM_BEST), static_cast<int>(last)));
 }
 inline Result<AgGemmOptions> from_c(const weft_ag_gemm_options& c) {
   ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<AgGemmAlgorithm>(c.algorithm));
@@ -79,7 +79,8 @@ inline Result<GemmRsOptions> from_c(const weft_gemm_rs_options& c) {
   return GemmRsOptions{algorithm, std::move(gemm)};
 }
 inline Result<GemmArOptions> from_c(const weft_gemm_ar_options& c) {
-  ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<GemmArAlgorithm>(c.algorithm));
+  ASSIGN_OR_RETURN(const auto algorithm,
+                   gemm_algorithm<GemmArAlgorithm>(c.algorithm, WEFT_GEMM_DIRECT));
   ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
   return GemmArOptions{algorithm, std::move(gemm)};
 }

@@ -68,7 +68,7 @@ Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
     if (tile >= 0 && i != tile) continue;
     if (segments > 1 && (tile < 0 ? !has_segments(kTiles[i]) : kTiles[i].splits)) continue;
     const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
-    for (int splits = std::min(kTiles[i].splits ? 2 : 1, most); splits <= most; ++splits) {
+    for (int splits = 1; splits <= most; ++splits) {
       const Plan p = with(i, splits, segments, m, n, k, machine);
       if (p.us < best.us) best = p;
     }

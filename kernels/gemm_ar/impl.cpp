@@ -76,14 +76,20 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
   ASSIGN_OR_RETURN(made->team_size_,
                    gemm_rs::agree_on(runtime, kName, team, complete,
                                      static_cast<std::uint64_t>(options.algorithm), options.gemm));
-  using gemm_rs::Which;
-  const Which which = options.algorithm == GemmArAlgorithm::kAuto         ? Which::kThatPay
-                      : options.algorithm == GemmArAlgorithm::kOverlapped ? Which::kAll
-                                                                          : Which::kNone;
+  const auto which = [&](GemmArAlgorithm all) {
+    using gemm_rs::Which;
+    if (options.algorithm == GemmArAlgorithm::kAuto) return Which::kThatPay;
+    return options.algorithm == all ? Which::kAll : Which::kNone;
+  };
+  auto direct = Direct::create(runtime, team, made->team_size_, complete, options.gemm, made->gpu_,
+                               which(GemmArAlgorithm::kDirect));
+  if (!direct) return std::move(direct).status();
+  made->direct_.emplace(std::move(*direct));
   GemmProblem rows = complete;
   rows.ldc = made->is_close() ? complete.ldc : made->stride();
-  auto overlapped = gemm_rs::Overlapped::create(runtime, kName, team, made->team_size_, rows,
-                                                options.gemm, made->gpu_, which, pays);
+  auto overlapped =
+      gemm_rs::Overlapped::create(runtime, kName, team, made->team_size_, rows, options.gemm,
+                                  made->gpu_, which(GemmArAlgorithm::kOverlapped), pays);
   if (!overlapped) return std::move(overlapped).status();
   made->overlapped_.emplace(std::move(*overlapped));
   RETURN_IF_ERROR(made->make_gather(runtime));
@@ -93,13 +99,15 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
 }
 
 std::size_t Impl::workspace_bytes() const {
-  return overlapped_->workspace_bytes() + product_.bytes() +
+  return direct_->workspace_bytes() + overlapped_->workspace_bytes() + product_.bytes() +
          (gather_ ? gather_->workspace_bytes() : 0) + (reduce_ ? reduce_->workspace_bytes() : 0);
 }
 
 std::string Impl::describe() const {
   std::string text = fmt::format("gemm_ar m={} n={} k={} {} of {} PEs: ", p_.m, p_.n, p_.k,
                                  to_string(p_.dtype), team_size_);
+  const std::string direct = direct_->describe();
+  if (!direct.empty()) text += direct + "; else ";
   if (gather_) text += overlapped_->describe() + ", then AllGather; else ";
   return text + gemm_->describe() + (reduce_ ? ", then AllReduce" : "");
 }
@@ -133,6 +141,7 @@ Status Impl::run_overlapped(Stream stream, void* c, const void* a, const void* b
 Status Impl::run(Stream stream, void* c, const void* a, const void* b, std::int64_t m) const {
   RETURN_IF_ERROR(check_call(c, a, b, m));
   if (m == 0 || p_.n == 0) return Status::ok();
+  if (direct_->takes(m)) return direct_->run(stream, c, a, b, m);
   const auto run = overlapped_->takes(m) ? &Impl::run_overlapped : &Impl::run_sequence;
   if (team_size_ == 1 || is_close()) return (this->*run)(stream, c, a, b, m);
   RETURN_IF_ERROR((this->*run)(stream, product_.as<void>(), a, b, m));

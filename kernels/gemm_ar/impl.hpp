@@ -1,5 +1,5 @@
-// What a GemmAr is made of: a product that sends its tiles and AllGather, and Gemm and AllReduce
-// for calls that go one after the other.
+// What a GemmAr is made of: a product that sends its tiles to all, one that sends them to the
+// owners of rows and AllGather, and Gemm and AllReduce for calls that go one after the other.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <weft/kernels/gemm_ar.hpp>
 
 #include "kernels/core/memory.hpp"
+#include "kernels/gemm_ar/direct.hpp"
 #include "kernels/gemm_rs/overlapped.hpp"
 
 namespace weft::kernels::gemm_ar {
@@ -44,6 +45,7 @@ class Impl {
   const GemmProblem p_;
   bool gpu_ = false;
   int team_size_ = 1;  // the same on all PEs of the job
+  std::optional<Direct> direct_;
   std::optional<gemm_rs::Overlapped> overlapped_;
   SymmetricMemory product_;
   mutable std::optional<AllGather> gather_;

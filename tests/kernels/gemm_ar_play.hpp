@@ -30,7 +30,7 @@ class GemmArModel : public PartialSums {
                                     {9, 0, 8, DType::kBfloat16},
                                     {9, 8, 0, DType::kBfloat16}};
     if (algorithm == Algorithm::kOverlapped) return all;
-    // What cannot overlap.
+    // What cannot overlap as rows of each.
     all.push_back({1, 1, 1, DType::kBfloat16});
     all.push_back({70, 33, 40, DType::kFloat16});
     return all;
@@ -44,6 +44,24 @@ class GemmArModel : public PartialSums {
   Status queue(GemmAr& op, Stream stream, const std::vector<std::uint16_t*>& out, const void* a,
                const void* b, std::int64_t m) const {
     return op(stream, out[0], a, b, m);
+  }
+};
+
+// What overlaps is the one kernel of few rows, of which there may be many here.
+class DirectGemmArModel : public GemmArModel {
+ public:
+  static constexpr const char* kReport = "GemmAr";
+  using GemmArModel::GemmArModel;
+
+  static Options options(Algorithm algorithm) {
+    Options options = GemmArModel::options(algorithm);
+    if (algorithm != Algorithm::kOverlapped) return options;
+    options.algorithm = Algorithm::kDirect;
+    if (!options.gemm.tile.empty()) options.gemm.tile = "64x64/k";
+    return options;
+  }
+  static std::vector<GemmProblem> problems(int npes, Algorithm) {
+    return GemmArModel::problems(npes, Algorithm::kAuto);
   }
 };
 

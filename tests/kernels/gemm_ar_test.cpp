@@ -10,7 +10,13 @@ using GemmArTest = ModelTest<GemmArModel>;
 TEST_P(GemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
 INSTANTIATE_TEST_SUITE_P(Algorithms, GemmArTest, GemmArTest::cases(), GemmArTest::name);
 
+using DirectGemmArTest = ModelTest<DirectGemmArModel>;
+TEST_P(DirectGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, DirectGemmArTest, DirectGemmArTest::cases(),
+                         DirectGemmArTest::name);
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Operators, FusedTest, GemmArModel, NameOfModel);
+INSTANTIATE_TYPED_TEST_SUITE_P(Direct, FusedTest, DirectGemmArModel, NameOfModel);
 
 namespace {
 

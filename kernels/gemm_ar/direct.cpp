@@ -1,0 +1,131 @@
+#include "kernels/gemm_ar/direct.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <weft/device.hpp>
+
+#include "kernels/core/agree.hpp"
+#include "kernels/core/status.hpp"
+#include "kernels/gemm_ar/direct_plan.hpp"
+
+namespace weft::kernels::gemm_ar {
+namespace {
+
+using gemm_rs::Which;
+
+constexpr int kMostMembers = 8;
+constexpr std::int64_t kMostRows = 128;
+
+}  // namespace
+
+Result<Direct> Direct::create(Runtime& runtime, const Team& team, int team_size,
+                              const GemmProblem& problem, const GemmOptions& options, bool gpu,
+                              Which which) {
+  Direct made;
+  made.size_ = team_size;
+  RETURN_IF_ERROR(made.choose(runtime, team, problem, options, gpu, which));
+  RETURN_IF_ERROR(made.share(runtime, team));
+  return made;
+}
+
+// Up to how many rows calls go so, if any do.
+Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
+                      const GemmOptions& options, bool gpu, Which which) {
+  ASSIGN_OR_RETURN(record_, SymmetricMemory::create(runtime, sizeof(Record)));
+  gemm::Machine machine;
+  int tile = -1;
+  std::uint64_t identity = 0;
+#if defined(WEFT_HAS_CUDA_KERNELS)
+  if (gpu) {
+    ASSIGN_OR_RETURN(machine, gpu_machine(options));
+    ASSIGN_OR_RETURN(identity, gemm_rs::gpu_identity());
+    if (options.backend != GemmBackend::kCublas) {
+      ASSIGN_OR_RETURN(tile, gemm::tile_named("GemmAr", options.tile));
+    }
+  }
+#endif
+  const bool is_empty = p.m == 0 || p.n == 0 || p.k == 0 || size_ == 1;
+  bool can = !is_empty && size_ <= kMostMembers;
+  if (gpu)
+    can = can && machine.multiprocessors > 0 &&
+          (tile < 0 || gemm::kTiles[static_cast<std::size_t>(tile)].splits);
+  for (int rank = 0; team.is_member() && rank < team.size; ++rank)
+    can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
+  std::vector<std::uint64_t> words = {can ? 1u : 0u, identity};
+  for (const int clusters : machine.clusters) words.push_back(static_cast<std::uint64_t>(clusters));
+  std::vector<std::vector<std::uint64_t>> all;
+  ASSIGN_OR_RETURN(all, exchange_words(runtime, words));
+  std::map<std::uint64_t, int> sharers;  // of each GPU
+  int most_sharers = 1;
+  for (const std::vector<std::uint64_t>& theirs : all) {  // all have to come to the same plan
+    can = can && theirs[0] == 1;
+    most_sharers = std::max(most_sharers, ++sharers[theirs[1]]);
+    for (std::size_t i = 0; i < machine.clusters.size(); ++i)
+      machine.clusters[i] = std::min(machine.clusters[i], static_cast<int>(theirs[i + 2]));
+  }
+  // Grids that wait for one another must be there at once, those of PEs that share a GPU too.
+  if (gpu && options.multiprocessors == 0)
+    for (int& clusters : machine.clusters) clusters /= most_sharers;
+  const auto plan_of = [&](std::int64_t rows) {
+    const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
+                            static_cast<int>(p.k)};
+    const DirectPlan plan = direct_plan(shape, machine, tile);
+    if (which == Which::kAll) return plan.product.turns == 1;
+    return plan.us < sequential_us(shape, machine);
+  };
+  const auto goes = [&](std::int64_t rows) {
+    return can && (which == Which::kAll || rows <= kMostRows) && (!gpu || plan_of(rows));
+  };
+  if (which == Which::kAll && !goes(p.m) && !is_empty)
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("GemmAr: options.algorithm is kDirect, which needs up to {} members that map "
+                    "each other, and on GPUs those of compute capability 9.0, kernels of Weft's "
+                    "own, a tile that splits k and so few of them that all are multiplied at once; "
+                    "leave it kAuto",
+                    kMostMembers));
+  // On GPUs only on request: the kernel has not been run there.
+  if (!can || which == Which::kNone || (gpu && which == Which::kThatPay)) return Status::ok();
+  std::int64_t rows = std::min(p.m, which == Which::kAll ? p.m : kMostRows);
+  while (rows > 0 && !goes(rows)) rows /= 2;
+  if (rows == 0) return Status::ok();
+  most_ = rows;
+  GemmProblem few = p;
+  few.m = most_;
+#if defined(WEFT_HAS_CUDA_KERNELS)
+  if (gpu) {
+    ASSIGN_OR_RETURN(kernel_, make_gpu_direct(few, size_, machine, tile));
+    return Status::ok();
+  }
+#endif
+  kernel_ = make_host_direct(few, size_);
+  return Status::ok();
+}
+
+Status Direct::share(Runtime& runtime, const Team& team) {
+  if (!kernel_) return Status::ok();
+  DirectSpace space;
+  space.members = size_;
+  space.slot_words = kernel_->words();
+  const std::size_t bytes = space.all_words() * sizeof(std::uint64_t);
+  ASSIGN_OR_RETURN(words_, SymmetricMemory::create(runtime, bytes));
+  space.record = record_.as<Record>();
+  space.words = words_.as<std::uint64_t>();
+  // Of mine; create() ends with a barrier.
+  const std::vector<std::uint64_t> none(space.all_words(), dev::kNoWord);
+  RETURN_IF_ERROR(runtime.context().put(space.words, none.data(), none.size(), runtime.pe()));
+  RETURN_IF_ERROR(runtime.context().quiet());
+  return team.is_member() ? kernel_->use(runtime, team, space) : Status::ok();
+}
+
+std::string Direct::describe() const {
+  if (!kernel_) return "";
+  return fmt::format("up to {} rows are multiplied and added up by one kernel: {}", most_,
+                     kernel_->describe());
+}
+
+}  // namespace weft::kernels::gemm_ar

@@ -1,0 +1,39 @@
+// DirectKernel: the product of few rows and the sum over the members in one kernel, as a target
+// does it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <weft/kernels/gemm.hpp>
+#include <weft/result.hpp>
+#include <weft/runtime.hpp>
+#include <weft/stream.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/gemm/plan.hpp"
+#include "kernels/gemm_ar/direct_space.hpp"
+
+namespace weft::kernels::gemm_ar {
+
+class DirectKernel {
+ public:
+  virtual ~DirectKernel() = default;
+  // Of a slot, for the largest call.
+  virtual std::uint64_t words() const = 0;
+  // Before the first run(). Collective.
+  virtual Status use(Runtime& runtime, const Team& team, const DirectSpace& space) = 0;
+  // 0 < rows <= problem.m.
+  virtual Status run(Stream stream, void* c, const void* a, const void* b, int rows) = 0;
+  virtual std::string describe() const = 0;
+};
+
+std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int members);
+// On the current GPU; problem.m rows go by that plan.
+Result<std::unique_ptr<DirectKernel>> make_gpu_direct(const GemmProblem& problem, int members,
+                                                      const gemm::Machine& machine, int tile);
+// What of the current GPU may take part; no multiprocessors: none has kernels that can.
+Result<gemm::Machine> gpu_machine(const GemmOptions& options);
+
+}  // namespace weft::kernels::gemm_ar

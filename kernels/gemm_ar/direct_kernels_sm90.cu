@@ -1,0 +1,77 @@
+#include "kernels/gemm_ar/direct_kernels_sm90.hpp"
+
+#include <array>
+#include <utility>
+
+#include "kernels/gemm/launch_sm90.hpp"
+#include "kernels/gemm_ar/direct_sink_sm90.hpp"
+
+namespace weft::kernels::sm90 {
+namespace {
+
+template <class T, int kTile>
+struct Direct {
+  using Launch = sm90::Launch<kTile>;
+  static constexpr gemm::Tile kShape = Launch::kShape;
+  using S = typename Launch::template ShapeOf<T>;
+  using Sink = DirectSink<S>;
+  using Arguments = Params<S, gemm::SplitOrder, Sink>;
+  static constexpr int kBytes = Layout<S, Sink>::kBytes;
+  static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
+
+  static const void* entry() {
+    return reinterpret_cast<const void*>(&gemm_kernel<S, gemm::SplitOrder, Sink>);
+  }
+  static cudaError_t prepare() {
+    return cudaFuncSetAttribute(entry(), cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  }
+  static cudaError_t clusters(int size, int* count) {
+    cudaLaunchAttribute attribute;
+    const cudaLaunchConfig_t config = launch_config(size, size, kBytes, &attribute);
+    return cudaOccupancyMaxActiveClusters(count, entry(), &config);
+  }
+  static cudaError_t run(const DirectCall& call) {
+    const gemm::Plan& plan = call.plan.product;
+    Arguments arguments{};
+    arguments.a = call.a;
+    arguments.b = call.b;
+    arguments.rows_a = call.rows_a;
+    arguments.order = {plan.rows, plan.columns, kShape.m,
+                       kShape.n,  plan.cluster, gemm::ceil_div(call.k, kSliceK)};
+    arguments.sink = {{static_cast<T*>(call.c), call.stride, call.m, call.n},
+                      call.members,
+                      plan.columns,
+                      call.plan.two_shots};
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, kBytes, &attribute);
+    config.stream = call.stream;
+    void* pointers[] = {&arguments};
+    return cudaLaunchKernelExC(&config, entry(), pointers);
+  }
+};
+
+template <class T, int kTile>
+DirectKernel kernel_of() {
+  if constexpr (gemm::kTiles[kTile].splits) {
+    using D = Direct<T, kTile>;
+    return {&D::prepare, &D::clusters, &D::run, D::Launch::kBoxB, D::Sink::kTileWords};
+  } else {
+    return {};
+  }
+}
+
+template <class T, int... kTile>
+std::array<DirectKernel, sizeof...(kTile)> kernels_of(std::integer_sequence<int, kTile...>) {
+  return {{kernel_of<T, kTile>()...}};
+}
+
+}  // namespace
+
+const DirectKernel& direct_kernel(DType dtype, int tile) {
+  using Tiles = std::make_integer_sequence<int, static_cast<int>(gemm::kTiles.size())>;
+  static const auto bfloat16 = kernels_of<__nv_bfloat16>(Tiles());
+  static const auto float16 = kernels_of<__half>(Tiles());
+  return (dtype == DType::kBfloat16 ? bfloat16 : float16)[static_cast<std::size_t>(tile)];
+}
+
+}  // namespace weft::kernels::sm90

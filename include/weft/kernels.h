@@ -62,7 +62,9 @@ typedef enum {
   WEFT_PACKETS,
   WEFT_TWO_SHOT_PACKETS,
   WEFT_BULK,
-  WEFT_SCATTERED_BULK
+  WEFT_SCATTERED_BULK,
+  WEFT_WORDS,
+  WEFT_TWO_SHOT_WORDS
 } weft_algorithm;
 /* weft::kernels::AgGemmAlgorithm, GemmRsAlgorithm and GemmArAlgorithm, which alone has the last. */
 typedef enum {

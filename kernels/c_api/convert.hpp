@@ -24,6 +24,7 @@ static_assert(WEFT_UINT8 == static_cast<int>(DType::kUint8));
 static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
 static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));
+static_assert(WEFT_TWO_SHOT_WORDS == static_cast<int>(Algorithm::kTwoShotWords));
 static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));

@@ -27,6 +27,12 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
+  if ((options_.algorithm == Algorithm::kWords || options_.algorithm == Algorithm::kTwoShotWords) &&
+      (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("{}: options.algorithm is {}, which is for floats; dtype is {}", name(),
+                    to_string(options_.algorithm), to_string(problem_.dtype)));
   if (what_ == Collective::kAllReduceNorm &&
       (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
     return Status::error(Code::kUnsupported,

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <weft/device/word.hpp>
+
 #include "kernels/collectives/layout.hpp"
 #include "kernels/core/agree.hpp"
 #include "kernels/core/share.hpp"
@@ -14,6 +16,8 @@
 
 namespace weft::kernels {
 namespace {
+
+bool is_float(DType dtype) { return dtype != DType::kInt32 && dtype != DType::kUint8; }
 
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
@@ -53,10 +57,11 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   }
 
   const auto lay_out = [&](bool packs) {
-    const Layout made =
-        layout_of({what_, most_bytes, row_bytes(), team_size_, limits_.channels, gpu_, packs});
+    const Layout made = layout_of({what_, most_bytes, row_bytes(), team_size_, limits_.channels,
+                                   gpu_, packs, mapped_ && reduces() && is_float(problem_.dtype)});
     limits_.packet_bytes = made.packet_slot * dev::kPacketBytes;
     limits_.bulk_bytes = made.bulk_slot;
+    limits_.word_bytes = made.word_bytes();
     return made;
   };
   Layout layout = lay_out(mapped_);
@@ -72,6 +77,12 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
     for (Rounds& r : rounds) r.packets = options_.first_round;
     RETURN_IF_ERROR(runtime.context().put_bytes(call_.space.rounds, rounds.data(),
                                                 rounds.size() * sizeof(Rounds), runtime.pe()));
+  }
+  if (const std::size_t words = (layout.staging - layout.words) / sizeof(std::uint64_t);
+      words != 0) {
+    const std::vector<std::uint64_t> none(words, dev::kNoWord);
+    RETURN_IF_ERROR(runtime.context().put(call_.space.words, none.data(), words, runtime.pe()));
+    RETURN_IF_ERROR(runtime.context().quiet());
   }
   return runtime.barrier();
 }

@@ -1,4 +1,6 @@
 // The collectives' kernels, compiled for each target: which one a call is.
+#include <type_traits>
+
 #include <weft/device.hpp>
 
 #include "kernels/collectives/all_to_all_v_kernel.hpp"
@@ -58,12 +60,29 @@ Status norm(const Call& call, Stream stream) {
   }
 }
 
+// More at a time where only one other member has to be waited for.
+template <class T, int kUnits>
+Status reduce_words(const Call& call, Stream stream) {
+  if (call.plan.algorithm == Algorithm::kWords)
+    return start(call, FoldPackets<T, kUnits, WordWire>{packets(call), call.op}, stream);
+  return start(call, TwoShotPackets<T, kUnits, WordWire>{packets(call), call.op}, stream);
+}
+template <class T>
+Status reduce_words(const Call& call, Stream stream) {
+  return call.team.size == 2 ? reduce_words<T, kUnitsTogether>(call, stream)
+                             : reduce_words<T, 1>(call, stream);
+}
+
 template <class T>
 Status reduce(const Call& call, Stream stream) {
   switch (call.plan.algorithm) {
     case Algorithm::kPackets: return start(call, FoldPackets<T>{packets(call), call.op}, stream);
     case Algorithm::kTwoShotPackets:
       return start(call, TwoShotPackets<T>{packets(call), call.op}, stream);
+    case Algorithm::kWords:
+    case Algorithm::kTwoShotWords:
+      if constexpr (!std::is_integral_v<T>) return reduce_words<T>(call, stream);
+      break;
     default: break;
   }
   if (call.what == Collective::kAllReduce)

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLine = 128;  // bytes
 constexpr std::size_t kUnitsOfLine = kLine / dev::kPacketBytes;
+constexpr std::size_t kWordBytes = std::size_t{32} << 20;        // of all members and parities
 constexpr std::size_t kNormPacketBytes = std::size_t{64} << 20;  // so that rows go in one round
 
 // Staging of a channel for what comes from one member in a round.
@@ -51,6 +52,15 @@ Slots slots_of(const LayoutProblem& p) {
   return {packets, std::max(bulk, packets * dev::kPacketBytes)};
 }
 
+// All of a message, or of the largest that goes as words: in one round. On hosts little, so that
+// tests have some that do not.
+std::size_t words_of(const LayoutProblem& p) {
+  const std::size_t room =
+      (p.gpu ? kWordBytes : kWordBytes / 256) / (2 * static_cast<std::size_t>(p.team_size));
+  const std::size_t units = dev::packed_units(std::min(p.most_bytes, room));
+  return rounded_up(shares(units, p.channels) + kUnitsOfLine - 1, kUnitsOfLine);
+}
+
 }  // namespace
 
 Layout layout_of(const LayoutProblem& p) {
@@ -61,7 +71,9 @@ Layout layout_of(const LayoutProblem& p) {
   Layout made;
   made.packet_slot = static_cast<std::uint32_t>(p.packs ? slots.packets : 0);
   made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
-  made.staging = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
+  made.word_slot = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
+  made.words = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
+  made.staging = made.words + 2 * members * made.word_slot * sizeof(std::uint64_t);
   made.sums = made.staging + 2 * members * made.bulk_slot;
   made.signals = made.sums + sums * sizeof(dev::Packet);
   made.headers = made.signals + 2 * members * sizeof(std::uint64_t);
@@ -69,16 +81,22 @@ Layout layout_of(const LayoutProblem& p) {
   return made;
 }
 
+std::size_t Layout::word_bytes() const {
+  return word_slot == 0 ? 0 : (word_slot - kUnitsOfLine + 1) * dev::kPacketBytes;
+}
+
 Workspace Layout::workspace(Rounds* rounds, std::byte* memory, unsigned channels) const {
   Workspace space;
   space.rounds = rounds;
   space.packets = reinterpret_cast<dev::Packet*>(memory + packets);
+  space.words = reinterpret_cast<std::uint64_t*>(memory + words);
   space.staging = memory + staging;
   space.headers = reinterpret_cast<std::uint64_t*>(memory + headers);
   space.signals = reinterpret_cast<std::uint64_t*>(memory + signals);
   space.sums = reinterpret_cast<dev::Packet*>(memory + sums);
   space.channels = channels;
   space.packet_slot = packet_slot;
+  space.word_slot = word_slot;
   space.bulk_slot = bulk_slot;
   return space;
 }

@@ -18,14 +18,17 @@ struct LayoutProblem {
   unsigned channels = 1;
   bool gpu = false;
   bool packs = false;  // some may go in packets
+  bool words = false;  // or as words
 };
 
 // Offsets of the parts (workspace.hpp), each at a multiple of what it holds; `rounds` lie apart.
 struct Layout {
-  std::uint32_t packet_slot = 0, bulk_slot = 0;
-  std::size_t packets = 0, staging = 0, sums = 0, signals = 0, headers = 0;
+  std::uint32_t packet_slot = 0, word_slot = 0, bulk_slot = 0;
+  std::size_t packets = 0, words = 0, staging = 0, sums = 0, signals = 0, headers = 0;
   std::size_t bytes = 0;  // of all
 
+  // What a block's share, which is a multiple of a line, may have to be sure of room.
+  std::size_t word_bytes() const;
   // `memory`: of `bytes` at least, at a multiple of 16.
   Workspace workspace(Rounds* rounds, std::byte* memory, unsigned channels) const;
 };

@@ -96,11 +96,16 @@ const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
 
 bool is_bulk(Algorithm algorithm) { return algorithm == kBulk || algorithm == kScatteredBulk; }
 
+bool is_words(Algorithm algorithm) { return algorithm == kWords || algorithm == kTwoShotWords; }
+
 // Into how many parts a message is cut, one for each member that has to do with it.
 std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
   const auto n = static_cast<std::size_t>(npes);
   if (algorithm == kScatteredBulk) return n - 1;
-  return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets ? n : 1;
+  return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets &&
+                 algorithm != kWords
+             ? n
+             : 1;
 }
 
 // Blocks that have something to do, each so many bytes of `bytes`.
@@ -144,6 +149,8 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
     case kTwoShotPackets: return sums_to_all;
     case kBulk: return true;
     case kScatteredBulk: return what == kBroadcast;
+    case kWords: return what == kAllReduce || what == kReduceScatter;
+    case kTwoShotWords: return what == kAllReduce;
   }
   return false;
 }
@@ -168,6 +175,8 @@ const char* to_string(Algorithm algorithm) {
     case kTwoShotPackets: return "two-shot-packets";
     case kBulk: return "bulk";
     case kScatteredBulk: return "scattered-bulk";
+    case kWords: return "words";
+    case kTwoShotWords: return "two-shot-words";
   }
   return "no algorithm";
 }
@@ -199,15 +208,24 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                 : mapped    ? row->blocks
                             : std::min(row->blocks, kMostBlocksByHost);
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
+  if (is_words(made.algorithm) && !(mapped && limits.word_bytes != 0))
+    made.algorithm = made.algorithm == kWords ? kPackets : kTwoShotPackets;
+  if (is_words(made.algorithm) &&
+      shares(bytes, parts_of(what, made.algorithm, npes)) > limits.word_bytes * made.blocks)
+    made.algorithm = kBulk;
   // Of an AllToAllV's messages a block takes so much by packets.
   const std::size_t most_piece = piece_in_packets(limits);
   const bool packs = mapped && limits.packet_bytes != 0;
   const bool in_one_round = what != kAllToAllV || bytes <= most_piece * made.blocks;
-  if (!is_bulk(made.algorithm) && (!packs || (forced == kAuto && !in_one_round)))
+  if (!is_bulk(made.algorithm) && !is_words(made.algorithm) &&
+      (!packs || (forced == kAuto && !in_one_round)))
     made.algorithm = kBulk;
   if (npes <= 2 && made.algorithm == kScatteredBulk) made.algorithm = kBulk;
   const std::size_t parts = parts_of(what, made.algorithm, npes);
-  if (is_bulk(made.algorithm))
+  if (is_words(made.algorithm))
+    made.blocks = useful_blocks(made, shares(bytes, parts),
+                                std::min(8 * std::size_t{made.threads}, limits.word_bytes));
+  else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else
     plan_packets(made, what, bytes, parts, most_piece);

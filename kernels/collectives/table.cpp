@@ -24,7 +24,8 @@ constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAl
                                      Collective::kAllToAllV,     Collective::kBroadcast,
                                      Collective::kAllReduceNorm};
 constexpr std::array kAlgorithms = {Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                    Algorithm::kBulk, Algorithm::kScatteredBulk};
+                                    Algorithm::kBulk,    Algorithm::kScatteredBulk,
+                                    Algorithm::kWords,   Algorithm::kTwoShotWords};
 
 using Words = std::vector<std::string_view>;
 

@@ -20,6 +20,7 @@ namespace weft::kernels {
 // What a block keeps from call to call.
 struct alignas(64) Rounds {
   std::uint32_t packets = 0;  // the last round that is over; 0: none yet
+  std::uint32_t words = 0;    // the same of words
   std::uint32_t broken = 0;   // a wait failed: the twins are out of step, and it stays so
   std::uint64_t bulk = 0;
   std::uint64_t sums = 0;  // AllReduceNorm: of all blocks the same
@@ -29,12 +30,14 @@ struct alignas(64) Rounds {
 struct Workspace {
   Rounds* rounds = nullptr;          // [channel]; nobody else's
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
+  std::uint64_t* words = nullptr;    // [parity][channel][rank of the sender][word_slot]
   std::byte* staging = nullptr;      // [parity][channel][rank of the sender][bulk_slot]
   std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
   std::uint64_t* signals = nullptr;  // [parity][channel][rank of the sender]: its bulk round
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none
+  std::uint32_t word_slot = 0;    // words; 0: none
   std::uint32_t bulk_slot = 0;    // bytes, a multiple of 16
 };
 

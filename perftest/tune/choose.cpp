@@ -35,6 +35,10 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
   std::vector<Way> ways;
   add(ways, Algorithm::kPackets, some, threads);
   if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotPackets, some, threads);
+  if (what == Collective::kAllReduce || what == Collective::kReduceScatter)
+    add(ways, Algorithm::kWords, some, threads);
+  if (what == Collective::kAllReduce && npes > 1)
+    add(ways, Algorithm::kTwoShotWords, some, threads);
   add(ways, Algorithm::kBulk, some, full);
   if (what == Collective::kBroadcast && npes > 2) add(ways, Algorithm::kScatteredBulk, some, full);
   return ways;

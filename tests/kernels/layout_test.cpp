@@ -25,7 +25,8 @@ std::vector<LayoutProblem> problems() {
         for (const unsigned channels : {1u, 7u, 128u})
           for (const bool gpu : {false, true})
             for (const bool packs : {false, true})
-              all.push_back({what, bytes, 0, size, channels, gpu, packs});
+              for (const bool words : {false, true})
+                all.push_back({what, bytes, 0, size, channels, gpu, packs, words});
   for (const std::size_t row : {1u, 16384u, 1u << 20})
     for (const bool gpu : {false, true})
       all.push_back({Collective::kAllReduceNorm, 100 * row, row, 4, 32, gpu, true});
@@ -37,6 +38,7 @@ std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p
   const std::size_t slots = 2 * std::size_t{p.channels} * static_cast<std::size_t>(p.team_size);
   const bool counts = p.what == Collective::kAllToAllV;
   return {{l.packets, l.packets + slots * l.packet_slot * sizeof(dev::Packet)},
+          {l.words, l.words + slots * l.word_slot * 8},
           {l.staging, l.staging + slots * l.bulk_slot},
           {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
           {l.signals, l.signals + slots * 8},
@@ -58,6 +60,11 @@ TEST(Layout, PartsDoNotOverlapAndAreAligned) {
     EXPECT_EQ(l.sums % 16, 0u);
     EXPECT_EQ(l.signals % 8, 0u);
     EXPECT_EQ(l.packet_slot != 0, p.packs);
+    EXPECT_EQ(l.word_slot != 0, p.words);
+    EXPECT_EQ(l.word_slot % 16, 0u);
+    if (!p.gpu || !p.words) continue;
+    const std::size_t most = (std::size_t{16} << 20) / static_cast<std::size_t>(p.team_size);
+    EXPECT_GE(l.word_bytes() * p.channels, std::min(p.most_bytes, most));
     EXPECT_GT(l.bulk_slot, 0u);
   }
 }
@@ -65,8 +72,8 @@ TEST(Layout, PartsDoNotOverlapAndAreAligned) {
 TEST(Layout, TakesMemoryThatDoesNotGrowWithMessagesOrTeams) {
   for (const int size : {1, 2, 3, 8, 64}) {
     const Layout l =
-        layout_of({Collective::kAllReduce, std::size_t{1} << 40, 0, size, 128, true, true});
-    EXPECT_LE(l.bytes, std::size_t{100} << 20) << size << " members";
+        layout_of({Collective::kAllReduce, std::size_t{1} << 40, 0, size, 128, true, true, true});
+    EXPECT_LE(l.bytes, std::size_t{140} << 20) << size << " members";
   }
 }
 

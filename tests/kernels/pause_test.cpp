@@ -43,6 +43,10 @@ TEST_P(PausedTest, CallsEqualTheModel) {
           options.threads = kThreads;
           options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
           if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) continue;
+          if (GetParam() == Algorithm::kTwoShotWords && what != Collective::kAllReduce) continue;
+          if (GetParam() == Algorithm::kWords && what != Collective::kAllReduce &&
+              what != Collective::kReduceScatter)
+            continue;
           if (GetParam() == Algorithm::kScatteredBulk && what != Collective::kBroadcast) continue;
           ASSIGN_OR_RETURN(AnyOperator call,
                            AnyOperator::create(rt, rt.world(), what,
@@ -76,7 +80,8 @@ TEST_P(PausedTest, CallsEqualTheModel) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedTest,
                          ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                           Algorithm::kBulk, Algorithm::kScatteredBulk),
+                                           Algorithm::kBulk, Algorithm::kScatteredBulk,
+                                           Algorithm::kWords, Algorithm::kTwoShotWords),
                          [](const auto& info) {
                            std::string name = to_string(info.param);
                            std::erase(name, '-');

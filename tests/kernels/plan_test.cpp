@@ -111,6 +111,29 @@ TEST(Plan, AllToAllVTakesPacketsForOneRound) {
   EXPECT_EQ(to_string(forced), "packets, 4 blocks of 512 threads, pieces of 3968 bytes");
 }
 
+// A call is one round: what does not fit goes in bulk, and where there is no room at all, packets
+// do.
+TEST(Plan, WordsAreForWhatFits) {
+  const auto made = [&](std::size_t bytes, Algorithm forced, std::size_t word_bytes, bool mapped) {
+    const PlanLimits limits{8, 4096, 65536, word_bytes};
+    auto plan = kernels::plan(Collective::kAllReduce, bytes, 4, mapped, limits, kTable, forced, 8);
+    EXPECT_OK(plan.status());
+    return plan.value_or(Plan{});
+  };
+  for (const std::size_t bytes : {0, 1, 7000, 8 * 1000}) {
+    const Plan plan = made(bytes, Algorithm::kWords, 1000, true);
+    EXPECT_EQ(plan.algorithm, Algorithm::kWords) << bytes;
+    EXPECT_LE(bytes, 1000 * plan.blocks) << "in one round";
+  }
+  EXPECT_EQ(made(8001, Algorithm::kWords, 1000, true).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(made(4 * 8000, Algorithm::kTwoShotWords, 1000, true).algorithm,
+            Algorithm::kTwoShotWords);
+  EXPECT_EQ(made(4 * 8000 + 4, Algorithm::kTwoShotWords, 1000, true).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(made(100, Algorithm::kWords, 0, true).algorithm, Algorithm::kPackets);
+  EXPECT_EQ(made(100, Algorithm::kTwoShotWords, 0, true).algorithm, Algorithm::kTwoShotPackets);
+  EXPECT_EQ(made(100, Algorithm::kWords, 1000, false).algorithm, Algorithm::kBulk);
+}
+
 TEST(Plan, RefusesWhatThereIsNot) {
   const auto refused = [](Collective what, Algorithm forced) {
     return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();

@@ -33,6 +33,9 @@ enum class Algorithm : std::uint8_t {
           // other all goes so
   kScatteredBulk,  // Broadcast only: a share to each member, who puts it to all. The root sends
                    // each byte once. Of two members the same as kBulk
+  kWords,          // AllReduce and ReduceScatter of floats: as kPackets, half the bytes, as words
+                   // (weft/device/word.hpp); a call in one round
+  kTwoShotWords,   // AllReduce of floats
 };
 
 WEFT_API const char* to_string(Collective what);
@@ -66,12 +69,14 @@ struct PlanLimits {
   unsigned channels = 1;         // that the workspace has
   std::size_t packet_bytes = 0;  // that a channel takes from a member at a time; 0: no packets
   std::size_t bulk_bytes = 1 << 16;
+  std::size_t word_bytes = 0;  // that a channel takes from a member as words; 0: none
 };
 
 // The first row that fits, else the last of that collective. `forced`, where it is not kAuto,
 // `blocks` and `threads`, where they are not 0, take the place of the row's. Where some members do
 // not map each other (`mapped` false), or without room for packets, all goes in bulk; so does an
-// AllToAllV that one round of packets does not hold, unless it is forced.
+// AllToAllV that one round of packets does not hold, unless it is forced, and what is too large for
+// words. Without room for words at all, it is packets.
 // kUnsupported: the collective has no such algorithm.
 WEFT_API Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                            const PlanLimits& limits, const std::vector<PlanRow>& table,

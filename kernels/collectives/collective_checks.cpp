@@ -33,6 +33,11 @@ Status CollectiveImpl::check_problem(int npes) const {
         Code::kUnsupported,
         fmt::format("{}: options.algorithm is {}, which is for floats; dtype is {}", name(),
                     to_string(options_.algorithm), to_string(problem_.dtype)));
+  if ((reduces() || what_ == Collective::kAllReduceNorm) && problem_.dtype == DType::kFloat8E4m3)
+    return Status::error(Code::kUnsupported,
+                         fmt::format("{}: dtype is float8_e4m3, which is not summed up; widen it "
+                                     "to bfloat16 before",
+                                     name()));
   if (what_ == Collective::kAllReduceNorm &&
       (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
     return Status::error(Code::kUnsupported,

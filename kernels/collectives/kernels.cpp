@@ -108,6 +108,7 @@ Status run_call(const Call& call, Stream stream) {
       return norms ? norm<Bfloat16>(call, stream) : reduce<Bfloat16>(call, stream);
     case DType::kInt32: return reduce<std::int32_t>(call, stream);
     case DType::kUint8: return reduce<std::uint8_t>(call, stream);
+    case DType::kFloat8E4m3: break;  // check_problem() has refused it
   }
   return Status::error(Code::kInternal, "a collective of a type without kernels");
 }

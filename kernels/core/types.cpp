@@ -8,7 +8,8 @@ std::size_t bytes_of(DType dtype) {
     case DType::kInt32: return 4;
     case DType::kFloat16:
     case DType::kBfloat16: return 2;
-    case DType::kUint8: return 1;
+    case DType::kUint8:
+    case DType::kFloat8E4m3: return 1;
   }
   return 0;
 }
@@ -20,6 +21,7 @@ const char* to_string(DType dtype) {
     case DType::kBfloat16: return "bfloat16";
     case DType::kInt32: return "int32";
     case DType::kUint8: return "uint8";
+    case DType::kFloat8E4m3: return "float8_e4m3";
   }
   return "no type";
 }

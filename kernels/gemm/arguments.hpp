@@ -5,8 +5,8 @@
 
 namespace weft::kernels::gemm {
 
-// The problem with its strides filled in.
-Result<GemmProblem> checked(const char* who, GemmProblem problem);
+// The problem with its strides filled in. Operators without scales do not take e4m3.
+Result<GemmProblem> checked(const char* who, GemmProblem problem, bool has_scales = false);
 Status check_options(const char* who, const GemmOptions& options);
 Status check_pointer(const char* who, const char* name, const void* pointer);
 

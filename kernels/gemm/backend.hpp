@@ -12,7 +12,9 @@ namespace weft::kernels::gemm {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual Status run(Stream stream, void* c, const void* a, const void* b, int m) = 0;
+  // scales: of e4m3 alone.
+  virtual Status run(Stream stream, void* c, const void* a, const void* b, int m,
+                     const GemmScales& scales) = 0;
   // c[m, n] = 0, for k == 0.
   virtual Status clear(Stream stream, void* c, int m) = 0;
   virtual std::string describe() const = 0;

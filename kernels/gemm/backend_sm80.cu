@@ -91,7 +91,8 @@ class Sm80 : public GpuBackend {
     return Status::ok();
   }
 
-  Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+             const GemmScales&) override {
     RETURN_IF_ERROR(check_current(gpu_));
     if (m != planned_) plan_for(m);
     GemmProblem problem = p_;

@@ -83,7 +83,8 @@ class Sm90 : public GpuBackend {
     return Status::ok();
   }
 
-  Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+             const GemmScales&) override {
     return run(stream, c, a, b, m, nullptr);
   }
   Status run_gathering(Stream stream, void* c, const void* a, const void* b,

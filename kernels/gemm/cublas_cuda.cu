@@ -99,7 +99,8 @@ class Cublas : public GpuBackend {
     return Status::ok();
   }
 
-  Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+             const GemmScales&) override {
     RETURN_IF_ERROR(check_current(gpu_));
     if (m != chosen_) RETURN_IF_ERROR(choose(m));
     const float one = 1, zero = 0;

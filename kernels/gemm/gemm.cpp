@@ -22,6 +22,17 @@ Result<std::unique_ptr<gemm::Backend>> make_backend([[maybe_unused]] Target targ
   return gemm::make_host(problem, options);
 }
 
+Status check_scale(DType dtype, const char* name, const float* scale) {
+  const bool wanted = dtype == DType::kFloat8E4m3;
+  if (wanted && scale != nullptr && reinterpret_cast<std::uintptr_t>(scale) % 4 == 0)
+    return Status::ok();
+  if (!wanted && scale == nullptr) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("Gemm: scales.{} is {}; with {} it has to be {}", name, fmt::ptr(scale),
+                  to_string(dtype), wanted ? "a multiple of 4 bytes, not null" : "null"));
+}
+
 }  // namespace
 
 Gemm::Gemm(const GemmProblem& problem, std::unique_ptr<gemm::Backend> backend)
@@ -34,7 +45,7 @@ Result<Gemm> Gemm::create(Runtime& runtime, const GemmProblem& problem,
                           const GemmOptions& options) {
   auto made = [&]() -> Result<Gemm> {
     GemmProblem complete;
-    ASSIGN_OR_RETURN(complete, gemm::checked("Gemm", problem));
+    ASSIGN_OR_RETURN(complete, gemm::checked("Gemm", problem, true));
     RETURN_IF_ERROR(gemm::check_options("Gemm", options));
     Target target{};
     ASSIGN_OR_RETURN(target, target_of(runtime));
@@ -51,6 +62,11 @@ Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b) {
 }
 
 Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m) {
+  return (*this)(stream, c, a, b, m, GemmScales{});
+}
+
+Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
+                        const GemmScales& scales) {
   return report([&]() -> Status {
     if (m < 0 || m > problem_.m) {
       return Status::error(Code::kInvalidArgument,
@@ -61,7 +77,9 @@ Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b, st
     if (problem_.k == 0) return backend_->clear(stream, c, static_cast<int>(m));
     RETURN_IF_ERROR(gemm::check_pointer("Gemm", "a", a));
     RETURN_IF_ERROR(gemm::check_pointer("Gemm", "b", b));
-    return backend_->run(stream, c, a, b, static_cast<int>(m));
+    RETURN_IF_ERROR(check_scale(problem_.dtype, "a", scales.a));
+    RETURN_IF_ERROR(check_scale(problem_.dtype, "b", scales.b));
+    return backend_->run(stream, c, a, b, static_cast<int>(m), scales);
   }());
 }
 

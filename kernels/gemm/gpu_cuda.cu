@@ -54,6 +54,12 @@ Status GpuBackend::clear(Stream stream, void* c, int m) {
 bool has_sm90(const Gpu& gpu) { return gpu.capability == 90 && WEFT_HAS_SM90A; }
 
 Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
+  if (problem.dtype == DType::kFloat8E4m3) {
+    return Status::error(
+        Code::kUnsupported,
+        "Gemm: float8_e4m3 has no kernels for GPUs, and cuBLASLt does not stand in "
+        "for them: use bfloat16");
+  }
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
   if (options.backend == GemmBackend::kCublas) return make_cublas(gpu, problem, options);

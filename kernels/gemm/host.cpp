@@ -10,6 +10,7 @@
 
 #include "kernels/gemm/backend.hpp"
 #include "kernels/gemm/host_product.hpp"
+#include "kernels/gemm/host_scaled.hpp"
 
 namespace weft::kernels::gemm {
 namespace {
@@ -21,6 +22,11 @@ struct Rows {
   std::ptrdiff_t stride;
   const T* first_of(int /*segment*/, int row, int /*height*/) const { return a + row * stride; }
   std::ptrdiff_t stride_of(int /*segment*/) const { return stride; }
+};
+
+struct ScaledHostKernel {
+  ScaledHostProduct product;
+  void operator()() const { product.multiply(dev::block_rank(), dev::grid_size()); }
 };
 
 template <class T>
@@ -48,12 +54,20 @@ class Host : public Backend {
     threads_ = static_cast<unsigned>(
         std::clamp<std::int64_t>(tiles, 1, std::max(1u, std::thread::hardware_concurrency())));
   }
-  Status run(Stream stream, void* c, const void* a, const void* b, int m) override {
+  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+             const GemmScales& scales) override {
+    if (p_.dtype == DType::kFloat8E4m3) {
+      const ScaledHostKernel kernel{{m, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.lda,
+                                     p_.ldb, p_.ldc, static_cast<const E4m3*>(a),
+                                     static_cast<const E4m3*>(b), scales.a, scales.b,
+                                     static_cast<Bfloat16*>(c)}};
+      return launch(stream, kernel);
+    }
     return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(stream, c, a, b, m)
                                         : launch<Half>(stream, c, a, b, m);
   }
   Status clear(Stream stream, void* c, int m) override {
-    const std::size_t size = bytes_of(p_.dtype);
+    constexpr std::size_t size = 2;  // of an element of c
     return dev::launch({},
                        ClearKernel{m, static_cast<std::size_t>(p_.n) * size,
                                    static_cast<std::ptrdiff_t>(p_.ldc * static_cast<int>(size)),
@@ -70,6 +84,10 @@ class Host : public Backend {
     const HostKernel<T> kernel{{1, 0, m, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
                                 p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)},
                                {static_cast<const T*>(a), p_.lda}};
+    return launch(stream, kernel);
+  }
+  template <class Kernel>
+  Status launch(Stream stream, const Kernel& kernel) const {
     dev::Grid grid;
     grid.blocks = threads_;
     return dev::launch(grid, kernel, stream);

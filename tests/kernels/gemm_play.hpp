@@ -35,34 +35,36 @@ struct Matrix {
   Bits bits;
 };
 
-// The same where kernels run, for as long as it lives. Of a job of one PE.
+// Elements where kernels run, for as long as it lives. Of a job of one PE.
+template <class T>
 class Operand {
  public:
-  Operand(Runtime& runtime, const Bits& bits) : runtime_(runtime), count_(bits.size()) {
-    auto memory = runtime.allocate_device<std::uint16_t>(count_, 64);
+  Operand(Runtime& runtime, const std::vector<T>& values)
+      : runtime_(runtime), count_(values.size()) {
+    auto memory = runtime.allocate_device<T>(count_, 64);
     EXPECT_OK(memory);
     data_ = memory.is_ok() ? *memory : nullptr;
-    write(bits);
+    write(values);
   }
   ~Operand() { EXPECT_OK(runtime_.free(data_)); }
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
-  void write(const Bits& bits) {
-    EXPECT_OK(runtime_.context().put(data_, bits.data(), count_, runtime_.pe()));
+  void write(const std::vector<T>& values) {
+    EXPECT_OK(runtime_.context().put(data_, values.data(), count_, runtime_.pe()));
     EXPECT_OK(runtime_.context().quiet());
   }
-  Bits read() const {
-    Bits bits(count_);
-    EXPECT_OK(runtime_.context().get(bits.data(), data_, count_, runtime_.pe()));
-    return bits;
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    EXPECT_OK(runtime_.context().get(values.data(), data_, count_, runtime_.pe()));
+    return values;
   }
-  std::uint16_t* data() const { return data_; }
+  T* data() const { return data_; }
 
  private:
   Runtime& runtime_;
   const std::size_t count_;
-  std::uint16_t* data_ = nullptr;
+  T* data_ = nullptr;
 };
 
 inline void run(const std::function<void(Runtime&, Stream)>& body) {

@@ -159,6 +159,7 @@ TEST(DType, HasSizesAndNames) {
   EXPECT_EQ(bytes_of(DType::kFloat32), 4u);
   EXPECT_EQ(bytes_of(DType::kBfloat16), 2u);
   EXPECT_EQ(bytes_of(DType::kUint8), 1u);
+  EXPECT_EQ(bytes_of(DType::kFloat8E4m3), 1u);
   EXPECT_STREQ(to_string(DType::kFloat16), "float16");
   EXPECT_EQ(bytes_of(static_cast<DType>(99)), 0u);
 }

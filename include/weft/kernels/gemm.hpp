@@ -10,10 +10,21 @@
 // alone: the same bits in every call. On host threads each is one float to which products are added
 // in the order of k.
 //
+// With dtype kFloat8E4m3, a and b are e4m3 with a scale for each block, as DeepSeek-V3 has them
+// (arXiv 2412.19437, section 3.3), and c is bfloat16:
+//
+//   c[i, j] = sum over blocks q of 128 along k:
+//             scales.a[i, q] * scales.b[j / 128, q] * sum of a[i, k] * b[j, k] over k in q
+//
+//   status = (*product)(stream, c, a, b, tokens, {a_scales, b_scales});
+//
+// The sum of a block is formed in float, in the order of k; blocks are scaled and added as float,
+// in the order of k, too. A NaN among the scales is in all that it scales.
+//
 // It needs no other PE: the runtime says where it runs. On GPUs of compute capability 9.0 (H100,
 // H200) these are kernels of Weft's own. On others it is cuBLASLt, which is looked for when it is
 // wanted; where it is not found, or GemmBackend::kKernels is asked for, from 8.0 on (A100, L20)
-// kernels of Weft's own by mma.sync.
+// kernels of Weft's own by mma.sync. e4m3 is kUnsupported on GPUs.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +44,18 @@ class Backend;
 }
 
 struct GemmProblem {
-  std::int64_t m = 0, n = 0, k = 0;        // each may be 0; with k == 0, c becomes zeros
-  DType dtype = DType::kBfloat16;          // kBfloat16 or kFloat16, of all three matrices
-  std::int64_t lda = 0, ldb = 0, ldc = 0;  // elements from row to row, multiples of 8; 0: k, k, n
+  std::int64_t m = 0, n = 0, k = 0;  // each may be 0; with k == 0, c becomes zeros
+  // kBfloat16 or kFloat16: of all three matrices. kFloat8E4m3: of a and b; then k is even.
+  DType dtype = DType::kBfloat16;
+  // Elements from row to row; 0: k, k, n. Rows begin at multiples of 16 bytes: of 8 elements, or of
+  // 16 where they are e4m3.
+  std::int64_t lda = 0, ldb = 0, ldc = 0;
+};
+
+// Of e4m3, in memory of the same kind as the matrices. Row-major without gaps; q = ceil(k / 128).
+struct GemmScales {
+  const float* a = nullptr;  // [m, q]
+  const float* b = nullptr;  // [ceil(n / 128), q]
 };
 
 enum class GemmBackend : std::uint8_t { kAuto, kKernels, kCublas };
@@ -64,6 +84,9 @@ class WEFT_API Gemm {
   Status operator()(Stream stream, void* c, const void* a, const void* b);
   // The same with fewer rows of a and c: 0 <= m <= problem.m.
   Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m);
+  // The same of e4m3; with other types, scales are null.
+  Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
+                    const GemmScales& scales);
 
   // What a call does, for people.
   std::string describe() const;

@@ -10,9 +10,11 @@ namespace weft::kernels {
 
 // Type of an operator's elements. Sums, minima and maxima of floats of two bytes are formed as
 // float and rounded once. What is moved only is of any type of that size: kUint8 moves bytes.
-enum class DType : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt32, kUint8 };
+// kFloat8E4m3 is OCP's E4M3, without infinities: it is moved, and multiplied by Gemm; no sums of
+// it.
+enum class DType : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt32, kUint8, kFloat8E4m3 };
 
-inline constexpr int kDTypes = 5;
+inline constexpr int kDTypes = 6;
 
 // Bytes of one element; 0: no such type.
 WEFT_API std::size_t bytes_of(DType dtype);

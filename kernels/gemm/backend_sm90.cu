@@ -27,11 +27,14 @@ WEFT_DECLARE(10)
 WEFT_DECLARE(11)
 WEFT_DECLARE(12)
 #undef WEFT_DECLARE
+WEFT_GEMM_LAUNCH(extern, (13), weft::kernels::gemm::E4m3)
+WEFT_GEMM_LAUNCH(extern, (14), weft::kernels::gemm::E4m3)
+WEFT_GEMM_LAUNCH(extern, (15), weft::kernels::gemm::E4m3)
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kTiles.size() == 13, "declare those that were added");
+static_assert(kTiles.size() == 13 && kAllTiles == 16, "declare those that were added");
 
 struct Kernel {
   cudaError_t (*prepare)();
@@ -39,7 +42,7 @@ struct Kernel {
   cudaError_t (*run)(const sm90::Call&);
   int box_b, box_c;
 };
-using Kernels = std::array<Kernel, kTiles.size()>;
+using Kernels = std::array<Kernel, kAllTiles>;  // those of a type
 
 template <class T, int kTile>
 Kernel kernel_of() {
@@ -48,30 +51,48 @@ Kernel kernel_of() {
           Launch::kBoxB, Launch::kBoxC};
 }
 
-template <class T, int... kTile>
+template <class T, int kFirst, int... kTile>
 Kernels kernels_of(std::integer_sequence<int, kTile...>) {
-  return {{kernel_of<T, kTile>()...}};
+  Kernels kernels{};
+  ((kernels[kFirst + kTile] = kernel_of<T, kFirst + kTile>()), ...);
+  return kernels;
 }
 
 const Kernels& kernels_of(DType dtype) {
-  using Tiles = std::make_integer_sequence<int, static_cast<int>(kTiles.size())>;
-  static const Kernels bfloat16 = kernels_of<__nv_bfloat16>(Tiles());
-  static const Kernels float16 = kernels_of<__half>(Tiles());
+  using Tiles = std::make_integer_sequence<int, kFirstE4m3>;
+  using E4m3Tiles = std::make_integer_sequence<int, kAllTiles - kFirstE4m3>;
+  static const Kernels bfloat16 = kernels_of<__nv_bfloat16, 0>(Tiles());
+  static const Kernels float16 = kernels_of<__half, 0>(Tiles());
+  static const Kernels e4m3 = kernels_of<E4m3, kFirstE4m3>(E4m3Tiles());
+  if (dtype == DType::kFloat8E4m3) return e4m3;
   return dtype == DType::kBfloat16 ? bfloat16 : float16;
+}
+
+TileRange tiles_of(DType dtype) { return dtype == DType::kFloat8E4m3 ? kOfE4m3 : TileRange{}; }
+
+// To copies, plans and sinks two e4m3 that are neighbours along k are one bfloat16.
+GemmProblem in_pairs(GemmProblem p) {
+  if (p.dtype != DType::kFloat8E4m3) return p;
+  p.k /= 2;
+  p.lda /= 2;
+  p.ldb /= 2;
+  p.dtype = DType::kBfloat16;
+  return p;
 }
 
 class Sm90 : public GpuBackend {
  public:
   Sm90(const Gpu& gpu, const GemmProblem& problem, int tile, int segments, Encode* encode)
-      : GpuBackend(gpu, problem),
+      : GpuBackend(gpu, in_pairs(problem)),
         segments_(segments),
         kernels_(kernels_of(problem.dtype)),
+        tiles_(tiles_of(problem.dtype)),
         tile_(tile),
-        maps_(problem.dtype, encode) {}
+        maps_(p_.dtype, encode) {}
 
   Status start(int multiprocessors) {
     machine_.multiprocessors = multiprocessors;
-    const int split = tile_of(64, 64, true);
+    const int split = tile_of(64, 64, true, tiles_);
     RETURN_IF_ERROR(prepare(split));
     for (int size = 1; size <= kMostSplits; ++size) {
       int count = 0;
@@ -84,12 +105,12 @@ class Sm90 : public GpuBackend {
   }
 
   Status run(Stream stream, void* c, const void* a, const void* b, int m,
-             const GemmScales&) override {
-    return run(stream, c, a, b, m, nullptr);
+             const GemmScales& scales) override {
+    return run(stream, c, a, b, m, scales, nullptr);
   }
   Status run_gathering(Stream stream, void* c, const void* a, const void* b,
                        const Gathering& gathering) override {
-    return run(stream, c, a, b, gathering.rows, &gathering);
+    return run(stream, c, a, b, gathering.rows, {}, &gathering);
   }
 
   std::string describe() const override {
@@ -97,12 +118,12 @@ class Sm90 : public GpuBackend {
   }
 
  private:
-  Status run(Stream stream, void* c, const void* a, const void* b, int m,
+  Status run(Stream stream, void* c, const void* a, const void* b, int m, const GemmScales& scales,
              const Gathering* gathering) {
     RETURN_IF_ERROR(check_current(gpu_));
     if (m != planned_) plan_for(m);
     RETURN_IF_ERROR(prepare(plan_.tile));
-    const Tile& tile = kTiles[plan_.tile];
+    const Tile& tile = tile_at(plan_.tile);
     const Kernel& kernel = kernels_[plan_.tile];
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::Call call{};
@@ -127,12 +148,14 @@ class Sm90 : public GpuBackend {
     call.k = k;
     call.plan = plan_;
     call.stream = static_cast<cudaStream_t>(stream);
+    call.scales = {scales.a, scales.b, m, ceil_div(n, kScaled), ceil_div(k, kScaled / 2)};
     RETURN_IF_FAILED("launching a kernel", kernel.run(call));
     return Status::ok();
   }
 
   void plan_for(int m) {
-    plan_ = plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_, segments_);
+    plan_ =
+        plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_, segments_, tiles_);
     planned_ = m;
   }
   Status prepare(int tile) {
@@ -144,12 +167,13 @@ class Sm90 : public GpuBackend {
 
   const Kernels& kernels_;
   const int segments_;  // of C
-  const int tile_;      // of kTiles; -1: the plan says
+  const TileRange tiles_;
+  const int tile_;  // -1: the plan says
   TensorMaps maps_;
   Machine machine_;
   Plan plan_;
   int planned_ = 0;  // rows that plan_ is for
-  std::array<bool, kTiles.size()> prepared_{};
+  std::array<bool, kAllTiles> prepared_{};
 };
 
 }  // namespace
@@ -157,7 +181,7 @@ class Sm90 : public GpuBackend {
 Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
                                               const GemmOptions& options, int segments) {
   int tile = -1;
-  ASSIGN_OR_RETURN(tile, tile_named("Gemm", options.tile));
+  ASSIGN_OR_RETURN(tile, tile_named("Gemm", options.tile, tiles_of(problem.dtype)));
   Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, find_encode());
   auto made = std::make_unique<Sm90>(gpu, problem, tile, segments, encode);

@@ -54,15 +54,20 @@ Status GpuBackend::clear(Stream stream, void* c, int m) {
 bool has_sm90(const Gpu& gpu) { return gpu.capability == 90 && WEFT_HAS_SM90A; }
 
 Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
-  if (problem.dtype == DType::kFloat8E4m3) {
-    return Status::error(
-        Code::kUnsupported,
-        "Gemm: float8_e4m3 has no kernels for GPUs, and cuBLASLt does not stand in "
-        "for them: use bfloat16");
-  }
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
-  if (options.backend == GemmBackend::kCublas) return make_cublas(gpu, problem, options);
+  const bool asks_cublas = options.backend == GemmBackend::kCublas;
+  const bool is_e4m3 = problem.dtype == DType::kFloat8E4m3;
+  if (is_e4m3 && (asks_cublas || !has_sm90(gpu))) {
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("Gemm: float8_e4m3 has kernels for GPUs of compute capability 9.0 alone (90a "
+                    "among WEFT_CUDA_ARCHITECTURES), and nothing stands in for them; this GPU has "
+                    "{}.{}, options.backend is {}kCublas: {}",
+                    gpu.capability / 10, gpu.capability % 10, asks_cublas ? "" : "not ",
+                    asks_cublas ? "leave it kAuto" : "use bfloat16"));
+  }
+  if (asks_cublas) return make_cublas(gpu, problem, options);
   const bool kernels = options.backend == GemmBackend::kKernels;
   if (kernels && gpu.capability < 80) {
     return Status::error(
@@ -71,7 +76,7 @@ Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const Gemm
                     "this one has {}.{}; leave options.backend kAuto",
                     gpu.capability / 10, gpu.capability % 10));
   }
-  if (sm80::is_name(options.tile)) return make_sm80(gpu, problem, options);
+  if (!is_e4m3 && sm80::is_name(options.tile)) return make_sm80(gpu, problem, options);
   if (has_sm90(gpu)) {
     std::unique_ptr<GpuBackend> made;
     ASSIGN_OR_RETURN(made, make_sm90(gpu, problem, options));

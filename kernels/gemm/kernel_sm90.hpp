@@ -9,8 +9,9 @@
 //   Order   which tile next (tile_order.hpp)
 //   Gate    what the producer waits for before it reads the tile's rows of A (gate_sm90.hpp)
 //   Sink    where a finished tile goes (sink_sm90.hpp)
-// How operands are loaded is in the Shape: kSharing blocks of a cluster lie one above the other and
-// need the same B, of which each loads a part for all.
+// How a tile is multiplied is in the Shape, too: E4m3Shape scales every slice
+// (consume_e4m3_sm90.hpp). How operands are loaded is in the Shape: kSharing blocks of a cluster
+// lie one above the other and need the same B, of which each loads a part for all.
 #pragma once
 
 #include "kernels/gemm/gate_sm90.hpp"
@@ -28,9 +29,12 @@ inline constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
 // Registers of a thread of the producer's group and of consumers, where a sink has movers.
 inline constexpr int kMoverRegisters = 56, kMoverConsumerRegisters = 224;
 
+struct NoScales {};  // of operands of two bytes
+
 template <class T, int kM_, int kN_, int kStages_, int kSharing_>
 struct Shape {
   using Element = T;
+  using Scales = NoScales;
   static constexpr int kM = kM_, kN = kN_, kStages = kStages_, kSharing = kSharing_;
   // The consumers' parts of a tile: halves of its rows, or of its columns where it has 64 rows.
   static constexpr int kPartsM = kM == 64 ? 1 : kConsumers, kPartsN = kConsumers / kPartsM;
@@ -79,6 +83,7 @@ struct Params {
   // Of A that a copy brings: all of a tile's, or fewer where M has fewer: rows that are outside
   // cost as much as others. What the rest of a stage holds ends up in rows of C that are not there.
   int rows_a;
+  typename Shape::Scales scales;
 };
 
 // Which stage of the ring, and how often round: both sides count alike.
@@ -164,8 +169,8 @@ __device__ __forceinline__ void release(const Layout& shared, int stage, int lan
 }
 
 template <class Shape, class Layout, class Params, class Sink>
-__device__ __forceinline__ void consume(const Layout& shared, const Params& p, int cluster,
-                                        int clusters, int rank, Sink& sink) {
+__device__ __forceinline__ void consume(const Layout& shared, const Params& p, const NoScales&,
+                                        int cluster, int clusters, int rank, Sink& sink) {
   using T = typename Shape::Element;
   const int consumer = threadIdx.x / kGroupThreads - 1;
   const int thread = threadIdx.x % kGroupThreads;
@@ -257,7 +262,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();
     Sink sink(p.sink, shared.base, shared.sink());
-    consume<Shape>(shared, p, cluster, clusters, rank, sink);
+    consume<Shape>(shared, p, p.scales, cluster, clusters, rank, sink);
     // A block's shared memory must be there for as long as peers copy to it or read it.
     if (clustered) cluster_sync();
   }

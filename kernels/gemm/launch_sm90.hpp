@@ -2,6 +2,7 @@
 // knows of each.
 #pragma once
 
+#include "kernels/gemm/consume_e4m3_sm90.hpp"
 #include "kernels/gemm/plan.hpp"
 #include "kernels/gemm/sink_sm90.hpp"
 
@@ -18,6 +19,7 @@ struct Call {
   Gate gate;    // Gate(): all of A is there
   gemm::Plan plan;
   cudaStream_t stream;
+  Scales scales;  // of e4m3
 };
 
 // Columns that copies store, of n; and for the map of C, which has to have some.
@@ -25,9 +27,11 @@ constexpr int copied_columns(int n) { return n / 8 * 8; }
 
 template <int kTile>
 struct Launch {
-  static constexpr gemm::Tile kShape = gemm::kTiles[kTile];
+  static constexpr gemm::Tile kShape = gemm::tile_at(kTile);
   template <class T>
-  using ShapeOf = Shape<T, kShape.m, kShape.n, kShape.stages, kShape.sharing>;
+  using ShapeOf = std::conditional_t<std::is_same_v<T, gemm::E4m3>,
+                                     E4m3Shape<kShape.m, kShape.n, kShape.stages, kShape.sharing>,
+                                     Shape<T, kShape.m, kShape.n, kShape.stages, kShape.sharing>>;
 
   // Rows of B's box, columns of C's (64 rows).
   static constexpr int kBoxB = kShape.n / kShape.sharing;
@@ -95,11 +99,13 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   using P = Parts<T>;
   const gemm::Plan& plan = call.plan;
   const int k_blocks = gemm::ceil_div(call.k, kSliceK);
-  const Matrix<T> matrix{static_cast<T*>(call.data), call.stride, call.m, call.n};
+  using Element = typename P::S::Element;
+  const Matrix<Element> matrix{static_cast<Element*>(call.data), call.stride, call.m, call.n};
   typename P::Arguments arguments{};
   arguments.a = call.a;
   arguments.b = call.b;
   arguments.rows_a = call.rows_a;
+  if constexpr (std::is_same_v<T, gemm::E4m3>) arguments.scales = call.scales;
   if constexpr (P::S::kHasSegments) arguments.gathered = {call.gathered, call.gate};
   if constexpr (kShape.splits) {
     arguments.sink = matrix;
@@ -126,5 +132,8 @@ cudaError_t Launch<kTile>::run(const Call& call) {
 #define WEFT_GEMM_TILE(m, n, splits)                                            \
   WEFT_GEMM_LAUNCH(, weft::kernels::gemm::tile_of(m, n, splits), __nv_bfloat16) \
   WEFT_GEMM_LAUNCH(, weft::kernels::gemm::tile_of(m, n, splits), __half)
+#define WEFT_GEMM_E4M3_TILE(m, n, splits)                                                      \
+  WEFT_GEMM_LAUNCH(, weft::kernels::gemm::tile_of(m, n, splits, weft::kernels::gemm::kOfE4m3), \
+                   weft::kernels::gemm::E4m3)
 
 }  // namespace weft::kernels::sm90

@@ -29,7 +29,7 @@ int band_of(const Tile& tile, int rows, int multiprocessors) {
 }
 
 Plan with(int index, int splits, int segments, int m, int n, int k, const Machine& machine) {
-  const Tile& tile = kTiles[index];
+  const Tile& tile = tile_at(index);
   const int k_blocks = ceil_div(k, 64);
   Plan p;
   p.tile = index;
@@ -61,13 +61,14 @@ std::string name_of(const Tile& tile) {
   return fmt::format("{}x{}{}", tile.m, tile.n, tile.splits ? "/k" : "");
 }
 
-Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
+Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments, TileRange tiles) {
   Plan best;
   best.us = HUGE_VAL;
-  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
+  for (int i = tiles.first; i < tiles.end; ++i) {
     if (tile >= 0 && i != tile) continue;
-    if (segments > 1 && (tile < 0 ? !has_segments(kTiles[i]) : kTiles[i].splits)) continue;
-    const int most = kTiles[i].splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
+    const Tile& shape = tile_at(i);
+    if (segments > 1 && (tile < 0 ? !has_segments(shape) : shape.splits)) continue;
+    const int most = shape.splits ? std::min(kMostSplits, ceil_div(k, 64)) : 1;
     for (int splits = 1; splits <= most; ++splits) {
       const Plan p = with(i, splits, segments, m, n, k, machine);
       if (p.us < best.us) best = p;
@@ -76,12 +77,12 @@ Plan plan(int m, int n, int k, const Machine& machine, int tile, int segments) {
   return best;
 }
 
-Result<int> tile_named(const char* who, const std::string& name) {
+Result<int> tile_named(const char* who, const std::string& name, TileRange tiles) {
   if (name.empty()) return -1;
   std::string all;
-  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
-    if (name == name_of(kTiles[i])) return i;
-    all += (i == 0 ? "" : ", ") + name_of(kTiles[i]);
+  for (int i = tiles.first; i < tiles.end; ++i) {
+    if (name == name_of(tile_at(i))) return i;
+    all += (i == tiles.first ? "" : ", ") + name_of(tile_at(i));
   }
   return Status::error(Code::kInvalidArgument,
                        fmt::format("{}: options.tile is \"{}\"; there are {}, or \"\" for the "
@@ -90,7 +91,7 @@ Result<int> tile_named(const char* who, const std::string& name) {
 }
 
 std::string describe(const Plan& plan) {
-  const Tile& tile = kTiles[plan.tile];
+  const Tile& tile = tile_at(plan.tile);
   return fmt::format(
       "tile {}, {} stages, {}; {} x {} tiles in bands of {}, {} blocks, {} turn{}, {:.0f} us "
       "expected",

@@ -37,9 +37,31 @@ inline constexpr std::array<Tile, 13> kTiles{{
     {128, 64, 8, 1, true, 0.18},
 }};
 
-constexpr int tile_of(int m, int n, bool splits = false) {
-  for (int i = 0; i < static_cast<int>(kTiles.size()); ++i) {
-    if (kTiles[i].m == m && kTiles[i].n == n && kTiles[i].splits == splits) return i;
+// The same for e4m3, of which a slice is 128 along k: 64 pairs. Their numbers are behind those of
+// kTiles.
+inline constexpr std::array<Tile, 3> kE4m3Tiles{{
+    {64, 64, 12, 1, true, 0.18},
+    {128, 128, 6, 2, false, 0.40},
+    {128, 160, 5, 2, false, 0.47},
+}};
+
+inline constexpr int kFirstE4m3 = static_cast<int>(kTiles.size());
+inline constexpr int kAllTiles = kFirstE4m3 + static_cast<int>(kE4m3Tiles.size());
+constexpr const Tile& tile_at(int number) {
+  return number < kFirstE4m3 ? kTiles[static_cast<std::size_t>(number)]
+                             : kE4m3Tiles[static_cast<std::size_t>(number - kFirstE4m3)];
+}
+
+// The numbers of a type's tiles: from first until end.
+struct TileRange {
+  int first = 0, end = kFirstE4m3;
+};
+inline constexpr TileRange kOfE4m3{kFirstE4m3, kAllTiles};
+
+constexpr int tile_of(int m, int n, bool splits = false, TileRange tiles = {}) {
+  for (int i = tiles.first; i < tiles.end; ++i) {
+    const Tile& tile = tile_at(i);
+    if (tile.m == m && tile.n == n && tile.splits == splits) return i;
   }
   return -1;
 }
@@ -50,7 +72,7 @@ constexpr bool has_segments(const Tile& tile) {
 std::string name_of(const Tile& tile);  // "128x256", "64x64/k"
 
 // The tile of that name, -1 for ""; kInvalidArgument: there is none.
-Result<int> tile_named(const char* who, const std::string& name);
+Result<int> tile_named(const char* who, const std::string& name, TileRange tiles = {});
 
 inline constexpr int kMostSplits = 8;
 
@@ -63,7 +85,7 @@ struct Machine {
 };
 
 struct Plan {
-  int tile = 0;     // of kTiles
+  int tile = 0;     // its number
   int cluster = 1;  // blocks
   int segments = 1;
   // Of a segment's tiles; a row is as high as the tiles of a cluster that share B.
@@ -74,10 +96,12 @@ struct Plan {
   double us = 0;   // expected
 };
 
-// m, n, k > 0. `tile`: of kTiles, or -1 for the one that is expected to be fastest. C has
-// `segments` times m rows (tile_order.hpp); with more than one, no tile splits k,
-// and unless `tile` says so, none is taken whose kernel gathers no segments.
-Plan plan(int m, int n, int k, const Machine& machine, int tile = -1, int segments = 1);
+// m, n, k > 0; k in elements of two bytes, or in pairs of e4m3. `tile`: a number, or -1 for the one
+// of `tiles` that is expected to be fastest. C has `segments` times m rows (tile_order.hpp); with
+// more than one, no tile splits k, and unless `tile` says so, none is taken whose kernel gathers no
+// segments.
+Plan plan(int m, int n, int k, const Machine& machine, int tile = -1, int segments = 1,
+          TileRange tiles = {});
 std::string describe(const Plan& plan);
 
 }  // namespace weft::kernels::gemm

@@ -1,5 +1,6 @@
-// wgmma: D[64, N] += A[64, 16] * B[N, 16]^T by one warp-group. A and B lie in shared memory, rows
-// of 128 bytes (64 elements) in the 128-byte swizzle that tensor copies make; D is in registers.
+// wgmma: D[64, N] += A[64, K] * B[N, K]^T by one warp-group, K being 32 bytes: 16 elements of two
+// bytes, or 32 of E4m3. A and B lie in shared memory, rows of 128 bytes in the 128-byte swizzle
+// that tensor copies make; D is in registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,10 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/gemm/e4m3.hpp"
+
 namespace weft::kernels::sm90 {
 
 // Where an operand begins. Its rows come in groups of 8 (1024 bytes, to which they are aligned);
-// 16 elements further along k is 32 bytes further, inside the swizzle: + 2.
+// the next K along k is 32 bytes further, inside the swizzle: + 2.
 __device__ __forceinline__ std::uint64_t operand(std::uint32_t shared) {
   constexpr std::uint64_t kSwizzle128 = 1ull << 62;
   constexpr std::uint64_t kGroupStride = 1024 / 16;
@@ -69,22 +72,24 @@ __device__ __forceinline__ void pin(float (&d)[kCount]) {
 #define WEFT_T112 WEFT_T96 WEFT_R12 WEFT_R13
 #define WEFT_T128 WEFT_T112 WEFT_R14 WEFT_R15
 // a, b, sum: the numbers of the operands behind the registers.
-#define WEFT_WGMMA(shape, type, text, a_, b_, sum_, ...)                                     \
+#define WEFT_WGMMA(shape, depth, type, turned, text, a_, b_, sum_, ...)                      \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #sum_ ", 0;\n"                           \
-               "wgmma.mma_async.sync.aligned.m64" shape "k16.f32." type "." type " {" text   \
-               "}, %" #a_ ", %" #b_ ", p, 1, 1, 0, 0;\n}"                                    \
+               "wgmma.mma_async.sync.aligned.m64" shape depth ".f32." type "." type          \
+               " {" text "}, %" #a_ ", %" #b_ ", p, 1, 1" turned ";\n}"                      \
                : __VA_ARGS__ : "l"(a), "l"(b), "r"(sum))
 #define WEFT_WGMMA_OF(shape, text, a_, b_, sum_, ...)                                        \
   if constexpr (std::is_same_v<T, __nv_bfloat16>)                                            \
-    WEFT_WGMMA(shape, "bf16", text, a_, b_, sum_, __VA_ARGS__);                              \
+    WEFT_WGMMA(shape, "k16", "bf16", ", 0, 0", text, a_, b_, sum_, __VA_ARGS__);             \
+  else if constexpr (std::is_same_v<T, gemm::E4m3>)                                          \
+    WEFT_WGMMA(shape, "k32", "e4m3", "", text, a_, b_, sum_, __VA_ARGS__);                   \
   else                                                                                       \
-    WEFT_WGMMA(shape, "f16", text, a_, b_, sum_, __VA_ARGS__);
+    WEFT_WGMMA(shape, "k16", "f16", ", 0, 0", text, a_, b_, sum_, __VA_ARGS__);
 
 // d (+)= a * b^T; sum = 0 forgets what d held.
 template <class T, int kN>
 __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                       int sum) {
-  static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>);
+  static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half> || std::is_same_v<T, gemm::E4m3>);
   static_assert(kN == 32 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 160 || kN == 176 || kN == 192 || kN == 224 ||
                     kN == 256, "no such shape here");
   if constexpr (kN == 32) {

@@ -1,12 +1,15 @@
 // weft-gpu-gemm: the matrix product of weft::kernels beside cuBLASLt, on one GPU.
 //
-//   weft-gpu-gemm [--tiles | --tile NAME] [--fp16] [--rounds N] [--pause MS] [M N K]...
+//   weft-gpu-gemm [--tiles | --tile NAME] [--dtype bf16|fp16|e4m3] [--rounds N] [--pause MS]
+//                 [M N K]...
 //
 // Both multiply the same random normal numbers, in turns, as CUDA graphs of some milliseconds;
 // operands rotate where they would stay in the cache. Of cuBLASLt it is the fastest of the
 // algorithms that its heuristics name. A pause before each graph lets the GPU cool, so that neither
 // runs on what the other has left of its power. Rates count 2 * M * N * K operations; a ratio is
 // cuBLASLt's time over Weft's.
+// Of e4m3 with scales for blocks, cuBLASLt multiplies the same numbers with one scale a matrix: a
+// ceiling (peers/cublas_e4m3.hpp).
 // --tiles runs every tile of Weft's, for the table in kernels/gemm/plan.hpp; --tile the one of that
 // name, as "sm80/128x128".
 #include <algorithm>
@@ -15,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,6 +28,7 @@
 #include <weft/small_float.hpp>
 #include <weft/weft.hpp>
 
+#include "perftest/peers/cublas_e4m3.hpp"
 #include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 
@@ -35,6 +40,7 @@ using kernels::Gemm;
 using kernels::GemmBackend;
 using kernels::GemmOptions;
 using kernels::GemmProblem;
+using kernels::GemmScales;
 
 struct Shape {
   int m, n, k;
@@ -50,6 +56,13 @@ const std::vector<Shape> kSmall = {
     {1, 5120, 3200},   {16, 5120, 3200}, {64, 5120, 3200}, {128, 5120, 3200}, {256, 5120, 3200},
     {512, 5120, 3200}, {1, 5120, 1024},  {16, 5120, 1024}, {64, 5120, 1024},  {128, 5120, 1024},
     {16, 6400, 5120},  {16, 1280, 5120}, {64, 1280, 5120}, {128, 1280, 5120}, {64, 1024, 8192}};
+// Of e4m3: layers of DeepSeek-V3.
+const std::vector<Shape> kLargeE4m3 = {{4096, 2112, 7168}, {4096, 24576, 1536}, {4096, 7168, 16384},
+                                       {4096, 4096, 7168}, {4096, 7168, 2048},  {8192, 8192, 8192}};
+const std::vector<Shape> kSmallE4m3 = {{1, 7168, 2048},   {16, 4096, 7168},  {64, 2112, 7168},
+                                       {64, 7168, 16384}, {64, 4096, 7168},  {64, 7168, 2048},
+                                       {128, 4096, 7168}, {128, 7168, 2048}, {256, 7168, 2048}};
+const char* const kE4m3Tiles[] = {"64x64/k", "128x128", "128x160"};
 const char* const kTiles[] = {"64x64",   "128x64",  "128x80",  "128x96",  "128x128",
                               "128x160", "128x192", "128x224", "128x256", "256x160",
                               "256x176", "64x64/k", "128x64/k"};
@@ -61,6 +74,12 @@ struct Settings {
   int rounds = 5;
   int pause_ms = 20;
   std::vector<Shape> shapes;
+
+  bool is_e4m3() const { return dtype == DType::kFloat8E4m3; }
+  std::vector<const char*> tiles_of() const {
+    if (is_e4m3()) return {std::begin(kE4m3Tiles), std::end(kE4m3Tiles)};
+    return {std::begin(kTiles), std::end(kTiles)};
+  }
 };
 
 Status check(cudaError_t error, const char* what) {
@@ -75,36 +94,51 @@ __device__ unsigned mixed(unsigned x) {
   return x ^ x >> 16;
 }
 
-// Normal numbers from pairs of uniform ones (Box-Muller).
-__global__ void fill(unsigned short* to, std::size_t count, unsigned seed, bool is_bfloat16) {
+// Normal numbers from pairs of uniform ones (Box-Muller); of e4m3, as large as fits.
+__global__ void fill(void* to, std::size_t count, unsigned seed, DType dtype) {
   const std::size_t first = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * blockDim.x) {
     const unsigned number = mixed(seed) + 2 * static_cast<unsigned>(i);
     const float u = (static_cast<float>(mixed(number)) + 1.0f) * 0x1p-32f;
     const float v = static_cast<float>(mixed(number + 1)) * 0x1p-32f;
     const float value = sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
-    to[i] = is_bfloat16 ? Bfloat16(value).bits : Half(value).bits;
+    if (dtype == DType::kFloat32) {
+      static_cast<float*>(to)[i] = value;
+    } else if (dtype == DType::kFloat8E4m3) {
+      // A half of 2^-8 of it has the same bits, but for seven more of the fraction.
+      const unsigned half = Half(fminf(fmaxf(100 * value, -448.0f), 448.0f) * 0x1p-8f).bits;
+      static_cast<unsigned char*>(to)[i] =
+          static_cast<unsigned char>((half >> 8 & 0x80) | (half >> 7 & 0x7f));
+    } else {
+      static_cast<unsigned short*>(to)[i] =
+          dtype == DType::kBfloat16 ? Bfloat16(value).bits : Half(value).bits;
+    }
   }
 }
 
 // Memory of the GPU that frees itself.
 struct Free {
-  void operator()(unsigned short* data) const { (void)cudaFree(data); }
+  void operator()(void* data) const { (void)cudaFree(data); }
 };
-using Memory = std::unique_ptr<unsigned short, Free>;
+using Memory = std::unique_ptr<void, Free>;
 
 Result<Memory> allocate(std::size_t count, unsigned seed, DType dtype, cudaStream_t stream) {
   void* data = nullptr;
-  CUDA_OR_RETURN(cudaMalloc(&data, 2 * count));
-  Memory memory(static_cast<unsigned short*>(data));
-  fill<<<1024, 256, 0, stream>>>(memory.get(), count, seed, dtype == DType::kBfloat16);
+  CUDA_OR_RETURN(cudaMalloc(&data, kernels::bytes_of(dtype) * count));
+  Memory memory(data);
+  fill<<<1024, 256, 0, stream>>>(memory.get(), count, seed, dtype);
   CUDA_OR_RETURN(cudaGetLastError());
   return Result<Memory>(std::move(memory));
 }
 
 struct Operands {
   Memory a, b, c;
+  Memory scale_a, scale_b;  // of e4m3
+  GemmScales scales() const {
+    return {static_cast<const float*>(scale_a.get()), static_cast<const float*>(scale_b.get())};
+  }
 };
+using Product = std::function<Status(cudaStream_t, const Operands&)>;
 
 class Bench {
  public:
@@ -120,13 +154,18 @@ class Bench {
   Result<double> measure(const Shape& shape) {
     problem_ = GemmProblem{shape.m, shape.n, shape.k, settings_.dtype};
     RETURN_IF_ERROR(fill_operands(shape));
-    Gemm* cublas = nullptr;
+    Product cublas;
     std::vector<Gemm> algorithms;
-    RETURN_IF_ERROR(find_cublas(algorithms, &cublas));
+    CublasE4m3 e4m3;
+    if (settings_.is_e4m3()) {
+      RETURN_IF_ERROR(find_cublas(shape, e4m3, &cublas));
+    } else {
+      RETURN_IF_ERROR(find_cublas(algorithms, &cublas));
+    }
     std::vector<GemmOptions> ours(1);
     ours.front().tile = settings_.tile;
     if (settings_.tiles) {
-      for (const char* tile : kTiles) {
+      for (const char* tile : settings_.tiles_of()) {
         ours.emplace_back();
         ours.back().tile = tile;
       }
@@ -134,7 +173,7 @@ class Bench {
     double first = 0;
     for (const GemmOptions& options : ours) {
       double ratio = 0;
-      ASSIGN_OR_RETURN(ratio, compare(shape, options, *cublas));
+      ASSIGN_OR_RETURN(ratio, compare(shape, options, cublas));
       if (&options == &ours.front()) first = ratio;
     }
     return first;
@@ -143,7 +182,7 @@ class Bench {
  private:
   Status fill_operands(const Shape& s) {
     const std::size_t m = s.m, n = s.n, k = s.k;
-    const std::size_t bytes = 2 * (m * k + n * k + m * n);
+    const std::size_t bytes = kernels::bytes_of(settings_.dtype) * (m * k + n * k) + 2 * m * n;
     sets_.clear();
     const std::size_t sets = std::clamp<std::size_t>((std::size_t{200} << 20) / bytes + 1, 2, 16);
     for (std::size_t i = 0; i < sets; ++i) {
@@ -151,7 +190,13 @@ class Bench {
       const auto seed = static_cast<unsigned>(3 * i);
       ASSIGN_OR_RETURN(set.a, allocate(m * k, seed, settings_.dtype, stream_));
       ASSIGN_OR_RETURN(set.b, allocate(n * k, seed + 1, settings_.dtype, stream_));
-      ASSIGN_OR_RETURN(set.c, allocate(m * n, seed + 2, settings_.dtype, stream_));
+      ASSIGN_OR_RETURN(set.c, allocate(m * n, seed + 2, DType::kBfloat16, stream_));
+      if (settings_.is_e4m3()) {
+        const std::size_t q = (k + 127) / 128;
+        ASSIGN_OR_RETURN(set.scale_a, allocate(m * q, seed, DType::kFloat32, stream_));
+        ASSIGN_OR_RETURN(set.scale_b,
+                         allocate((n + 127) / 128 * q, seed + 1, DType::kFloat32, stream_));
+      }
       sets_.push_back(std::move(set));
     }
     // A graph of some 8 ms.
@@ -161,11 +206,35 @@ class Bench {
     return Status::ok();
   }
 
-  Status find_cublas(std::vector<Gemm>& algorithms, Gemm** fastest) {
+  Product product_of(Gemm& gemm) const {
+    return [this, &gemm](cudaStream_t stream, const Operands& set) {
+      return gemm(stream, set.c.get(), set.a.get(), set.b.get(), problem_.m, set.scales());
+    };
+  }
+
+  Status find_cublas(const Shape& s, CublasE4m3& cublas, Product* fastest) {
+    RETURN_IF_ERROR(cublas.start(s.m, s.n, s.k));
+    double best = HUGE_VAL;
+    for (int rank = 0; rank < cublas.count(); ++rank) {
+      const Product product = [&cublas, rank](cudaStream_t stream, const Operands& set) {
+        return cublas.run(stream, set.c.get(), set.a.get(), set.b.get(), rank);
+      };
+      double us = 0;
+      ASSIGN_OR_RETURN(us, time(product));
+      if (us < best) {
+        best = us;
+        *fastest = product;
+      }
+    }
+    if (best < HUGE_VAL) return Status::ok();
+    return Status::error(Code::kUnsupported, "cuBLASLt has no algorithm for this product of e4m3");
+  }
+
+  Status find_cublas(std::vector<Gemm>& algorithms, Product* fastest) {
+    algorithms.reserve(8);  // products refer to them
     GemmOptions options;
     options.backend = GemmBackend::kCublas;
     double best = HUGE_VAL;
-    std::size_t which = 0;
     for (int rank = 0; rank < 8; ++rank) {
       options.tile = std::to_string(rank);
       auto made = Gemm::create(runtime_, problem_, options);
@@ -173,23 +242,23 @@ class Bench {
       if (!made) return made.status();
       algorithms.push_back(std::move(*made));
       double us = 0;
-      ASSIGN_OR_RETURN(us, time(algorithms.back()));
+      const Product product = product_of(algorithms.back());
+      ASSIGN_OR_RETURN(us, time(product));
       if (us < best) {
         best = us;
-        which = algorithms.size() - 1;
+        *fastest = product;
       }
     }
-    *fastest = &algorithms[which];
     return Status::ok();
   }
 
-  Result<double> compare(const Shape& s, const GemmOptions& options, Gemm& theirs) {
+  Result<double> compare(const Shape& s, const GemmOptions& options, const Product& theirs) {
     auto made = Gemm::create(runtime_, problem_, options);
     if (!made) return made.status();
     std::vector<double> a, b;
     for (int round = 0; round < settings_.rounds; ++round) {
       double us = 0;
-      ASSIGN_OR_RETURN(us, time(*made));
+      ASSIGN_OR_RETURN(us, time(product_of(*made)));
       a.push_back(us);
       ASSIGN_OR_RETURN(us, time(theirs));
       b.push_back(us);
@@ -206,14 +275,13 @@ class Bench {
   }
 
   // us of a call.
-  Result<double> time(Gemm& gemm) {
+  Result<double> time(const Product& product) {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     CUDA_OR_RETURN(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     Status status;
     for (int i = 0; i < calls_ && status.is_ok(); ++i) {
-      const Operands& set = sets_[static_cast<std::size_t>(i) % sets_.size()];
-      status = gemm(stream_, set.c.get(), set.a.get(), set.b.get());
+      status = product(stream_, sets_[static_cast<std::size_t>(i) % sets_.size()]);
     }
     CUDA_OR_RETURN(cudaStreamEndCapture(stream_, &graph));
     RETURN_IF_ERROR(status);
@@ -240,6 +308,18 @@ class Bench {
   int calls_ = 0;
 };
 
+bool dtype_named(const char* name, DType* dtype) {
+  if (std::strcmp(name, "bf16") == 0)
+    *dtype = DType::kBfloat16;
+  else if (std::strcmp(name, "fp16") == 0)
+    *dtype = DType::kFloat16;
+  else if (std::strcmp(name, "e4m3") == 0)
+    *dtype = DType::kFloat8E4m3;
+  else
+    return false;
+  return true;
+}
+
 Result<Settings> parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
@@ -248,8 +328,8 @@ Result<Settings> parse(int argc, char** argv) {
       settings.tiles = true;
     } else if (word == "--tile" && i + 1 < argc) {
       settings.tile = argv[++i];
-    } else if (word == "--fp16") {
-      settings.dtype = DType::kFloat16;
+    } else if (word == "--dtype" && i + 1 < argc && dtype_named(argv[i + 1], &settings.dtype)) {
+      ++i;
     } else if (word == "--rounds" && i + 1 < argc) {
       settings.rounds = std::max(1, std::atoi(argv[++i]));
     } else if (word == "--pause" && i + 1 < argc) {
@@ -261,8 +341,8 @@ Result<Settings> parse(int argc, char** argv) {
     } else {
       return Status::error(
           Code::kInvalidArgument,
-          "usage: weft-gpu-gemm [--tiles | --tile NAME] [--fp16] [--rounds N] [--pause MS] "
-          "[M N K]...");
+          "usage: weft-gpu-gemm [--tiles | --tile NAME] [--dtype bf16|fp16|e4m3] [--rounds N] "
+          "[--pause MS] [M N K]...");
     }
   }
   return settings;
@@ -294,8 +374,8 @@ Status run(int argc, char** argv) {
   Bench bench(*runtime, settings);
   RETURN_IF_ERROR(bench.start());
   if (!settings.shapes.empty()) return measure_all(bench, "these", settings.shapes);
-  RETURN_IF_ERROR(measure_all(bench, "large", kLarge));
-  return measure_all(bench, "few rows", kSmall);
+  RETURN_IF_ERROR(measure_all(bench, "large", settings.is_e4m3() ? kLargeE4m3 : kLarge));
+  return measure_all(bench, "few rows", settings.is_e4m3() ? kSmallE4m3 : kSmall);
 }
 
 }  // namespace

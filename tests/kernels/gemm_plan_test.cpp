@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -42,6 +43,33 @@ TEST(GemmPlan, SplitsKWhereTilesAreFew) {
   EXPECT_LE(few.cluster, kMostSplits);
   EXPECT_EQ(few.blocks, few.rows * few.columns * few.cluster);
   EXPECT_FALSE(kTiles[plan(16, 512, 64, {}).tile].splits) << "there is one slice";
+}
+
+// k in pairs.
+TEST(GemmPlan, HasTilesOfE4m3) {
+  const auto plan_of = [](int m, int n, int k, int tile = -1, Machine machine = {}) {
+    return plan(m, n, k / 2, machine, tile, 1, kOfE4m3);
+  };
+  for (int m : {1, 64, 128, 300, 1024, 4096}) {
+    for (int n : {100, 2112, 7168, 24576}) {
+      for (int k : {2, 128, 7168}) {
+        const Plan p = plan_of(m, n, k);
+        EXPECT_GE(p.tile, kOfE4m3.first);
+        EXPECT_LT(p.tile, kOfE4m3.end);
+        EXPECT_LE(p.cluster, std::max(2, ceil_div(k, 128)));
+        EXPECT_GE(p.rows * tile_at(p.tile).m * tile_at(p.tile).sharing, m);
+        EXPECT_GE(p.columns * tile_at(p.tile).n, n);
+      }
+    }
+  }
+  EXPECT_EQ(name_of(tile_at(plan_of(16, 7168, 2048).tile)), "64x64/k");
+  EXPECT_NE(name_of(tile_at(plan_of(4096, 7168, 2048).tile)), "64x64/k");
+  Machine one;
+  one.multiprocessors = 1;
+  one.clusters = {0, 1};
+  EXPECT_EQ(plan_of(300, 300, 4096, -1, one).cluster, 1) << "the tile that splits need not";
+  EXPECT_EQ(*tile_named("", "128x160", kOfE4m3), tile_of(128, 160, false, kOfE4m3));
+  EXPECT_FALSE(tile_named("", "128x256", kOfE4m3).is_ok());
 }
 
 TEST(GemmPlan, LeavesMultiprocessorsAlone) {

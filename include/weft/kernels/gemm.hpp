@@ -18,13 +18,14 @@
 //
 //   status = (*product)(stream, c, a, b, tokens, {a_scales, b_scales});
 //
-// The sum of a block is formed in float, in the order of k; blocks are scaled and added as float,
-// in the order of k, too. A NaN among the scales is in all that it scales.
+// Host threads form the sum of a block in float, in the order of k; tensor cores of compute
+// capability 9.0 with fewer bits. Blocks are scaled and added as float, in the order of k. A NaN
+// among the scales is in all that it scales.
 //
 // It needs no other PE: the runtime says where it runs. On GPUs of compute capability 9.0 (H100,
 // H200) these are kernels of Weft's own. On others it is cuBLASLt, which is looked for when it is
 // wanted; where it is not found, or GemmBackend::kKernels is asked for, from 8.0 on (A100, L20)
-// kernels of Weft's own by mma.sync. e4m3 is kUnsupported on GPUs.
+// kernels of Weft's own by mma.sync. e4m3 has kernels for 9.0 alone, and is kUnsupported elsewhere.
 #pragma once
 
 #include <cstdint>

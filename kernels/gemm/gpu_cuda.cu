@@ -58,14 +58,14 @@ Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const Gemm
   ASSIGN_OR_RETURN(gpu, current_gpu());
   const bool asks_cublas = options.backend == GemmBackend::kCublas;
   const bool is_e4m3 = problem.dtype == DType::kFloat8E4m3;
-  if (is_e4m3 && (asks_cublas || !has_sm90(gpu))) {
+  if (is_e4m3 && (options.backend != GemmBackend::kKernels || !has_sm90(gpu))) {
     return Status::error(
         Code::kUnsupported,
         fmt::format("Gemm: float8_e4m3 has kernels for GPUs of compute capability 9.0 alone (90a "
-                    "among WEFT_CUDA_ARCHITECTURES), and nothing stands in for them; this GPU has "
-                    "{}.{}, options.backend is {}kCublas: {}",
-                    gpu.capability / 10, gpu.capability % 10, asks_cublas ? "" : "not ",
-                    asks_cublas ? "leave it kAuto" : "use bfloat16"));
+                    "among WEFT_CUDA_ARCHITECTURES; this GPU has {}.{}), and nothing stands in for "
+                    "them; their results have not been checked on a GPU yet, so options.backend "
+                    "has to be kKernels. Or use bfloat16",
+                    gpu.capability / 10, gpu.capability % 10));
   }
   if (asks_cublas) return make_cublas(gpu, problem, options);
   const bool kernels = options.backend == GemmBackend::kKernels;

@@ -10,6 +10,7 @@
 #include "tests/kernels/ag_gemm_play.hpp"
 #include "tests/kernels/all_to_all_v_play.hpp"
 #include "tests/kernels/collective_play.hpp"
+#include "tests/kernels/gemm_ar_play.hpp"
 #include "tests/kernels/gemm_rs_play.hpp"
 #include "tests/kernels/norm_play.hpp"
 
@@ -145,6 +146,21 @@ TEST(PausedGemmRs, CallsEqualTheModel) {
               GemmRsModel::options(GemmRsAlgorithm::kOverlapped), {520, 4, 520, 260, 520, 8, 520},
               test_seed() % 1000 + static_cast<std::uint64_t>(100 * turn)));
         EXPECT_GT(pauses.load(), 100u) << "the kernels were compiled without their pauses";
+        return Status::ok();
+      },
+      job_options()));
+}
+
+// Of few rows, in one shot where there are fewer tiles than members, else in two.
+TEST(PausedGemmAr, CallsEqualTheModel) {
+  EXPECT_OK(run_local(
+      4,
+      [](Runtime& rt) -> Status {
+        for (const std::int64_t n : {136, 264})
+          RETURN_IF_ERROR(
+              play<DirectGemmArModel>(rt, rt.world(), {100, n, 24, DType::kBfloat16},
+                                      DirectGemmArModel::options(GemmArAlgorithm::kOverlapped),
+                                      {100, 4, 100, 64, 100, 65, 1, 100}, test_seed() % 1000));
         return Status::ok();
       },
       job_options()));

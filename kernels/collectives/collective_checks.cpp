@@ -27,8 +27,7 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if ((options_.algorithm == Algorithm::kWords || options_.algorithm == Algorithm::kTwoShotWords) &&
-      (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
+  if (is_words(options_.algorithm) && !is_of_floats())
     return Status::error(
         Code::kUnsupported,
         fmt::format("{}: options.algorithm is {}, which is for floats; dtype is {}", name(),
@@ -38,8 +37,7 @@ Status CollectiveImpl::check_problem(int npes) const {
                          fmt::format("{}: dtype is float8_e4m3, which is not summed up; widen it "
                                      "to bfloat16 before",
                                      name()));
-  if (what_ == Collective::kAllReduceNorm &&
-      (problem_.dtype == DType::kInt32 || problem_.dtype == DType::kUint8))
+  if (what_ == Collective::kAllReduceNorm && !is_of_floats())
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: dtype is {}, but must be float32, float16 or bfloat16",
                                      name(), to_string(problem_.dtype)));

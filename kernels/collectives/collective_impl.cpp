@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <weft/device/word.hpp>
-
 #include "kernels/collectives/layout.hpp"
+#include "kernels/collectives/limits.hpp"
 #include "kernels/core/agree.hpp"
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
@@ -16,8 +15,6 @@
 
 namespace weft::kernels {
 namespace {
-
-bool is_float(DType dtype) { return dtype != DType::kInt32 && dtype != DType::kUint8; }
 
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
@@ -31,6 +28,15 @@ Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
   if (gpu_) run_call_ = &cuda::run_call;
 #endif
   return Status::ok();
+}
+
+// By the options or a row of the table: room for words takes as much memory as all else.
+bool CollectiveImpl::takes_words() const {
+  if (!mapped_ || !reduces() || !is_of_floats()) return false;
+  if (options_.algorithm != Algorithm::kAuto) return is_words(options_.algorithm);
+  return std::any_of(table_.begin(), table_.end(), [this](const PlanRow& row) {
+    return row.what == what_ && is_words(row.algorithm);
+  });
 }
 
 Status CollectiveImpl::make_workspace(Runtime& runtime) {
@@ -57,8 +63,8 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   }
 
   const auto lay_out = [&](bool packs) {
-    const Layout made = layout_of({what_, most_bytes, row_bytes(), team_size_, limits_.channels,
-                                   gpu_, packs, mapped_ && reduces() && is_float(problem_.dtype)});
+    const Layout made = layout_of(
+        {what_, most_bytes, row_bytes(), team_size_, limits_.channels, gpu_, packs, takes_words()});
     limits_.packet_bytes = made.packet_slot * dev::kPacketBytes;
     limits_.bulk_bytes = made.bulk_slot;
     limits_.word_bytes = made.word_bytes();
@@ -78,12 +84,8 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
     RETURN_IF_ERROR(runtime.context().put_bytes(call_.space.rounds, rounds.data(),
                                                 rounds.size() * sizeof(Rounds), runtime.pe()));
   }
-  if (const std::size_t words = (layout.staging - layout.words) / sizeof(std::uint64_t);
-      words != 0) {
-    const std::vector<std::uint64_t> none(words, dev::kNoWord);
-    RETURN_IF_ERROR(runtime.context().put(call_.space.words, none.data(), words, runtime.pe()));
-    RETURN_IF_ERROR(runtime.context().quiet());
-  }
+  RETURN_IF_ERROR(empty_words(runtime, call_.space.words,
+                              (layout.staging - layout.words) / sizeof(std::uint64_t)));
   return runtime.barrier();
 }
 

@@ -52,10 +52,15 @@ class CollectiveImpl {
   Status share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
                      std::uint64_t rows_of_first);
   Status make_workspace(Runtime& runtime);
+  // Some call may go as words.
+  bool takes_words() const;
   unsigned split(std::size_t rows) const;
   std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
   Messages messages(void* out, const void* in, std::size_t count) const;
   std::string name() const { return to_string(what_); }
+  bool is_of_floats() const {
+    return problem_.dtype != DType::kInt32 && problem_.dtype != DType::kUint8;
+  }
   bool reduces() const {
     return what_ == Collective::kAllReduce || what_ == Collective::kReduceScatter;
   }

@@ -17,5 +17,8 @@ inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kPacketBytes;
 
 // kAuto is none.
 bool has_algorithm(Collective what, Algorithm algorithm);
+constexpr bool is_words(Algorithm algorithm) {
+  return algorithm == Algorithm::kWords || algorithm == Algorithm::kTwoShotWords;
+}
 
 }  // namespace weft::kernels

@@ -96,8 +96,6 @@ const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
 
 bool is_bulk(Algorithm algorithm) { return algorithm == kBulk || algorithm == kScatteredBulk; }
 
-bool is_words(Algorithm algorithm) { return algorithm == kWords || algorithm == kTwoShotWords; }
-
 // Into how many parts a message is cut, one for each member that has to do with it.
 std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
   const auto n = static_cast<std::size_t>(npes);

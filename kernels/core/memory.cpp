@@ -1,6 +1,9 @@
 #include "kernels/core/memory.hpp"
 
 #include <utility>
+#include <vector>
+
+#include <weft/device/word.hpp>
 
 #include "kernels/core/status.hpp"
 
@@ -26,6 +29,13 @@ void SymmetricMemory::swap(SymmetricMemory& other) noexcept {
   std::swap(runtime_, other.runtime_);
   std::swap(memory_, other.memory_);
   std::swap(bytes_, other.bytes_);
+}
+
+Status empty_words(Runtime& runtime, std::uint64_t* words, std::size_t count) {
+  if (count == 0) return Status::ok();
+  const std::vector<std::uint64_t> none(count, dev::kNoWord);
+  RETURN_IF_ERROR(runtime.context().put(words, none.data(), count, runtime.pe()));
+  return runtime.context().quiet();
 }
 
 }  // namespace weft::kernels

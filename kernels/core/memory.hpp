@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -35,5 +36,8 @@ class SymmetricMemory {
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+// Places of this PE for words (weft/device/word.hpp) hold none; no peer sends yet.
+Status empty_words(Runtime& runtime, std::uint64_t* words, std::size_t count);
 
 }  // namespace weft::kernels

@@ -13,7 +13,6 @@
 #include "kernels/core/unit_channel.hpp"
 
 namespace weft::kernels {
-
 namespace WEFT_TARGET {
 
 struct WordWire {
@@ -37,7 +36,6 @@ struct WordWire {
     return dev::take_words<kMany>(ctx.handle(), where, awaited, data);
   }
 };
-using WordChannel = UnitChannel<WordWire>;
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::kernels

@@ -1,23 +1,18 @@
 #include "kernels/gemm_ar/direct.hpp"
 
 #include <algorithm>
-#include <map>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <weft/device.hpp>
-
-#include "kernels/core/agree.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm_ar/direct_plan.hpp"
 
 namespace weft::kernels::gemm_ar {
 namespace {
 
+using gemm_rs::kMostMembers;
 using gemm_rs::Which;
 
-constexpr int kMostMembers = 8;
 constexpr std::int64_t kMostRows = 128;
 
 }  // namespace
@@ -55,21 +50,8 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
           (tile < 0 || gemm::kTiles[static_cast<std::size_t>(tile)].splits);
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
-  std::vector<std::uint64_t> words = {can ? 1u : 0u, identity};
-  for (const int clusters : machine.clusters) words.push_back(static_cast<std::uint64_t>(clusters));
-  std::vector<std::vector<std::uint64_t>> all;
-  ASSIGN_OR_RETURN(all, exchange_words(runtime, words));
-  std::map<std::uint64_t, int> sharers;  // of each GPU
-  int most_sharers = 1;
-  for (const std::vector<std::uint64_t>& theirs : all) {  // all have to come to the same plan
-    can = can && theirs[0] == 1;
-    most_sharers = std::max(most_sharers, ++sharers[theirs[1]]);
-    for (std::size_t i = 0; i < machine.clusters.size(); ++i)
-      machine.clusters[i] = std::min(machine.clusters[i], static_cast<int>(theirs[i + 2]));
-  }
-  // Grids that wait for one another must be there at once, those of PEs that share a GPU too.
-  if (gpu && options.multiprocessors == 0)
-    for (int& clusters : machine.clusters) clusters /= most_sharers;
+  ASSIGN_OR_RETURN(can, gemm_rs::agree_on_machine(runtime, can, identity,
+                                                  gpu && options.multiprocessors == 0, &machine));
   const auto plan_of = [&](std::int64_t rows) {
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
                             static_cast<int>(p.k)};
@@ -115,10 +97,7 @@ Status Direct::share(Runtime& runtime, const Team& team) {
   ASSIGN_OR_RETURN(words_, SymmetricMemory::create(runtime, bytes));
   space.record = record_.as<Record>();
   space.words = words_.as<std::uint64_t>();
-  // Of mine; create() ends with a barrier.
-  const std::vector<std::uint64_t> none(space.all_words(), dev::kNoWord);
-  RETURN_IF_ERROR(runtime.context().put(space.words, none.data(), none.size(), runtime.pe()));
-  RETURN_IF_ERROR(runtime.context().quiet());
+  RETURN_IF_ERROR(empty_words(runtime, space.words, space.all_words()));
   return team.is_member() ? kernel_->use(runtime, team, space) : Status::ok();
 }
 

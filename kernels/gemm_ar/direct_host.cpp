@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <thread>
 #include <vector>
 
@@ -17,12 +16,14 @@
 #include "kernels/gemm/host_product.hpp"
 #include "kernels/gemm_ar/direct_kernel.hpp"
 #include "kernels/gemm_ar/direct_plan.hpp"
+#include "kernels/gemm_rs/end_round.hpp"
 
 namespace weft::kernels::gemm_ar {
 namespace {
 
 constexpr int kTile = gemm::kHostTile;
-constexpr int kMostMembers = 8;
+using gemm_rs::EndRound;
+using gemm_rs::kMostMembers;
 constexpr std::size_t kElements = std::size_t{kTile} * kTile, kInWord = 4;
 constexpr std::size_t kTileWords = kElements / kInWord;
 using Words = std::vector<std::uint64_t>;
@@ -139,12 +140,6 @@ struct DirectProduct {
       std::memcpy(product.c + (row + r) * product.ldc + column, values + r * kTile * sizeof(T),
                   static_cast<std::size_t>(width) * sizeof(T));
   }
-};
-
-// Behind the product: what only one thread may do, when all blocks have ended.
-struct EndRound {
-  Record* record;
-  void operator()() const { ++record->round; }
 };
 
 class HostDirect : public DirectKernel {

@@ -1,7 +1,5 @@
 #include "kernels/gemm_ar/direct_plan.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace weft::kernels::gemm_ar {

@@ -1,10 +1,6 @@
 // On NVIDIA's GPUs of compute capability 9.0.
 #include <algorithm>
-#include <array>
-#include <string>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"

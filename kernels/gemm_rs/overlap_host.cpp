@@ -12,6 +12,7 @@
 
 #include "kernels/core/pause.hpp"
 #include "kernels/gemm/host_product.hpp"
+#include "kernels/gemm_rs/end_round.hpp"
 #include "kernels/gemm_rs/overlap.hpp"
 #include "kernels/gemm_rs/scatter_order.hpp"
 
@@ -96,12 +97,6 @@ struct ScatterProduct {
                   product.c + (work.row + r) * product.ldc + work.column);
     return true;
   }
-};
-
-// Behind the product: what only one thread may do, when all blocks have ended.
-struct EndRound {
-  Record* record;
-  void operator()() const { ++record->round; }
 };
 
 class HostOverlap : public Overlap {

@@ -14,7 +14,6 @@
 namespace weft::kernels::gemm_rs {
 namespace {
 
-constexpr int kMostMembers = 8;
 constexpr int kHostFrom = 16;   // rows of each
 constexpr int kLeastRows = 64;  // of each, on a GPU: a tile has no fewer
 
@@ -37,6 +36,29 @@ Result<int> agree_on(Runtime& runtime, const char* who, const Team& team, const 
              {"the team's size", static_cast<std::uint64_t>(team.is_member() ? team.size : 0),
               true}}));
   return std::max(1, static_cast<int>(agreed.back()));
+}
+
+Result<bool> agree_on_machine(Runtime& runtime, bool can, std::uint64_t identity, bool is_shared,
+                              gemm::Machine* machine) {
+  std::vector<std::uint64_t> mine = {can ? 1u : 0u, identity,
+                                     static_cast<std::uint64_t>(machine->multiprocessors)};
+  mine.insert(mine.end(), machine->clusters.begin(), machine->clusters.end());
+  std::vector<std::vector<std::uint64_t>> all;
+  ASSIGN_OR_RETURN(all, exchange_words(runtime, mine));
+  std::map<std::uint64_t, int> sharers;  // of each GPU
+  int most_sharers = 1;
+  for (const std::vector<std::uint64_t>& words : all) {
+    can = can && words[0] == 1;
+    most_sharers = std::max(most_sharers, ++sharers[words[1]]);
+    machine->multiprocessors = std::min(machine->multiprocessors, static_cast<int>(words[2]));
+    for (std::size_t i = 0; i < machine->clusters.size(); ++i)
+      machine->clusters[i] = std::min(machine->clusters[i], static_cast<int>(words[3 + i]));
+  }
+  if (is_shared) {
+    machine->multiprocessors /= most_sharers;
+    for (int& clusters : machine->clusters) clusters /= most_sharers;
+  }
+  return can;
 }
 
 Result<Overlapped> Overlapped::create(Runtime& runtime, const char* who, const Team& team,
@@ -74,25 +96,9 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
           (tile < 0 || scatters(gemm::kTiles[static_cast<std::size_t>(tile)]));
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
-  std::vector<std::vector<std::uint64_t>> all;
-  ASSIGN_OR_RETURN(
-      all,
-      exchange_words(runtime, {can ? 1u : 0u, static_cast<std::uint64_t>(machine.multiprocessors),
-                               static_cast<std::uint64_t>(machine.clusters[2]), identity}));
-  std::map<std::uint64_t, int> sharers;  // of each GPU
-  int most_sharers = 1;
-  for (const std::vector<std::uint64_t>& words : all) {  // all have to come to the same plan
-    can = can && words[0] == 1;
-    machine.multiprocessors = std::min(machine.multiprocessors, static_cast<int>(words[1]));
-    machine.clusters[2] = std::min(machine.clusters[2], static_cast<int>(words[2]));
-    most_sharers = std::max(most_sharers, ++sharers[words[3]]);
-  }
-  // Grids that wait for one another must be there at once, those of PEs that share a GPU too.
-  if (gpu && options.multiprocessors == 0) {
-    machine.multiprocessors /= most_sharers;
-    machine.clusters[2] /= most_sharers;
-    can = can && machine.clusters[2] > 0;
-  }
+  const bool is_shared = gpu && options.multiprocessors == 0;
+  ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, identity, is_shared, &machine));
+  if (is_shared) can = can && machine.clusters[2] > 0;
   machine.clusters[1] = machine.multiprocessors;
 
   if (which == Which::kAll && !can && !is_empty)

@@ -13,7 +13,7 @@
 
 namespace weft::kernels::sm90 {
 
-inline constexpr int kMostMembers = 8;
+using gemm_rs::kMostMembers;
 
 // The members as one of them sees them: all that does not depend on the call.
 struct Members {

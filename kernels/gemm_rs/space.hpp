@@ -14,6 +14,8 @@
 
 namespace weft::kernels::gemm_rs {
 
+inline constexpr int kMostMembers = 8;
+
 // What a member keeps from call to call.
 struct alignas(64) Record {
   std::uint64_t round = 0;    // the last one that is over

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "kernels/collectives/limits.hpp"
 #include "tests/kernels/absence.hpp"
 #include "tests/kernels/collective_play.hpp"
 #if WEFT_TARGET_CPU
@@ -36,10 +37,6 @@ std::vector<std::size_t> sizes_of(std::size_t element) {
   for (const std::size_t bytes : {0, 1, 3, 8, 24, 120, 136, 512, 1016, 1040, 4104, 9000, 40000})
     counts.push_back((bytes + element - 1) / element);
   return counts;
-}
-
-bool is_words(Algorithm algorithm) {
-  return algorithm == Algorithm::kWords || algorithm == Algorithm::kTwoShotWords;
 }
 
 std::size_t most_bytes(std::size_t message, int npes) {

@@ -10,6 +10,7 @@
 
 #include "kernels/core/agree.hpp"
 #include "kernels/core/copy_rows.hpp"
+#include "kernels/core/gpu_share.hpp"
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
@@ -86,7 +87,7 @@ Status Impl::make_flags(Runtime& runtime) {
   return Status::ok();
 }
 
-// Of the GPU that a product beside a push has to share with it; 0: nothing of the kind.
+// That a product and the push beside it have; 0: nothing of the kind.
 Result<int> Impl::multiprocessors() const {
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu_) return gpu_multiprocessors(options_.gemm);
@@ -107,6 +108,9 @@ Status Impl::choose(Runtime& runtime) {
     can = can && words[0] == 1;
     multiprocessors = std::min(multiprocessors, static_cast<int>(words[1]));
   }
+  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
+  if (gpu_ && options_.gemm.multiprocessors == 0 && share.sharers > 1)
+    options_.gemm.multiprocessors = multiprocessors /= share.sharers;
   const bool always = options_.algorithm == AgGemmAlgorithm::kOverlapped;
   plan_.overlap_from = static_cast<int>(p_.m) + 1;
   if (can && options_.algorithm != AgGemmAlgorithm::kSequential) {

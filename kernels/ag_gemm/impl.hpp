@@ -56,7 +56,7 @@ class Impl {
 
   const Team team_;
   const GemmProblem p_;  // m: rows of each
-  const AgGemmOptions options_;
+  AgGemmOptions options_;
   DeviceContext handle_;
   bool gpu_ = false;
   int team_size_ = 1;  // the same on all PEs of the job

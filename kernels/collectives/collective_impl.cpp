@@ -9,6 +9,7 @@
 #include "kernels/collectives/layout.hpp"
 #include "kernels/collectives/limits.hpp"
 #include "kernels/core/agree.hpp"
+#include "kernels/core/gpu_share.hpp"
 #include "kernels/core/share.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
@@ -41,9 +42,13 @@ bool CollectiveImpl::takes_words() const {
 
 Status CollectiveImpl::make_workspace(Runtime& runtime) {
   unsigned blocks = options_.blocks;
-  if (blocks == 0)
+  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
+  if (blocks == 0) {
     for (const PlanRow& row : table_)
       if (row.what == what_) blocks = std::max(blocks, row.blocks);
+    if (gpu_)
+      blocks = std::min(blocks, static_cast<unsigned>(share.multiprocessors / share.sharers));
+  }
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   const std::size_t busy = shares(most_bytes, gpu_ || shape_.hidden != 0 ? 1024 : 16);
   limits_.channels =

@@ -58,13 +58,12 @@ Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const Gemm
   ASSIGN_OR_RETURN(gpu, current_gpu());
   const bool asks_cublas = options.backend == GemmBackend::kCublas;
   const bool is_e4m3 = problem.dtype == DType::kFloat8E4m3;
-  if (is_e4m3 && (options.backend != GemmBackend::kKernels || !has_sm90(gpu))) {
+  if (is_e4m3 && (asks_cublas || !has_sm90(gpu))) {
     return Status::error(
         Code::kUnsupported,
         fmt::format("Gemm: float8_e4m3 has kernels for GPUs of compute capability 9.0 alone (90a "
-                    "among WEFT_CUDA_ARCHITECTURES; this GPU has {}.{}), and nothing stands in for "
-                    "them; their results have not been checked on a GPU yet, so options.backend "
-                    "has to be kKernels. Or use bfloat16",
+                    "among WEFT_CUDA_ARCHITECTURES; this GPU has {}.{}), and cuBLAS does not stand "
+                    "in for them; leave options.backend kAuto there, or use bfloat16",
                     gpu.capability / 10, gpu.capability % 10));
   }
   if (asks_cublas) return make_cublas(gpu, problem, options);

@@ -33,11 +33,9 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   ASSIGN_OR_RETURN(record_, SymmetricMemory::create(runtime, sizeof(Record)));
   gemm::Machine machine;
   int tile = -1;
-  std::uint64_t identity = 0;
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu) {
     ASSIGN_OR_RETURN(machine, gpu_machine(options));
-    ASSIGN_OR_RETURN(identity, gemm_rs::gpu_identity());
     if (options.backend != GemmBackend::kCublas) {
       ASSIGN_OR_RETURN(tile, gemm::tile_named("GemmAr", options.tile));
     }
@@ -50,8 +48,8 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
           (tile < 0 || gemm::kTiles[static_cast<std::size_t>(tile)].splits);
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
-  ASSIGN_OR_RETURN(can, gemm_rs::agree_on_machine(runtime, can, identity,
-                                                  gpu && options.multiprocessors == 0, &machine));
+  const bool is_shared = gpu && options.multiprocessors == 0;
+  ASSIGN_OR_RETURN(can, gemm_rs::agree_on_machine(runtime, can, is_shared, &machine));
   const auto plan_of = [&](std::int64_t rows) {
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
                             static_cast<int>(p.k)};
@@ -70,8 +68,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
                     "own, a tile that splits k and so few of them that all are multiplied at once; "
                     "leave it kAuto",
                     kMostMembers));
-  // On GPUs only on request: the kernel has not been run there.
-  if (!can || which == Which::kNone || (gpu && which == Which::kThatPay)) return Status::ok();
+  if (!can || which == Which::kNone) return Status::ok();
   std::int64_t rows = std::min(p.m, which == Which::kAll ? p.m : kMostRows);
   while (rows > 0 && !goes(rows)) rows /= 2;
   if (rows == 0) return Status::ok();

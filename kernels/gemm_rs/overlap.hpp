@@ -41,7 +41,5 @@ Result<std::unique_ptr<Overlap>> make_gpu_overlap(const GemmProblem& problem, in
                                                   const gemm::Machine& machine, int tile);
 // What of the current GPU may take part; no multiprocessors: none has kernels that can.
 Result<gemm::Machine> gpu_machine(const GemmOptions& options);
-// A number that is the current GPU's alone, on all hosts.
-Result<std::uint64_t> gpu_identity();
 
 }  // namespace weft::kernels::gemm_rs

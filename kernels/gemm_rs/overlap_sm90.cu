@@ -1,8 +1,6 @@
 // On NVIDIA's GPUs of compute capability 9.0: one kernel, which multiplies, sends and adds up.
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,15 +107,6 @@ Result<gemm::Machine> gpu_machine(const GemmOptions& options) {
   RETURN_IF_FAILED("asking how many clusters run at a time", any.pairs(&pairs));
   machine.clusters[2] = std::min(pairs, machine.multiprocessors / 2);
   return machine;
-}
-
-Result<std::uint64_t> gpu_identity() {
-  gemm::Gpu gpu;
-  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
-  cudaDeviceProp properties{};
-  RETURN_IF_FAILED("asking what the GPU is", cudaGetDeviceProperties(&properties, gpu.number));
-  return static_cast<std::uint64_t>(std::hash<std::string_view>()(
-      std::string_view(properties.uuid.bytes, sizeof(properties.uuid.bytes))));
 }
 
 Result<std::unique_ptr<Overlap>> make_gpu_overlap(const GemmProblem& problem, int members,

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "kernels/core/agree.hpp"
+#include "kernels/core/gpu_share.hpp"
 #include "kernels/core/status.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -38,25 +38,22 @@ Result<int> agree_on(Runtime& runtime, const char* who, const Team& team, const 
   return std::max(1, static_cast<int>(agreed.back()));
 }
 
-Result<bool> agree_on_machine(Runtime& runtime, bool can, std::uint64_t identity, bool is_shared,
-                              gemm::Machine* machine) {
-  std::vector<std::uint64_t> mine = {can ? 1u : 0u, identity,
+Result<bool> agree_on_machine(Runtime& runtime, bool can, bool is_shared, gemm::Machine* machine) {
+  std::vector<std::uint64_t> mine = {can ? 1u : 0u,
                                      static_cast<std::uint64_t>(machine->multiprocessors)};
   mine.insert(mine.end(), machine->clusters.begin(), machine->clusters.end());
   std::vector<std::vector<std::uint64_t>> all;
   ASSIGN_OR_RETURN(all, exchange_words(runtime, mine));
-  std::map<std::uint64_t, int> sharers;  // of each GPU
-  int most_sharers = 1;
   for (const std::vector<std::uint64_t>& words : all) {
     can = can && words[0] == 1;
-    most_sharers = std::max(most_sharers, ++sharers[words[1]]);
-    machine->multiprocessors = std::min(machine->multiprocessors, static_cast<int>(words[2]));
+    machine->multiprocessors = std::min(machine->multiprocessors, static_cast<int>(words[1]));
     for (std::size_t i = 0; i < machine->clusters.size(); ++i)
-      machine->clusters[i] = std::min(machine->clusters[i], static_cast<int>(words[3 + i]));
+      machine->clusters[i] = std::min(machine->clusters[i], static_cast<int>(words[2 + i]));
   }
+  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   if (is_shared) {
-    machine->multiprocessors /= most_sharers;
-    for (int& clusters : machine->clusters) clusters /= most_sharers;
+    machine->multiprocessors /= share.sharers;
+    for (int& clusters : machine->clusters) clusters /= share.sharers;
   }
   return can;
 }
@@ -78,11 +75,9 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
   ASSIGN_OR_RETURN(record_, SymmetricMemory::create(runtime, sizeof(Record)));
   gemm::Machine machine;
   int tile = -1;
-  std::uint64_t identity = 0;
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu) {
     ASSIGN_OR_RETURN(machine, gpu_machine(options));
-    ASSIGN_OR_RETURN(identity, gpu_identity());
     if (options.backend != GemmBackend::kCublas) {
       ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile));
     }
@@ -97,7 +92,7 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;
-  ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, identity, is_shared, &machine));
+  ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, is_shared, &machine));
   if (is_shared) can = can && machine.clusters[2] > 0;
   machine.clusters[1] = machine.multiprocessors;
 
@@ -109,9 +104,7 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
                     "9.0, kernels of Weft's own, n a multiple of 8 and a tile of at most 128 rows "
                     "that does not split k; leave it kAuto",
                     who, kMostMembers));
-  // On GPUs only on request: as it stands the kernel has been timed there, and its results not yet
-  // compared with those of the two in turn.
-  if (!can || which == Which::kNone || (gpu && which == Which::kThatPay)) return Status::ok();
+  if (!can || which == Which::kNone) return Status::ok();
   const auto do_pay = [&](std::int64_t rows) {
     if (!gpu) return rows >= kHostFrom;
     return rows >= kLeastRows &&

@@ -26,10 +26,9 @@ Result<int> agree_on(Runtime& runtime, const char* who, const Team& team,
                      const GemmOptions& options);
 
 // Whether all PEs can, and what `machine` has of all that they have: so all come to the same plan.
-// Collective over the job. PEs that share a GPU (`identity`) get a part of it each, where it
-// `is_shared` out: grids that wait for one another must be there at once.
-Result<bool> agree_on_machine(Runtime& runtime, bool can, std::uint64_t identity, bool is_shared,
-                              gemm::Machine* machine);
+// Collective over the job. PEs that have the same GPU get a part of it each, where it `is_shared`
+// out.
+Result<bool> agree_on_machine(Runtime& runtime, bool can, bool is_shared, gemm::Machine* machine);
 
 // Which calls overlap.
 enum class Which { kNone, kThatPay, kAll };

@@ -170,8 +170,6 @@ class Bench {
         ours.back().tile = tile;
       }
     }
-    if (settings_.is_e4m3())
-      for (GemmOptions& options : ours) options.backend = GemmBackend::kKernels;
     double first = 0;
     for (const GemmOptions& options : ours) {
       double ratio = 0;

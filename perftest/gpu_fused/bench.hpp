@@ -103,6 +103,8 @@ Options options_of(const Settings& settings) {
   options.gemm.tile = settings.tile;
   if (settings.algorithm == "overlapped") options.algorithm = Algorithm::kOverlapped;
   if (settings.algorithm == "sequential") options.algorithm = Algorithm::kSequential;
+  if constexpr (requires { Algorithm::kDirect; })
+    if (settings.algorithm == "direct") options.algorithm = Algorithm::kDirect;
   return options;
 }
 

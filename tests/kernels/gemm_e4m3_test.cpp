@@ -180,15 +180,8 @@ struct Operands {
 };
 
 // Twice, into fresh poison: right, and the same bits.
-// On GPUs they have to be asked for.
-GemmOptions kernels_of_ours() {
-  GemmOptions options;
-  options.backend = GemmBackend::kKernels;
-  return options;
-}
-
 void multiply(Runtime& runtime, Stream stream, const Case& test,
-              const GemmOptions& options = kernels_of_ours()) {
+              const GemmOptions& options = GemmOptions()) {
   auto gemm = Gemm::create(runtime, test.problem, options);
   ASSERT_OK(gemm);
   SCOPED_TRACE(gemm->describe());
@@ -235,7 +228,7 @@ TEST(GemmE4m3, NothingIsNothingAndAnEmptySumIsZero) {
 TEST(GemmE4m3, TakesFewerRowsThanPlanned) {
   run([](Runtime& runtime, Stream stream) {
     const Case test(400, 200, 264);
-    auto gemm = Gemm::create(runtime, test.problem, kernels_of_ours());
+    auto gemm = Gemm::create(runtime, test.problem);
     ASSERT_OK(gemm);
     Operands operands(runtime, test);
     for (const std::int64_t m : {400, 0, 1, 64, 129, 399}) {
@@ -255,7 +248,7 @@ TEST(GemmE4m3, ScalesOfNanReachWhatTheyScale) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     test.scale_a[static_cast<std::size_t>(77 * test.q + 1)] = nan;
     test.scale_b[static_cast<std::size_t>(2 * test.q + 2)] = nan;
-    auto gemm = Gemm::create(runtime, test.problem, kernels_of_ours());
+    auto gemm = Gemm::create(runtime, test.problem);
     ASSERT_OK(gemm);
     const Operands operands(runtime, test);
     ASSERT_OK(operands.multiply(*gemm, stream, test.m));
@@ -276,7 +269,7 @@ TEST(GemmE4m3, ScalesOfNanReachWhatTheyScale) {
 TEST(GemmE4m3, SaysWhatIsWrong) {
   run([](Runtime& runtime, Stream stream) {
     const auto text = [&](const GemmProblem& problem) {
-      const auto made = Gemm::create(runtime, problem, kernels_of_ours());
+      const auto made = Gemm::create(runtime, problem);
       EXPECT_FALSE(made.is_ok());
       return std::string(made.status().text());
     };
@@ -294,7 +287,7 @@ TEST(GemmE4m3, SaysWhatIsWrong) {
     bad.ldc = 20;
     EXPECT_THAT(text(bad), AllOf(HasSubstr("ldc is 20"), HasSubstr("multiple of 8")));
 
-    auto gemm = Gemm::create(runtime, good, kernels_of_ours());
+    auto gemm = Gemm::create(runtime, good);
     ASSERT_OK(gemm);
     EXPECT_THAT(gemm->describe(), HasSubstr("float8_e4m3"));
     const Case test(16, 16, 32);
@@ -353,7 +346,7 @@ TEST(GemmE4m3, EveryValueIsRead) {
 TEST(GemmE4m3, HostThreadsAddBlocksInTheOrderOfK) {
   run([](Runtime& runtime, Stream stream) {
     const Case test(70, 200, 300);
-    auto gemm = Gemm::create(runtime, test.problem, kernels_of_ours());
+    auto gemm = Gemm::create(runtime, test.problem);
     ASSERT_OK(gemm);
     const Operands operands(runtime, test);
     ASSERT_OK(operands.multiply(*gemm, stream, test.m));
@@ -389,7 +382,7 @@ TEST(GemmE4m3, EveryTileIsRight) {
       SCOPED_TRACE(::testing::Message() << size.m << "x" << size.n << "x" << size.k);
       const Case test(size.m, size.n, size.k, 7);
       for (const gemm::Tile& tile : gemm::kE4m3Tiles) {
-        GemmOptions options = kernels_of_ours();
+        GemmOptions options;
         options.tile = name_of(tile);
         for (const int processors : {0, 5}) {  // 5: many turns for each block
           options.multiprocessors = processors;
@@ -403,7 +396,7 @@ TEST(GemmE4m3, EveryTileIsRight) {
 TEST(GemmE4m3, ReplaysInAGraphWithOtherData) {
   run([](Runtime& runtime, Stream stream) {
     const Case first(300, 264, 520, 1), second(300, 264, 520, 2);
-    auto gemm = Gemm::create(runtime, first.problem, kernels_of_ours());
+    auto gemm = Gemm::create(runtime, first.problem);
     ASSERT_OK(gemm);
     Operands operands(runtime, first);
     const auto native = static_cast<cudaStream_t>(stream);

@@ -1,0 +1,25 @@
+// What a PE has of its GPU. Kernels that wait for those of other PEs must be on it all at once, so
+// PEs that share one have a part each.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/result.hpp>
+#include <weft/runtime.hpp>
+
+namespace weft::kernels {
+
+struct GpuIdentity {
+  std::uint64_t number = 0;  // this GPU's alone, on all hosts
+  int multiprocessors = 0;
+};
+Result<GpuIdentity> identity_of_current_gpu();
+
+struct GpuShare {
+  int multiprocessors = 0;  // of the smallest GPU of all PEs
+  int sharers = 1;          // of the one that most PEs have
+};
+// Of PEs on host threads: none, and 1. Collective over the job.
+Result<GpuShare> gpu_share(Runtime& runtime);
+
+}  // namespace weft::kernels

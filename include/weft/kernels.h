@@ -53,7 +53,14 @@ typedef enum {
   WEFT_INTERNAL
 } weft_code;
 /* weft::kernels::DType. */
-typedef enum { WEFT_FLOAT32, WEFT_FLOAT16, WEFT_BFLOAT16, WEFT_INT32, WEFT_UINT8 } weft_dtype;
+typedef enum {
+  WEFT_FLOAT32,
+  WEFT_FLOAT16,
+  WEFT_BFLOAT16,
+  WEFT_INT32,
+  WEFT_UINT8,
+  WEFT_FLOAT8_E4M3
+} weft_dtype;
 /* weft::ReduceOp, of which operators take these. */
 typedef enum { WEFT_SUM = 0, WEFT_MIN = 2, WEFT_MAX = 3 } weft_reduce_op;
 /* weft::kernels::Algorithm. */

@@ -20,7 +20,7 @@ namespace weft::kernels::c_api {
 
 // C's enumerations are those of C++, by number.
 static_assert(WEFT_INTERNAL == static_cast<int>(Code::kInternal));
-static_assert(WEFT_UINT8 == static_cast<int>(DType::kUint8));
+static_assert(WEFT_FLOAT8_E4M3 == static_cast<int>(DType::kFloat8E4m3));
 static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
 static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));

@@ -142,11 +142,31 @@ static void gemm(void) {
   for (int i = 0; i < 64; ++i) b[i] = one;
   for (int i = 0; i < 16; ++i) a[i] = one;
   SUCCEEDS(weft_gemm_create(job, &problem, NULL, &op));
-  SUCCEEDS(weft_gemm(op, NULL, c, a, b, 1));
+  SUCCEEDS(weft_gemm(op, NULL, c, a, b, 1, NULL, NULL));
   synchronize();
   for (int i = 0; i < 16; ++i) REQUIRE(c[i] == (i < 8 ? eight : 0));
   REQUIRE(weft_gemm_describe(op, text, sizeof(text)) > 0);
   REQUIRE(weft_gemm_workspace_bytes(op) == 0);
+  weft_gemm_destroy(op);
+}
+
+/* 144 ones times 144 ones, the first 128 and the rest under scales of their own. */
+static void scaled_gemm(void) {
+  enum { kDepth = 144, kBlocks = 2, kSide = 8 };
+  const weft_gemm_problem problem = {1, kSide, kDepth, WEFT_FLOAT8_E4M3, 0, 0, 0};
+  const uint8_t one = 0x38;
+  const float scales_a[kBlocks] = {0.5f, 4}, scales_b[kBlocks] = {1, 2};
+  static uint8_t a[kDepth] __attribute__((aligned(16))),
+      b[kSide * kDepth] __attribute__((aligned(16)));
+  static uint16_t c[kSide] __attribute__((aligned(16)));
+  weft_gemm_t* op = NULL;
+  memset(a, one, sizeof(a));
+  memset(b, one, sizeof(b));
+  SUCCEEDS(weft_gemm_create(job, &problem, NULL, &op));
+  FAILS(weft_gemm(op, NULL, c, a, b, 1, scales_a, NULL), WEFT_INVALID_ARGUMENT, "scales.b");
+  SUCCEEDS(weft_gemm(op, NULL, c, a, b, 1, scales_a, scales_b));
+  synchronize();
+  for (int i = 0; i < kSide; ++i) REQUIRE(c[i] == 0x4340); /* 128 * 0.5 + 16 * 8 = 192 */
   weft_gemm_destroy(op);
 }
 
@@ -326,6 +346,7 @@ int main(int argc, char** argv) {
   all_to_all_v();
   all_reduce_norm();
   gemm();
+  scaled_gemm();
   fused_gemm();
   half_teams();
   a_team_in_another_order();

@@ -26,7 +26,7 @@
 // H200) these are kernels of Weft's own. On others it is cuBLASLt, which is looked for when it is
 // wanted; where it is not found, or GemmBackend::kKernels is asked for, from 8.0 on (A100, L20)
 // kernels of Weft's own by mma.sync. e4m3 has kernels for 9.0 alone, and is kUnsupported
-// elsewhere; these have not run on a GPU yet, and have to be asked for: GemmBackend::kKernels.
+// elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,7 @@
 //
 // Few rows go by one kernel: each tile is sent as soon as it is multiplied, and the same threads
 // add up what comes of it. Of many, each member adds up its share while the product runs, and sends
-// it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else Gemm, then AllReduce; on
-// GPUs always but with kDirect and kOverlapped so far.
+// it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else Gemm, then AllReduce.
 //
 // Symmetric memory, streams, graphs, create() and what happens where a member does not come are as
 // GemmRs has them.

@@ -16,8 +16,7 @@
 // Where it pays, tiles travel as soon as they are multiplied: each straight to the owner of its
 // rows, who adds what the others have sent when it stores its own. The others' rows come first.
 // Elsewhere Gemm, then ReduceScatter: for few rows, for members that do not map each other, where
-// team size does not divide m, and on GPUs without kernels of Weft's own. On GPUs tiles travel only
-// with kOverlapped so far: that kernel's last form has been timed there, not yet tested.
+// team size does not divide m, and on GPUs without kernels of Weft's own.
 //
 // The operator holds symmetric memory (workspace_bytes()): of an overlapped call, twice what it
 // sends, and of others the whole product. a, b and c need not be symmetric. There is no barrier,

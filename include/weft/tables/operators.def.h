@@ -26,7 +26,9 @@ WEFT_COLLECTIVE(all_reduce_norm, AllReduceNorm, weft_all_reduce_norm_problem,
                  const void* weight, size_t rows),
                 (out, residual_out, in, residual, weight, rows))
 WEFT_OPERATOR(gemm, Gemm, weft_gemm_problem, weft_gemm_options,
-              (void* c, const void* a, const void* b, int64_t m), (c, a, b, m))
+              (void* c, const void* a, const void* b, int64_t m, const float* scales_a,
+               const float* scales_b),
+              (c, a, b, m, {scales_a, scales_b}))
 WEFT_OPERATOR(ag_gemm, AgGemm, weft_gemm_problem, weft_ag_gemm_options,
               (void* c, const void* a, const void* b, int64_t m, void* gathered),
               (c, a, b, m, gathered))

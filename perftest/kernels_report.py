@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A report of what weft-gpu-kernels, weft-gpu-gemm and weft-gpu-fused printed: report.md, report.csv, report.svg.
+"""A report of what weft-gpu-kernels, weft-gpu-gemm, weft-gpu-fused and peers/torch_symmetric.py printed: report.md,
+report.csv, report.svg.
 
   perftest/kernels_report.py [--link GB/s] [--rate TFLOP/s] --out FOLDER FILE...
 
 A FILE is a program's output behind lines "# key: value" (date, gpu, pes, command), as kernels_report.sh writes them.
-ratio: the peer's time over Weft's, above 1 Weft is ahead. ceiling: the part that was reached of what the hardware
+ratio: the time of the fastest peer over Weft's, above 1 Weft is ahead. ceiling: the part that was reached of what the hardware
 takes: --link, GB/s that a GPU puts to another, of collectives; --rate of matrix products; of fused operators the
 longer of product and NCCL alone, over the operator's time. No program's row is left out. Of a file without any the
 report says so, and the exit status is 1.
@@ -35,10 +36,16 @@ class Row:
     ceiling: float
     facts: dict  # of the file
     plan: str
+    torch_us: float = 0  # PyTorch's
+
+    @property
+    def fastest_us(self):
+        """Of the peers; 0: none ran."""
+        return min((us for us in (self.peer_us, self.torch_us) if us), default=0)
 
     @property
     def ratio(self):
-        return self.peer_us / self.weft_us if self.peer_us else None
+        return self.fastest_us / self.weft_us if self.fastest_us else None
 
     @property
     def verdict(self):
@@ -60,6 +67,7 @@ class Parser:
     def __init__(self, link, rate):
         self.link, self.rate = link, rate
         self.facts, self.rows = {}, []
+        self.torch = {}  # us of (what, size)
         self.collective = self.fused = None
         self.peer = "NCCL"
 
@@ -70,6 +78,9 @@ class Parser:
             self.facts[key] = value
         elif text.startswith("without NCCL: "):
             self.facts["peer"] = text
+        elif text.startswith("torch: "):
+            what, size, us, _ = (part.strip() for part in text.removeprefix("torch: ").split("|"))
+            self.torch[what, size] = float(us)
         elif head:
             self.collective, self.fused = head[1], None
         elif self.collective and "ratio" in text.split():
@@ -116,14 +127,15 @@ def parse(path, link, rate):
     return parser
 
 
-COLUMNS = ("what", "size", "Weft us", "peer", "peer us", "ratio", "target", "verdict", "ceiling", "date", "GPU",
+COLUMNS = ("what", "size", "Weft us", "peer", "peer us", "PyTorch us", "ratio", "target", "verdict", "ceiling", "date", "GPU",
            "command", "plan")
 
 
 def cells(row):
     facts = row.facts
     return (row.what, row.size, f"{row.weft_us:.2f}", row.peer if row.peer_us else "none",
-            f"{row.peer_us:.2f}" if row.peer_us else "", f"{row.ratio:.2f}" if row.ratio else "",
+            f"{row.peer_us:.2f}" if row.peer_us else "", f"{row.torch_us:.2f}" if row.torch_us else "",
+            f"{row.ratio:.2f}" if row.ratio else "",
             f">= {LEAST_RATIO[row.kind]:.2f}", row.verdict, f"{row.ceiling:.0%}", facts.get("date", ""),
             f"{facts.get('pes', '?')} x {facts.get('gpu', '?')}", facts.get("command", ""), row.plan)
 
@@ -144,6 +156,8 @@ def table(parser):
         text += [f"**It failed**, and has no more rows than these: {facts['failed']}", ""]
     if "peer" in facts:
         text += [facts["peer"], ""]
+    if parser.torch:
+        return text + ["Its times are in the column of PyTorch.", ""]
     if not parser.rows:
         return text + ["No rows.", ""]
     keep = [i for i, name in enumerate(COLUMNS) if name not in ("date", "GPU", "command")]
@@ -157,7 +171,7 @@ def table(parser):
 def markdown(runs):
     verdicts = [row.verdict for run in runs for row in run.rows if row.verdict]
     text = ["# Operators of weft::kernels beside their peers", "",
-            "ratio: the peer's time over Weft's. ceiling: the reached part of what the hardware takes.", "",
+            "ratio: the time of the fastest peer over Weft's. ceiling: the reached part of what the hardware takes.", "",
             "![Times](report.svg)", "", f"{verdicts.count('met')} of {len(verdicts)} targets met.", ""]
     for run in runs:
         text += table(run)
@@ -175,12 +189,14 @@ def main():
         arguments.error("--link and --rate are above 0")
     runs = [parse(path, given.link, given.rate) for path in given.files]
     rows = [row for run in runs for row in run.rows]
+    for row in rows:
+        row.torch_us = next((run.torch[row.what, row.size] for run in runs if (row.what, row.size) in run.torch), 0)
     given.out.mkdir(parents=True, exist_ok=True)
     write_csv(given.out / "report.csv", rows)
     (given.out / "report.md").write_text(markdown(runs), encoding="utf-8")
     (given.out / "report.svg").write_text(kernels_plot.svg(rows), encoding="utf-8")
     print(markdown(runs))
-    empty = [str(path) for path, run in zip(given.files, runs) if not run.rows]
+    empty = [str(path) for path, run in zip(given.files, runs) if not run.rows and not run.torch]
     if empty:
         sys.exit(f"{', '.join(empty)}: has no row of weft-gpu-kernels, weft-gpu-gemm or weft-gpu-fused")
 

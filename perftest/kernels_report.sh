@@ -1,8 +1,8 @@
 #!/bin/sh
 # The operators of weft::kernels beside their peers on this machine's GPUs, in one run: collectives beside NCCL
 # (weft-gpu-kernels), the matrix product beside cuBLASLt (weft-gpu-gemm), fused operators beside both, one after the
-# other (weft-gpu-fused, where it was built). What they print goes to FOLDER, and a report of it: report.md,
-# report.csv and report.svg.
+# other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory. What they
+# print goes to FOLDER, and a report of it: report.md, report.csv and report.svg.
 #
 #   perftest/kernels_report.sh [--gpus N] [--nccl FILE] [--build DIR] [--link GB/s] [--rate TFLOP/s] FOLDER
 #
@@ -95,40 +95,52 @@ esac
 # --- what is measured -----------------------------------------------------------------------------
 
 failed=0
-# run NAME PES PROGRAM ARGUMENTS...: what it prints, behind what was run, into FOLDER/NAME.txt.
+# run NAME PES SHOWN COMMAND...: what it prints, behind what was run, into FOLDER/NAME.txt.
 run() {
-  name=$1 pes=$2 program=$3
-  shift 3
+  name=$1 pes=$2 shown=$3
   text=$folder/$name.txt errors=$folder/$name.err status=0
   say "$name"
+  shift 3
   {
     echo "# date: $(date -u '+%Y-%m-%d %H:%M')"
     echo "# gpu: $gpu"
     echo "# pes: $pes"
-    echo "# command: weft-run -n $pes $program $*"
+    echo "# command: $shown"
   } > "$text"
-  "$bin/weft-run" -n "$pes" --timeout 1200 "$bin/$program" "$@" >> "$text" 2> "$errors" || status=$?
+  "$@" >> "$text" 2> "$errors" || status=$?
   if grep '^without NCCL: ' "$text" >&2; then
     say "its columns stay empty: install NCCL (pip install nvidia-nccl-cu12), or give --nccl FILE"
   fi
   [ "$status" -ne 0 ] || return 0
-  say "exit status $status of $program:"
+  say "exit status $status of $shown:"
   tail -n 20 "$errors" >&2
   echo "# failed: exit status $status: $(grep -v '^$' "$errors" | tail -n 1)" >> "$text"
   failed=1
 }
+# launch NAME PES PROGRAM ARGUMENTS...: one of Weft's, as a job.
+launch() {
+  job=$1 size=$2 program=$3
+  shift 3
+  run "$job" "$size" "weft-run -n $size $program${*:+ $*}" \
+    "$bin/weft-run" -n "$size" --timeout 1200 "$bin/$program" "$@"
+}
 
 set -- "$folder/gemm.txt"
 if [ "$gpus" -gt 1 ]; then
-  run kernels "$gpus" weft-gpu-kernels --nccl "$nccl"
+  launch kernels "$gpus" weft-gpu-kernels --nccl "$nccl"
   set -- "$folder/kernels.txt" "$@"
 else
   say "one GPU: the product alone; collectives and fused operators need two"
 fi
-run gemm 1 weft-gpu-gemm
+launch gemm 1 weft-gpu-gemm
 if [ "$gpus" -gt 1 ] && [ -x "$bin/weft-gpu-fused" ]; then
-  run fused "$gpus" weft-gpu-fused --nccl "$nccl"
+  launch fused "$gpus" weft-gpu-fused --nccl "$nccl"
   set -- "$@" "$folder/fused.txt"
+fi
+if [ "$gpus" -gt 1 ] && python3 -c 'import torch.distributed._symmetric_memory' 2> /dev/null; then
+  run torch "$gpus" "torch_symmetric.py --gpus $gpus" \
+    python3 "$here/perftest/peers/torch_symmetric.py" --gpus "$gpus" "$@"
+  set -- "$@" "$folder/torch.txt"
 fi
 
 report=$here/perftest/kernels_report.py

@@ -19,7 +19,7 @@ class Nccl {
   struct Id {
     char bytes[128];
   };
-  static constexpr int kBfloat16 = 9, kSum = 0;
+  static constexpr int kBfloat16 = 9, kSum = 0, kSymmetric = 1;
 
   // Collective over the job; `path`: the library. None: `why` says so.
   static Result<Nccl> create(Runtime& rt, const std::string& path) {
@@ -37,6 +37,8 @@ class Nccl {
                      find(library, "ncclGroupStart", made.group_start) &&
                      find(library, "ncclGroupEnd", made.group_end);
     if (!all) return Status::error(Code::kUnsupported, path + " lacks a call of NCCL 2.10");
+    (void)find(library, "ncclMemAlloc", made.allocate);
+    (void)find(library, "ncclCommWindowRegister", made.register_window);
     ASSIGN_OR_RETURN(auto* const id, rt.allocate<Id>(2));
     if (rt.pe() == 0 && made.get_id(id) != 0)
       return Status::error(Code::kInternal, "ncclGetUniqueId failed");
@@ -60,6 +62,10 @@ class Nccl {
   int (*receive)(void*, std::size_t, int type, int peer, void* comm, Stream) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
+  // Null before 2.27.
+  int (*allocate)(void** memory, std::size_t bytes) = nullptr;
+  int (*register_window)(void* comm, void* memory, std::size_t bytes, void** window,
+                         int flags) = nullptr;
   void* comm = nullptr;
 
  private:

@@ -39,6 +39,10 @@ LLaMA-3.1-70B     8192   3584   8192 |    700.0    690.0    390.0   1006.0 |    
 GemmRs, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | Weft's in turn, fused | speedup, efficiency | plan
 GPT-3             8192  12288   6144 |   1780.0   1770.0    550.0   2130.0 |   2300.0   1900.0 |  1.121  0.932 | scattered
 """
+TORCH = """torch: AllReduce | 8 B | 4.10 | one_shot
+torch: AllReduce | 1 MiB | 9.00 | two_shot
+torch: GemmRs GPT-3 | 8192 x 12288 x 6144 | 2000.00 | fused_matmul_reduce_scatter
+"""
 
 
 def expect(condition, what, output=""):
@@ -59,6 +63,7 @@ class Machine:
         self.folder = folder
         self.bin = folder / "build/bin"
         program(folder / "path/nvidia-smi", SMI)
+        self.has_python()
         program(self.bin / "weft-run", 'echo "$*" >> "$(dirname "$0")/launches"\nshift 4\nexec "$@"')
 
     def prints(self, name, text, status=0, error=""):
@@ -72,6 +77,14 @@ class Machine:
             (self.folder / "path" / name).unlink()
         else:
             program(self.folder / "path" / name, text)
+
+    def has_python(self, torch=None):
+        """One that runs all that is not PyTorch's: what that prints is said, or it has none."""
+        self.has("python3", f"""case $* in
+*'import torch'*) exit {1 if torch is None else 0} ;;
+*torch_symmetric.py*) {torch} ;;
+*) exec {shlex.quote(sys.executable)} "$@" ;;
+esac""")
 
     def report(self, *arguments, path=None):
         (self.bin / "launches").unlink(missing_ok=True)
@@ -115,12 +128,31 @@ def check_whole(machine):
            ("750.00", "1006.00", "1.34", "92%"), "a fused operator", gathered)
     expect(rows["GemmRs GPT-3", "8192 x 12288 x 6144"]["Weft us"] == "1900.00", "its last time", rows)
     markdown = (out / "report.md").read_text(encoding="utf-8")
-    expect("6 of 8 targets met." in markdown and "| AllReduce | 8 B | 3.40 | NCCL | 5.70 | 1.68 |" in markdown,
+    expect("6 of 8 targets met." in markdown and "| AllReduce | 8 B | 3.40 | NCCL | 5.70 |  | 1.68 |" in markdown,
            "the table", markdown)
     drawn = xml.etree.ElementTree.parse(out / "report.svg").getroot()
     words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
     expect("AllReduce" in words and "AllReduceNorm" in words and "1.34" in words, "the plot", words)
     expect(len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 4, "two lines a collective", words)
+
+
+def check_torch(machine):
+    """The fastest peer counts."""
+    out = machine.folder / "torch"
+    rows = machine.folder / "torch rows"
+    rows.write_text(TORCH, encoding="utf-8")
+    machine.has_python(f"echo \"$*\" > '{machine.folder}/torch arguments'; cat '{rows}'")
+    done = machine.report("--nccl", "none", str(out))
+    expect(done.returncode == 0, "a report with PyTorch", done.stdout + done.stderr)
+    arguments = (machine.folder / "torch arguments").read_text(encoding="utf-8")
+    expect("--gpus 2" in arguments and "kernels.txt" in arguments and "fused.txt" in arguments, "whose rows", arguments)
+    rows = machine.rows(out)
+    small, large = rows["AllReduce", "8 B"], rows["AllReduce", "1 MiB"]
+    expect((small["PyTorch us"], small["ratio"], small["verdict"]) == ("4.10", "1.21", "met"), "slower than NCCL", small)
+    expect((large["ratio"], large["verdict"]) == ("0.83", "missed"), "the faster peer", large)
+    expect(rows["GemmRs GPT-3", "8192 x 12288 x 6144"]["PyTorch us"] == "2000.00", "a fused operator", rows)
+    expect("torch_symmetric.py --gpus 2" in (out / "report.md").read_text(encoding="utf-8"), "the command")
+    machine.has_python()
 
 
 def check_without(machine):
@@ -178,6 +210,7 @@ def check_bare_machine(machine):
     refused("weft-gpu-kernels lacks libfmt.so.9 libx.so: install what has it, or copy it to ")
     machine.has("ldd", None)
     # Without python3 all is measured, and the report can be written elsewhere.
+    machine.has("python3", None)
     tools = machine.folder / "tools"
     tools.mkdir()
     for name in "cat date dirname grep head mkdir sed tail tr wc".split():
@@ -185,13 +218,14 @@ def check_bare_machine(machine):
     done = machine.report(out, path=tools)
     expect(done.returncode == 1 and "python3 is not there" in done.stderr, "no python3", done.stderr)
     expect((machine.folder / "bare/gemm.txt").read_text(encoding="utf-8").endswith(GEMM), "all is measured")
+    machine.has_python()
 
 
 def check_failures(machine):
     out = str(machine.folder / "failed")
     machine.prints("weft-gpu-gemm", GEMM, status=1)
     done = machine.report(out)
-    expect(done.returncode == 1 and "exit status 1 of weft-gpu-gemm" in done.stderr, "a program that fails", done.stderr)
+    expect(done.returncode == 1 and "exit status 1 of weft-run -n 1 weft-gpu-gemm" in done.stderr, "a program that fails", done.stderr)
     machine.prints("weft-gpu-gemm", "no rows\n")
     done = machine.report(out)
     expect(done.returncode != 0 and "gemm.txt: has no row" in done.stderr, "no rows", done.stderr)
@@ -210,6 +244,7 @@ def check_failures(machine):
 with tempfile.TemporaryDirectory(prefix="a folder with spaces ") as name:
     stands_in = Machine(pathlib.Path(name))
     check_whole(stands_in)
+    check_torch(stands_in)
     check_without(stands_in)
     check_one_gpu(stands_in)
     check_no_cublas(stands_in)

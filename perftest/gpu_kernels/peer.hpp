@@ -1,0 +1,92 @@
+// NCCL beside an operator, on buffers of the program's own, and on buffers in symmetric windows of
+// NCCL's where it has those (2.27), for which it has faster kernels of small messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/kernels/plan.hpp>
+
+#include "perftest/gpu_kernels/graph.hpp"
+#include "perftest/gpu_kernels/nccl.hpp"
+
+namespace weft::perf::kernels {
+
+using weft::kernels::Collective;
+
+struct Buffers {
+  std::byte *out = nullptr, *in = nullptr;
+};
+
+class Peer {
+ public:
+  // `plain`: in holds what is to travel, `bytes` of each. Collective.
+  static Result<Peer> create(Runtime& rt, const std::string& path, const Buffers& plain,
+                             std::size_t bytes) {
+    Peer made;
+    ASSIGN_OR_RETURN(made.nccl_, Nccl::create(rt, path));
+    made.npes_ = rt.npes();
+    made.buffers_.push_back(plain);
+    ASSIGN_OR_RETURN(const Buffers windows, made.make_windows(bytes));
+    if (windows.out == nullptr) return made;
+    RETURN_IF_ERROR(of(cudaMemcpy(windows.in, plain.in, bytes, cudaMemcpyDeviceToDevice)));
+    made.buffers_.push_back(windows);
+    return made;
+  }
+  // The ways that it has: each with buffers of its own.
+  const std::vector<Buffers>& buffers() const { return buffers_; }
+
+  // `count` elements of bfloat16, as the collective counts them.
+  Status call(Collective what, Stream stream, const Buffers& at, std::size_t count) const {
+    const int result = run(what, static_cast<cudaStream_t>(stream), at, count);
+    if (result == 0) return Status::ok();
+    return Status::error(Code::kInternal, "NCCL failed with " + std::to_string(result));
+  }
+
+ private:
+  // Null where this NCCL has none.
+  Result<Buffers> make_windows(std::size_t bytes) const {
+    Buffers made;
+    if (nccl_.allocate == nullptr || nccl_.register_window == nullptr) return made;
+    for (std::byte** const memory : {&made.out, &made.in}) {
+      void *at = nullptr, *window = nullptr;
+      if (nccl_.allocate(&at, bytes) != 0 ||
+          nccl_.register_window(nccl_.comm, at, bytes, &window, Nccl::kSymmetric) != 0)
+        return Status::error(Code::kInternal, "NCCL has no memory for symmetric windows");
+      *memory = static_cast<std::byte*>(at);
+    }
+    return made;
+  }
+
+  int run(Collective what, cudaStream_t stream, const Buffers& at, std::size_t count) const {
+    constexpr int type = Nccl::kBfloat16, sum = Nccl::kSum;
+    const Nccl& n = nccl_;
+    switch (what) {
+      case Collective::kAllReduce:
+      case Collective::kAllReduceNorm:
+        return n.all_reduce(at.in, at.out, count, type, sum, n.comm, stream);
+      case Collective::kAllGather: return n.all_gather(at.in, at.out, count, type, n.comm, stream);
+      case Collective::kReduceScatter:
+        return n.reduce_scatter(at.in, at.out, count, type, sum, n.comm, stream);
+      case Collective::kBroadcast:
+        return n.broadcast(at.in, at.out, count, type, 0, n.comm, stream);
+      case Collective::kAllToAll:
+      case Collective::kAllToAllV: break;  // of an AllToAllV it is told the counts
+    }
+    n.group_start();
+    for (int pe = 0; pe < npes_; ++pe) {
+      const std::size_t part = static_cast<std::size_t>(pe) * count * 2;
+      n.send(at.in + part, count, type, pe, n.comm, stream);
+      n.receive(at.out + part, count, type, pe, n.comm, stream);
+    }
+    return n.group_end();
+  }
+
+  Nccl nccl_;
+  int npes_ = 1;
+  std::vector<Buffers> buffers_;
+};
+
+}  // namespace weft::perf::kernels

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""PyTorch's operators on symmetric memory beside the rows that weft-gpu-kernels and weft-gpu-fused have printed.
+
+  perftest/peers/torch_symmetric.py --gpus N FILE...
+
+Of each row of AllReduce, AgGemm, GemmRs and GemmAr in FILEs it prints "torch: what | size | us | which", on the same
+operands' sizes: the fastest of what PyTorch has (one_shot and two_shot all-reduces, behind torch.mm for GemmAr;
+fused_all_gather_matmul; fused_matmul_reduce_scatter), in bfloat16. A time is that of one call of many in a CUDA graph,
+or without where capture fails, the median of turns, on the slowest GPU. Weights are taken in turns, as weft-gpu-fused
+takes them. NVLink's multicast stays off, as it is for Weft and NCCL.
+"""
+import argparse
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+
+os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+os.environ["NCCL_NVLS_ENABLE"] = "0"
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import kernels_report  # noqa: E402
+
+TURNS = 5
+GRAPH_US = 6000.0
+CACHE_BYTES = 100 << 20
+KINDS = ("AllReduce", "AgGemm", "GemmRs", "GemmAr")
+
+
+class Bench:
+    def __init__(self, rank, gpus):
+        self.rank, self.gpus = rank, gpus
+        self.device = torch.device("cuda", rank)
+        self.group = dist.group.WORLD.group_name
+        self.op = torch.ops.symm_mem
+
+    def random(self, *shape):
+        return torch.randn(*shape, device=self.device, dtype=torch.bfloat16)
+
+    def symmetric(self, *shape):
+        memory = symm_mem.empty(*shape, dtype=torch.bfloat16, device=self.device)
+        symm_mem.rendezvous(memory, self.group)
+        return memory.zero_()
+
+    def slowest(self, us):
+        times = torch.tensor([us], device=self.device)
+        dist.all_reduce(times, dist.ReduceOp.MAX)
+        return times.item()
+
+    def once(self, run, calls):
+        """us of a call."""
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        dist.barrier()
+        begin.record()
+        run()
+        end.record()
+        torch.cuda.synchronize()
+        return self.slowest(begin.elapsed_time(end) * 1e3 / calls)
+
+    def time(self, call):
+        def many(count):
+            for _ in range(count):
+                call()
+
+        for _ in range(3):
+            many(1)
+        us = self.once(lambda: many(4), 4)
+        calls = min(max(int(GRAPH_US / max(us, 1.0)), 2), 100)
+        run = lambda: many(calls)  # noqa: E731
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                many(calls)
+            run = graph.replay
+        except RuntimeError:
+            torch.cuda.synchronize()
+        run()
+        return statistics.median(self.once(run, calls) for _ in range(TURNS))
+
+    def fastest(self, ways):
+        """What it takes, and which it is: those that cannot are left out."""
+        best = None
+        for name, call in ways:
+            try:
+                us = self.time(call)
+            except RuntimeError:
+                continue
+            best = min(best or (us, name), (us, name))
+        return best
+
+    def sums(self, memory):
+        """All-reduces of symmetric memory, in place or to new memory."""
+        ways = [("one_shot", lambda: self.op.one_shot_all_reduce(memory, "sum", self.group))]
+        if memory.numel() % (8 * self.gpus) == 0:
+            ways.append(("two_shot", lambda: self.op.two_shot_all_reduce_(memory, "sum", self.group)))
+        return ways
+
+    def weights(self, n, k):
+        """Of which next() is the next one, transposed as torch.mm takes it."""
+        count = max(1, -(-CACHE_BYTES // (2 * n * k)))
+        every = [self.random(n, k).t() for _ in range(count)]
+        turn = 0
+
+        def following():
+            nonlocal turn
+            turn += 1
+            return every[turn % count]
+
+        return following
+
+    def all_reduce(self, count):
+        return self.sums(self.symmetric(count)) if count % 8 == 0 else []
+
+    def ag_gemm(self, m, n, k):
+        a, b = self.random(m // self.gpus, k), self.random(n, k).t()
+        return [("fused_all_gather_matmul", lambda: self.op.fused_all_gather_matmul(a, [b], 0, self.group))]
+
+    def gemm_rs(self, m, n, k):
+        a, b = self.random(m, k), self.weights(n, k)
+        return [("fused_matmul_reduce_scatter",
+                 lambda: self.op.fused_matmul_reduce_scatter(a, b(), "sum", 0, self.group))]
+
+    def gemm_ar(self, m, n, k):
+        a, b, c = self.random(m, k), self.weights(n, k), self.symmetric(m, n)
+
+        def behind(reduce):
+            def both():
+                torch.mm(a, b(), out=c)
+                reduce()
+            return both
+
+        return [(f"mm, {name}", behind(reduce)) for name, reduce in self.sums(c)]
+
+    def ways(self, row):
+        kind = row.what.split()[0]
+        if kind == "AllReduce":
+            return self.all_reduce(row.bytes // 2)
+        m, n, k = (int(side) for side in row.size.split(" x "))
+        return {"AgGemm": self.ag_gemm, "GemmRs": self.gemm_rs, "GemmAr": self.gemm_ar}[kind](m, n, k)
+
+
+def run(rank, gpus, meeting, rows):
+    torch.cuda.set_device(rank)
+    dist.init_process_group("nccl", init_method=meeting, rank=rank, world_size=gpus, device_id=torch.device("cuda", rank))
+    symm_mem.enable_symm_mem_for_group(dist.group.WORLD.group_name)
+    bench = Bench(rank, gpus)
+    for row in rows:
+        torch.manual_seed(rank)
+        best = bench.fastest(bench.ways(row))
+        if rank == 0 and best:
+            print(f"torch: {row.what} | {row.size} | {best[0]:.2f} | {best[1]}", flush=True)
+        torch.cuda.empty_cache()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--gpus", type=int, default=torch.cuda.device_count())
+    arguments.add_argument("files", type=pathlib.Path, nargs="+")
+    given = arguments.parse_args()
+    rows = [row for path in given.files for row in kernels_report.parse(path, 1, 1).rows
+            if row.what.split()[0] in KINDS]
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(run, (given.gpus, f"file://{folder}/meeting", rows), nprocs=given.gpus)
+
+
+if __name__ == "__main__":
+    main()

@@ -73,34 +73,39 @@ struct AllToAllVBulk : BulkCall {
     Header* const headers = my_headers();
     ranks_of_mine([&](int rank) { headers[rank] = {sent(rank), most}; });
     dev::Block{}.sync();
-    channel.enter();
+    const std::uint64_t round = channel.enter();
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
-      channel.put(rank, reinterpret_cast<const std::byte*>(headers + rank), sizeof(Header));
+      channel.put(round, rank, reinterpret_cast<const std::byte*>(headers + rank), sizeof(Header));
     }
-    if (!channel.wait_for_all()) return false;
+    if (!channel.wait_for_all(round)) return false;
+    const auto theirs_of = [&](int rank) {
+      return reinterpret_cast<const Header*>(channel.slot(round, rank));
+    };
     for (int rank = 0; rank < team.size; ++rank) {
       if (rank == team.rank) continue;
-      const std::uint64_t theirs = reinterpret_cast<const Header*>(channel.slot(rank))->rounds;
+      const std::uint64_t theirs = theirs_of(rank)->rounds;
       if (theirs > most) most = theirs;
     }
     // My headers have gone: from here on they hold what comes.
     ranks_of_mine([&](int rank) {
-      const auto* const header = reinterpret_cast<const Header*>(channel.slot(rank));
-      headers[rank].bytes = rank == team.rank ? sent(rank) : header->bytes;
+      headers[rank].bytes = rank == team.rank ? sent(rank) : theirs_of(rank)->bytes;
       tell(rank, headers[rank].bytes);
     });
     channel.leave();
     *rounds = most;
     return true;
   }
-  // The rounds from `first` on, of `rounds`.
+  // The pieces from `first` on, of `count`; one is sent ahead of what is taken.
   WEFT_DEVICE bool exchange_pieces(BulkChannel& channel, std::uint64_t first,
-                                   std::uint64_t rounds) const {
+                                   std::uint64_t count) const {
     bool ok = true;
-    for (std::uint64_t round = first; ok && round < rounds; ++round) {
-      ok = exchange_piece(channel, at(round));
+    std::uint64_t round = first < count ? put_piece(channel, at(first)) : 0;
+    for (std::uint64_t i = first; ok && i < count; ++i) {
+      const std::uint64_t next = i + 1 < count ? put_piece(channel, at(i + 1)) : 0;
+      ok = take_piece(channel, round, at(i));
       channel.leave();
+      round = next;
     }
     return ok;
   }
@@ -129,18 +134,24 @@ struct AllToAllVBulk : BulkCall {
     return reinterpret_cast<Header*>(space.headers) +
            static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
   }
-  WEFT_DEVICE bool exchange_piece(BulkChannel& channel, std::size_t begin) const {
-    channel.enter();
+  // The round in which it goes.
+  WEFT_DEVICE std::uint64_t put_piece(BulkChannel& channel, std::size_t begin) const {
+    const std::uint64_t round = channel.enter();
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
       const std::size_t bytes = bytes_at(begin, sent(rank));
-      channel.put(rank, source(rank) + (bytes != 0 ? begin : 0), bytes);
+      channel.put(round, rank, source(rank) + (bytes != 0 ? begin : 0), bytes);
     }
+    return round;
+  }
+  WEFT_DEVICE bool take_piece(const BulkChannel& channel, std::uint64_t round,
+                              std::size_t begin) const {
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.before(i);
-      if (!channel.wait(rank)) return false;
+      if (!channel.wait(round, rank)) return false;
       const std::size_t bytes = bytes_at(begin, my_headers()[rank].bytes);
-      if (bytes != 0) dev::copy(dev::Block{}, place(rank) + begin, channel.slot(rank), bytes);
+      if (bytes != 0)
+        dev::copy(dev::Block{}, place(rank) + begin, channel.slot(round, rank), bytes);
     }
     return true;
   }

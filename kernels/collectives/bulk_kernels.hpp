@@ -1,7 +1,8 @@
 // Collectives in bulk: pieces of some ten kilobytes, put by whole blocks with a signal behind each.
 //
-// A block has every grid_size-th piece, and waits in each round for the pieces of its twins; what
-// hides that is the other blocks.
+// A block has every grid_size-th piece. It sends a piece ahead of the one that it takes from its
+// twins, so that the links are busy while it copies or folds, and hides the rest by the other
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,31 @@ namespace WEFT_TARGET {
 struct BulkCall : KernelCall {
   std::size_t piece;
 
-  // body(begin, bytes) for each of my block's pieces of `step` bytes; false ends it.
-  template <class Body>
-  WEFT_DEVICE void pieces(BulkChannel& channel, std::size_t step, Body body) const {
+  // Of my block's pieces of `step` bytes.
+  WEFT_DEVICE std::size_t begin_of(std::size_t i, std::size_t step) const {
+    return (dev::block_rank() + i * dev::grid_size()) * step;
+  }
+  WEFT_DEVICE std::size_t bytes_of(std::size_t begin, std::size_t step) const {
+    return begin < m.bytes ? smaller(step, m.bytes - begin) : 0;
+  }
+
+  // Of each of my block's pieces send(round, begin, bytes), and once the next has been sent
+  // take(round, begin, bytes); false ends it.
+  template <class Send, class Take>
+  WEFT_DEVICE void pieces(BulkChannel& channel, Send send, Take take) const {
     bool ok = channel.is_open();
-    for (std::size_t i = dev::block_rank(); ok && i * step < m.bytes; i += dev::grid_size()) {
-      ok = body(i * step, smaller(step, m.bytes - i * step));
+    std::size_t begin = begin_of(0, piece), bytes = bytes_of(begin, piece);
+    std::uint64_t round = 0;
+    if (ok && bytes != 0) send(round = channel.enter(), begin, bytes);
+    for (std::size_t i = 1; ok && bytes != 0; ++i) {
+      const std::size_t next = begin_of(i, piece), bytes_of_next = bytes_of(next, piece);
+      std::uint64_t round_of_next = 0;
+      if (bytes_of_next != 0) send(round_of_next = channel.enter(), next, bytes_of_next);
+      ok = take(round, begin, bytes);
       channel.leave();
+      round = round_of_next;
+      begin = next;
+      bytes = bytes_of_next;
     }
     channel.close(ok);
   }
@@ -38,21 +57,23 @@ struct MoveBulk : BulkCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
-    pieces(channel, piece, [&](std::size_t at, std::size_t bytes) {
-      channel.enter();
+    const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i) {
         const int rank = channel.other(i);
-        channel.put(rank, in(rank) + at, bytes);
+        channel.put(round, rank, in(rank) + at, bytes);
       }
       if (in(team.rank) != out(team.rank))
         dev::copy(dev::Block{}, out(team.rank) + at, in(team.rank) + at, bytes);
+    };
+    const auto take = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i) {
         const int rank = channel.before(i);
-        if (!channel.wait(rank)) return false;
-        dev::copy(dev::Block{}, out(rank) + at, channel.slot(rank), bytes);
+        if (!channel.wait(round, rank)) return false;
+        dev::copy(dev::Block{}, out(rank) + at, channel.slot(round, rank), bytes);
       }
       return true;
-    });
+    };
+    pieces(channel, send, take);
   }
 };
 
@@ -63,16 +84,18 @@ struct BroadcastBulk : BulkCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
-    pieces(channel, piece, [&](std::size_t at, std::size_t bytes) {
-      const bool is_root = team.rank == root;
-      channel.enter();
+    const bool is_root = team.rank == root;
+    const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i)
-        channel.put(channel.other(i), is_root ? m.in + at : m.out, is_root ? bytes : 0);
+        channel.put(round, channel.other(i), is_root ? m.in + at : m.out, is_root ? bytes : 0);
       if (is_root && m.in != m.out) dev::copy(dev::Block{}, m.out + at, m.in + at, bytes);
-      if (!channel.wait_for_all()) return false;
-      if (!is_root) dev::copy(dev::Block{}, m.out + at, channel.slot(root), bytes);
+    };
+    const auto take = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
+      if (!channel.wait_for_all(round)) return false;
+      if (!is_root) dev::copy(dev::Block{}, m.out + at, channel.slot(round, root), bytes);
       return true;
-    });
+    };
+    pieces(channel, send, take);
   }
 };
 
@@ -84,37 +107,49 @@ struct ScatteredBroadcastBulk : BulkCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
+    const std::size_t step = piece * static_cast<std::size_t>(team.size - 1);
+    bool ok = channel.is_open();
+    for (std::size_t i = 0; ok && bytes_of(begin_of(i, step), step) != 0; ++i) {
+      ok = rounds(channel, begin_of(i, step), bytes_of(begin_of(i, step), step));
+      channel.leave();
+    }
+    channel.close(ok);
+  }
+
+ private:
+  WEFT_DEVICE bool rounds(BulkChannel& channel, std::size_t at, std::size_t bytes) const {
     const auto others = static_cast<std::size_t>(team.size - 1);
-    pieces(channel, piece * others, [&](std::size_t at, std::size_t bytes) {
-      const std::size_t part = ((bytes + others - 1) / others + 15) / 16 * 16;
-      // Of what `rank`, which is not the root, passes on.
-      const auto begin = [&](int rank) {
-        return smaller(static_cast<std::size_t>(rank < root ? rank : rank - 1) * part, bytes);
-      };
-      const auto bytes_of = [&](int rank) { return smaller(part, bytes - begin(rank)); };
-      const bool is_root = team.rank == root;
-      channel.enter();
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        channel.put(rank, is_root ? m.in + at + begin(rank) : m.out, is_root ? bytes_of(rank) : 0);
-      }
-      if (is_root && m.in != m.out) dev::copy(dev::Block{}, m.out + at, m.in + at, bytes);
-      if (!channel.wait_for_all()) return false;
-      std::byte* const mine = m.out + at + (is_root ? 0 : begin(team.rank));
-      if (!is_root) dev::copy(dev::Block{}, mine, channel.slot(root), bytes_of(team.rank));
-      channel.enter();
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        channel.put(rank, mine, is_root || rank == root ? 0 : bytes_of(team.rank));
-      }
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.before(i);
-        if (!channel.wait(rank)) return false;
-        if (!is_root && rank != root)
-          dev::copy(dev::Block{}, m.out + at + begin(rank), channel.slot(rank), bytes_of(rank));
-      }
-      return true;
-    });
+    const std::size_t part = ((bytes + others - 1) / others + 15) / 16 * 16;
+    // Of what `rank`, which is not the root, passes on.
+    const auto begin = [&](int rank) {
+      return smaller(static_cast<std::size_t>(rank < root ? rank : rank - 1) * part, bytes);
+    };
+    const auto bytes_of_part = [&](int rank) { return smaller(part, bytes - begin(rank)); };
+    const bool is_root = team.rank == root;
+    const std::uint64_t first = channel.enter();
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      channel.put(first, rank, is_root ? m.in + at + begin(rank) : m.out,
+                  is_root ? bytes_of_part(rank) : 0);
+    }
+    if (is_root && m.in != m.out) dev::copy(dev::Block{}, m.out + at, m.in + at, bytes);
+    if (!channel.wait_for_all(first)) return false;
+    std::byte* const mine = m.out + at + (is_root ? 0 : begin(team.rank));
+    if (!is_root)
+      dev::copy(dev::Block{}, mine, channel.slot(first, root), bytes_of_part(team.rank));
+    const std::uint64_t second = channel.enter();
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      channel.put(second, rank, mine, is_root || rank == root ? 0 : bytes_of_part(team.rank));
+    }
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.before(i);
+      if (!channel.wait(second, rank)) return false;
+      if (!is_root && rank != root)
+        dev::copy(dev::Block{}, m.out + at + begin(rank), channel.slot(second, rank),
+                  bytes_of_part(rank));
+    }
+    return true;
   }
 };
 
@@ -125,64 +160,113 @@ struct ReduceScatterBulk : BulkCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
-    pieces(channel, piece, [&](std::size_t at, std::size_t bytes) {
-      channel.enter();
+    const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i) {
         const int rank = channel.other(i);
-        channel.put(rank, in(rank) + at, bytes);
+        channel.put(round, rank, in(rank) + at, bytes);
       }
-      if (!channel.wait_for_all()) return false;
+    };
+    const auto take = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
+      if (!channel.wait_for_all(round)) return false;
       const auto source = [&](int rank) {
-        return rank == team.rank ? in(rank) + at : channel.slot(rank);
+        return rank == team.rank ? in(rank) + at : channel.slot(round, rank);
       };
       fold_block<T>(op, m.out + at, team.size, source, bytes);
       return true;
-    });
+    };
+    pieces(channel, send, take);
   }
 };
 
-// In two rounds: a part of each piece to every member, who folds it and puts it to all. Every
-// second round has the same parity, so each of the two has staging of its own.
+// In two rounds: a part of each piece to every member, who folds it and puts it to all. The parts
+// of the next piece go before that, and what comes back of one is taken behind the fold of the
+// next.
 template <class T>
-struct AllReduceBulk : BulkCall {
+class AllReduceBulk : public BulkCall {
+ public:
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
-  // The two rounds of a piece. Its threads have not met since the last store.
-  WEFT_DEVICE bool rounds(BulkChannel& channel, std::size_t at, std::size_t bytes) const {
-    const auto size = static_cast<std::size_t>(team.size);
-    const std::size_t part = ((bytes + size - 1) / size + 15) / 16 * 16;
-    const auto begin = [&](int rank) {
-      return smaller(static_cast<std::size_t>(rank) * part, bytes);
-    };
-    const auto bytes_of_part = [&](int rank) { return begin(rank + 1) - begin(rank); };
-    const std::size_t mine = at + begin(team.rank);
-    channel.enter();
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(rank, m.in + at + begin(rank), bytes_of_part(rank));
-    }
-    if (!channel.wait_for_all()) return false;
-    const auto source = [&](int rank) -> const std::byte* {
-      if (rank == team.size) return m.addend + mine;
-      return rank == team.rank ? m.in + mine : channel.slot(rank);
-    };
-    const int sources = team.size + (m.addend != nullptr ? 1 : 0);
-    fold_block<T>(op, m.out + mine, sources, source, bytes_of_part(team.rank));
-    channel.enter();
-    for (int i = 1; i < team.size; ++i)
-      channel.put(channel.other(i), m.out + mine, bytes_of_part(team.rank));
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.before(i);
-      if (!channel.wait(rank)) return false;
-      dev::copy(dev::Block{}, m.out + at + begin(rank), channel.slot(rank), bytes_of_part(rank));
-    }
-    return true;
-  }
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space);
-    pieces(channel, piece * static_cast<std::size_t>(team.size),
-           [&](std::size_t at, std::size_t bytes) { return rounds(channel, at, bytes); });
+    const std::size_t step = piece * static_cast<std::size_t>(team.size);
+    channel.close(channel.is_open() && all_pieces(channel, step, [](std::size_t, std::size_t) {}));
+  }
+
+ protected:
+  // done(begin, bytes) of each piece of `step` bytes that is whole here; false: a wait failed.
+  template <class Done>
+  WEFT_DEVICE bool all_pieces(BulkChannel& channel, std::size_t step, Done done) const {
+    Piece now = piece_at(0, step), before{};
+    if (now.bytes == 0) return true;
+    send_parts(channel, now);
+    for (std::size_t i = 1; now.bytes != 0; ++i) {
+      Piece next = piece_at(i, step);
+      if (next.bytes != 0) send_parts(channel, next);
+      if (!fold_mine(channel, now)) return false;
+      send_sum(channel, now);
+      if (before.bytes != 0 && !take_sums(channel, before)) return false;
+      if (before.bytes != 0) done(before.begin, before.bytes);
+      before = now;
+      now = next;
+    }
+    if (!take_sums(channel, before)) return false;
+    done(before.begin, before.bytes);
+    return true;
+  }
+
+ private:
+  struct Piece {
+    std::size_t begin, bytes, part;     // of each member a part
+    std::uint64_t parts = 0, sums = 0;  // rounds
+    WEFT_DEVICE std::size_t begin_of_part(int rank) const {
+      return smaller(static_cast<std::size_t>(rank) * part, bytes);
+    }
+    WEFT_DEVICE std::size_t bytes_of_part(int rank) const {
+      return begin_of_part(rank + 1) - begin_of_part(rank);
+    }
+  };
+  WEFT_DEVICE Piece piece_at(std::size_t i, std::size_t step) const {
+    const auto size = static_cast<std::size_t>(team.size);
+    const std::size_t begin = begin_of(i, step), bytes = bytes_of(begin, step);
+    return {begin, bytes, ((bytes + size - 1) / size + 15) / 16 * 16};
+  }
+  WEFT_DEVICE std::size_t mine(const Piece& p) const {
+    return p.begin + p.begin_of_part(team.rank);
+  }
+
+  WEFT_DEVICE void send_parts(BulkChannel& channel, Piece& p) const {
+    p.parts = channel.enter();
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      channel.put(p.parts, rank, m.in + p.begin + p.begin_of_part(rank), p.bytes_of_part(rank));
+    }
+  }
+  WEFT_DEVICE bool fold_mine(const BulkChannel& channel, const Piece& p) const {
+    if (!channel.wait_for_all(p.parts)) return false;
+    const auto source = [&](int rank) -> const std::byte* {
+      if (rank == team.size) return m.addend + mine(p);
+      return rank == team.rank ? m.in + mine(p) : channel.slot(p.parts, rank);
+    };
+    const int sources = team.size + (m.addend != nullptr ? 1 : 0);
+    fold_block<T>(op, m.out + mine(p), sources, source, p.bytes_of_part(team.rank));
+    channel.leave();
+    return true;
+  }
+  WEFT_DEVICE void send_sum(BulkChannel& channel, Piece& p) const {
+    p.sums = channel.enter();
+    for (int i = 1; i < team.size; ++i)
+      channel.put(p.sums, channel.other(i), m.out + mine(p), p.bytes_of_part(team.rank));
+  }
+  WEFT_DEVICE bool take_sums(const BulkChannel& channel, const Piece& p) const {
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.before(i);
+      if (!channel.wait(p.sums, rank)) return false;
+      dev::copy(dev::Block{}, m.out + p.begin + p.begin_of_part(rank), channel.slot(p.sums, rank),
+                p.bytes_of_part(rank));
+    }
+    channel.leave();
+    return true;
   }
 };
 

@@ -46,7 +46,8 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   if (blocks == 0) {
     for (const PlanRow& row : table_)
       if (row.what == what_) blocks = std::max(blocks, row.blocks);
-    if (gpu_)
+    // Blocks that wait for others of their grid, or of one beside it, are there at once.
+    if (gpu_ && (share.sharers > 1 || shape_.hidden != 0))
       blocks = std::min(blocks, static_cast<unsigned>(share.multiprocessors / share.sharers));
   }
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);

@@ -24,7 +24,7 @@ struct Slots {
 // tests go through many rounds.
 Slots most_slots(bool gpu, std::size_t team_size) {
   const std::size_t others = std::max<std::size_t>(team_size, 2) - 1;
-  const std::size_t bulk = (gpu ? 128 << 10 : 8 << 10) / others / kLine * kLine;
+  const std::size_t bulk = (gpu ? 32 << 10 : 4 << 10) / others / kLine * kLine;
   return {gpu ? std::clamp<std::size_t>(4096 / team_size, 64, 512) : 64,
           std::max<std::size_t>(bulk, 1024)};
 }
@@ -66,6 +66,7 @@ std::size_t words_of(const LayoutProblem& p) {
 Layout layout_of(const LayoutProblem& p) {
   const Slots slots = slots_of(p);
   const std::size_t members = p.channels * static_cast<std::size_t>(p.team_size);
+  const std::size_t places = kBulkPlaces * (members - p.channels);
   const std::size_t sums = p.row_bytes != 0 ? 2 * std::size_t{p.channels} * kMostChunks : 0;
   const std::size_t headers = p.what == Collective::kAllToAllV ? 2 * members : 0;
   Layout made;
@@ -74,9 +75,9 @@ Layout layout_of(const LayoutProblem& p) {
   made.word_slot = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
   made.words = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
   made.staging = made.words + 2 * members * made.word_slot * sizeof(std::uint64_t);
-  made.sums = made.staging + 2 * members * made.bulk_slot;
+  made.sums = made.staging + places * made.bulk_slot;
   made.signals = made.sums + sums * sizeof(dev::Packet);
-  made.headers = made.signals + 2 * members * sizeof(std::uint64_t);
+  made.headers = made.signals + places * sizeof(std::uint64_t);
   made.bytes = made.headers + headers * sizeof(std::uint64_t);
   return made;
 }

@@ -121,16 +121,15 @@ struct NormBulk : AllReduceBulk<T> {
     const RowSums<T> squares(ctx, this->space, 1);
     const std::size_t most = this->piece * static_cast<std::size_t>(this->team.size);
     const std::size_t rows = most > norm.row_bytes ? most / norm.row_bytes : 1;
-    this->pieces(channel, rows * norm.row_bytes, [&](std::size_t at, std::size_t bytes) {
-      if (!this->rounds(channel, at, bytes)) return false;
+    const auto norm_rows = [&](std::size_t at, std::size_t bytes) {
       for (std::size_t row = at; row < at + bytes; row += norm.row_bytes) {
         dev::Block{}.sync();  // the row is there, and the sums of the last are done with
         const std::byte* const sums = this->m.out + row;
         norm_part<T>(norm.out + row, sums, norm.weight, norm.row_bytes,
                      [&] { return scale_of(norm, squares.of_whole_row(sums, norm.row_bytes)); });
       }
-      return true;
-    });
+    };
+    channel.close(channel.is_open() && this->all_pieces(channel, rows * norm.row_bytes, norm_rows));
   }
 };
 

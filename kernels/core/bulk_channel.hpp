@@ -27,26 +27,29 @@ class BulkChannel {
 
   WEFT_DEVICE bool is_open() const { return open_; }
 
-  WEFT_DEVICE void enter() { ++round_; }
-  // To the slot of this round there; without bytes only the signal. The source may be reused.
-  WEFT_DEVICE void put(int rank, const std::byte* src, std::size_t bytes) const {
+  // The next round. All up to kBulkAhead before it have been taken, in their order.
+  WEFT_DEVICE std::uint64_t enter() { return ++round_; }
+  // To the slot of that round there; without bytes only the signal. The source may be reused.
+  WEFT_DEVICE void put(std::uint64_t round, int rank, const std::byte* src,
+                       std::size_t bytes) const {
     WEFT_KERNELS_PAUSE(kBeforeData);
+    const std::size_t there = index(round, distance(team_.rank, rank));
     // Release: pairs with the acquire of wait() there.
-    ctx_.put(dev::Block{}, slot(team_.rank), src, bytes, team_.pe_of(rank),
-             weft::set(signal(team_.rank), round_));
+    ctx_.put(dev::Block{}, space_.staging + there * space_.bulk_slot, src, bytes, team_.pe_of(rank),
+             weft::set(space_.signals + there, round));
   }
-  // What `rank` sent in this round is in slot(rank). It may have sent the next one since.
-  WEFT_DEVICE bool wait(int rank) const {
+  // What `rank` sent in that round is in slot(round, rank).
+  WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    return ctx_.wait_until(dev::Block{}, signal(rank), Cmp::kGe, round_);
+    return ctx_.wait_until(dev::Block{}, space_.signals + here(round, rank), Cmp::kGe, round);
   }
-  WEFT_DEVICE bool wait_for_all() const {
+  WEFT_DEVICE bool wait_for_all(std::uint64_t round) const {
     for (int i = 1; i < team_.size; ++i)
-      if (!wait(before(i))) return false;
+      if (!wait(round, before(i))) return false;
     return true;
   }
-  WEFT_DEVICE std::byte* slot(int rank) const {
-    return space_.staging + index(rank) * space_.bulk_slot;
+  WEFT_DEVICE std::byte* slot(std::uint64_t round, int rank) const {
+    return space_.staging + here(round, rank) * space_.bulk_slot;
   }
   // All threads have read the slots.
   WEFT_DEVICE void leave() const { dev::Block{}.sync(); }
@@ -71,12 +74,18 @@ class BulkChannel {
 
  private:
   // What the host carries may overtake what went before, the next round's signal this one's: so
-  // they, too, have words of their own.
-  WEFT_DEVICE std::uint64_t* signal(int rank) const { return space_.signals + index(rank); }
-  // [parity][channel][rank]
-  WEFT_DEVICE std::size_t index(int rank) const {
-    const std::size_t channel = (round_ & 1) * space_.channels + dev::block_rank();
-    return channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank);
+  // they, too, have words of their own. [place][channel][distance]
+  WEFT_DEVICE std::size_t index(std::uint64_t round, int distance) const {
+    const std::size_t channel = round % kBulkPlaces * space_.channels + dev::block_rank();
+    return channel * static_cast<std::size_t>(team_.size - 1) +
+           static_cast<std::size_t>(distance - 1);
+  }
+  // Of what that rank sends to me.
+  WEFT_DEVICE std::size_t here(std::uint64_t round, int rank) const {
+    return index(round, distance(rank, team_.rank));
+  }
+  WEFT_DEVICE int distance(int from, int to) const {
+    return to > from ? to - from : to - from + team_.size;
   }
 
   const dev::Context& ctx_;

@@ -7,6 +7,11 @@
 // before a call or behind it, and nothing is ever reset. The counts lie in memory that the block
 // reads when it begins and writes when it ends, so that a graph replays with the same arguments.
 //
+// In bulk a block sends up to kBulkAhead - 1 rounds ahead of what it takes, so that the links have
+// something to do meanwhile: it puts round r once it has taken all up to r - kBulkAhead. Its twin
+// had taken all up to r - 2 kBulkAhead when it put that one, so there are twice as many places.
+// Places are large, and nobody sends to himself: so the sender d ranks before has the (d - 1)-th.
+//
 // A packet orders nothing but itself, so packets and bulk puts have rounds and staging apart.
 #pragma once
 
@@ -16,6 +21,8 @@
 #include <weft/device/packet.hpp>
 
 namespace weft::kernels {
+
+inline constexpr unsigned kBulkAhead = 3, kBulkPlaces = 2 * kBulkAhead;
 
 // What a block keeps from call to call.
 struct alignas(64) Rounds {
@@ -31,9 +38,9 @@ struct Workspace {
   Rounds* rounds = nullptr;          // [channel]; nobody else's
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
   std::uint64_t* words = nullptr;    // [parity][channel][rank of the sender][word_slot]
-  std::byte* staging = nullptr;      // [parity][channel][rank of the sender][bulk_slot]
+  std::byte* staging = nullptr;      // [place][channel][sender, by distance][bulk_slot]
   std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
-  std::uint64_t* signals = nullptr;  // [parity][channel][rank of the sender]: its bulk round
+  std::uint64_t* signals = nullptr;  // [place][channel][sender, by distance]: its bulk round
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none

@@ -36,12 +36,13 @@ std::vector<LayoutProblem> problems() {
 // First byte and end of each part, as kernels index it.
 std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p, const Layout& l) {
   const std::size_t slots = 2 * std::size_t{p.channels} * static_cast<std::size_t>(p.team_size);
+  const std::size_t places = kBulkPlaces * p.channels * (static_cast<std::size_t>(p.team_size) - 1);
   const bool counts = p.what == Collective::kAllToAllV;
   return {{l.packets, l.packets + slots * l.packet_slot * sizeof(dev::Packet)},
           {l.words, l.words + slots * l.word_slot * 8},
-          {l.staging, l.staging + slots * l.bulk_slot},
+          {l.staging, l.staging + places * l.bulk_slot},
           {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
-          {l.signals, l.signals + slots * 8},
+          {l.signals, l.signals + places * 8},
           {l.headers, l.headers + (counts ? slots * 8 : 0)}};
 }
 

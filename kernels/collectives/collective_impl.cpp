@@ -42,15 +42,14 @@ bool CollectiveImpl::takes_words() const {
 
 Status CollectiveImpl::make_workspace(Runtime& runtime) {
   unsigned blocks = options_.blocks;
+  const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   if (blocks == 0) {
-    for (const PlanRow& row : table_)
-      if (row.what == what_) blocks = std::max(blocks, row.blocks);
+    blocks = most_blocks(what_, most_bytes, team_size_, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
     if (gpu_ && (share.sharers > 1 || shape_.hidden != 0))
       blocks = std::min(blocks, static_cast<unsigned>(share.multiprocessors / share.sharers));
   }
-  const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   const std::size_t busy = shares(most_bytes, gpu_ || shape_.hidden != 0 ? 1024 : 16);
   limits_.channels =
       static_cast<unsigned>(std::clamp<std::size_t>(busy, 1, std::clamp(blocks, 1u, kMostBlocks)));

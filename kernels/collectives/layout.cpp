@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kLine = 128;  // bytes
 constexpr std::size_t kUnitsOfLine = kLine / dev::kPacketBytes;
+constexpr std::size_t kStagingBytes = std::size_t{48} << 20;     // of all members and places
+constexpr std::size_t kMostBulkBytes = 128 << 10;                // of one
 constexpr std::size_t kWordBytes = std::size_t{32} << 20;        // of all members and parities
 constexpr std::size_t kNormPacketBytes = std::size_t{64} << 20;  // so that rows go in one round
 
@@ -22,11 +24,13 @@ struct Slots {
 
 // At most: of a large team less, so that all together need no more. On hosts little, so that small
 // tests go through many rounds.
-Slots most_slots(bool gpu, std::size_t team_size) {
-  const std::size_t others = std::max<std::size_t>(team_size, 2) - 1;
-  const std::size_t bulk = (gpu ? 32 << 10 : 4 << 10) / others / kLine * kLine;
-  return {gpu ? std::clamp<std::size_t>(4096 / team_size, 64, 512) : 64,
-          std::max<std::size_t>(bulk, 1024)};
+Slots most_slots(const LayoutProblem& p) {
+  const auto size = static_cast<std::size_t>(p.team_size);
+  const std::size_t others = std::max<std::size_t>(size, 2) - 1;
+  if (!p.gpu) return {64, std::max<std::size_t>((4 << 10) / others / kLine * kLine, 1024)};
+  const std::size_t bulk = kStagingBytes / (kBulkPlaces * p.channels * others) / kLine * kLine;
+  return {std::clamp<std::size_t>(4096 / size, 64, 512),
+          std::clamp<std::size_t>(bulk, 1024, kMostBulkBytes)};
 }
 
 // A row in one round, if it is not too long; its part in one piece.
@@ -39,7 +43,7 @@ Slots slots_of_rows(const LayoutProblem& p, const Slots& most, std::size_t bulk)
 }
 
 Slots slots_of(const LayoutProblem& p) {
-  const Slots most = most_slots(p.gpu, static_cast<std::size_t>(p.team_size));
+  const Slots most = most_slots(p);
   const std::size_t share = shares(p.most_bytes, p.channels);
   const std::size_t bulk = std::min(rounded_up(share + 1, kLine), most.bulk);
   if (p.row_bytes != 0) return slots_of_rows(p, most, bulk);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include <weft/device/packet.hpp>
 #include <weft/kernels/plan.hpp>
@@ -15,6 +16,9 @@ inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compil
 inline constexpr std::size_t kHeaderUnits = 16;
 inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kPacketBytes;
 
+// Of all calls with up to so many bytes.
+unsigned most_blocks(Collective what, std::size_t bytes, int npes,
+                     const std::vector<PlanRow>& table);
 // kAuto is none.
 bool has_algorithm(Collective what, Algorithm algorithm);
 constexpr bool is_words(Algorithm algorithm) {

@@ -34,34 +34,45 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 0, 128 * KiB, kWords, 128, 256},
     {kAllReduce, 0, 256 * KiB, kTwoShotPackets, 128, 256},
     {kAllReduce, 0, 4096 * KiB, kTwoShotWords, 128, 512},
+    {kAllReduce, 2, kAny, kBulk, 256, 256},
     {kAllReduce, 0, kAny, kBulk, 128, 512},
     {kAllGather, 0, 16 * KiB, kPackets, 32, 128},
     {kAllGather, 2, 128 * KiB, kPackets, 64, 256},
     {kAllGather, 0, 64 * KiB, kPackets, 64, 256},
     {kAllGather, 2, 256 * KiB, kPackets, 64, 512},
     {kAllGather, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllGather, 2, 4096 * KiB, kBulk, 128, 512},
+    {kAllGather, 2, kAny, kBulk, 256, 256},
     {kAllGather, 0, kAny, kBulk, 128, 512},
     {kReduceScatter, 0, 16 * KiB, kPackets, 32, 128},
     {kReduceScatter, 2, 128 * KiB, kPackets, 128, 128},
     {kReduceScatter, 2, 256 * KiB, kPackets, 128, 256},
     {kReduceScatter, 0, 64 * KiB, kPackets, 64, 256},
+    {kReduceScatter, 2, 4096 * KiB, kBulk, 128, 512},
+    {kReduceScatter, 2, kAny, kBulk, 256, 256},
     {kReduceScatter, 0, kAny, kBulk, 128, 512},
     {kAllToAll, 0, 16 * KiB, kPackets, 32, 128},
     {kAllToAll, 2, 128 * KiB, kPackets, 64, 256},
     {kAllToAll, 0, 64 * KiB, kPackets, 64, 256},
     {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
     {kAllToAll, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllToAll, 2, 4096 * KiB, kBulk, 128, 512},
+    {kAllToAll, 2, kAny, kBulk, 256, 256},
     {kAllToAll, 0, kAny, kBulk, 128, 512},
     {kAllToAllV, 0, 64 * KiB, kPackets, 64, 128},
     {kAllToAllV, 0, 128 * KiB, kPackets, 128, 128},
     {kAllToAllV, 2, 256 * KiB, kPackets, 128, 256},
     {kAllToAllV, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllToAllV, 2, 4096 * KiB, kBulk, 128, 512},
+    {kAllToAllV, 2, kAny, kBulk, 256, 256},
     {kAllToAllV, 0, kAny, kBulk, 128, 512},
     {kBroadcast, 0, 16 * KiB, kPackets, 32, 128},
     {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
     {kBroadcast, 0, 64 * KiB, kPackets, 64, 256},
     {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
     {kBroadcast, 0, 1024 * KiB, kScatteredBulk, 64, 512},
+    {kBroadcast, 2, 4096 * KiB, kBulk, 128, 512},
+    {kBroadcast, 2, kAny, kBulk, 256, 256},
     {kBroadcast, 0, kAny, kScatteredBulk, 128, 512},
     {kAllReduceNorm, 2, 256 * KiB, kPackets, 128, 128},
     {kAllReduceNorm, 2, kAny, kBulk, 128, 512},
@@ -91,12 +102,16 @@ const std::vector<PlanRow> kHostTable = {
     {kAllReduceNorm, 0, kAny, kBulk, 2, 2},
 };
 
+bool is_for(const PlanRow& row, Collective what, int npes) {
+  return row.what == what && (row.most_pes == 0 || npes <= row.most_pes);
+}
+
 // Null: none of that collective.
 const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
                         const std::vector<PlanRow>& table) {
   const PlanRow* last = nullptr;
   for (const PlanRow& row : table) {
-    if (row.what != what || (row.most_pes != 0 && npes > row.most_pes)) continue;
+    if (!is_for(row, what, npes)) continue;
     if (bytes <= row.up_to) return &row;
     last = &row;
   }
@@ -144,6 +159,24 @@ void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t pa
   plan.blocks = useful_blocks(plan, shares(bytes, parts), each);
   if (what == kAllToAllV)
     plan.piece = std::clamp(rounded_up(shares(bytes, plan.blocks), kLine), kLine, most_piece);
+}
+
+// What the plan asks for, or what takes its place where that cannot be.
+Algorithm possible(const Plan& plan, Collective what, std::size_t bytes, int npes, bool mapped,
+                   const PlanLimits& limits, bool is_forced) {
+  Algorithm algorithm = plan.algorithm;
+  if (algorithm == kScatteredBulk) return npes > 2 ? algorithm : kBulk;
+  if (algorithm == kBulk || !mapped) return kBulk;
+  const std::size_t part = shares(bytes, parts_of(what, algorithm, npes));
+  if (is_words(algorithm) && limits.word_bytes != 0)
+    return part <= limits.word_bytes * plan.blocks ? algorithm : kBulk;
+  if (limits.packet_bytes == 0) return kBulk;
+  if (is_words(algorithm)) {  // as packets, of which a table would not have more than a round
+    algorithm = algorithm == kWords ? kPackets : kTwoShotPackets;
+    return is_forced || part <= limits.packet_bytes * plan.blocks ? algorithm : kBulk;
+  }
+  const bool in_one_round = what != kAllToAllV || bytes <= piece_in_packets(limits) * plan.blocks;
+  return is_forced || in_one_round ? algorithm : kBulk;
 }
 
 }  // namespace
@@ -197,6 +230,17 @@ std::string to_string(const Plan& plan) {
 
 const std::vector<PlanRow>& builtin_table(bool gpu) { return gpu ? kGpuTable : kHostTable; }
 
+unsigned most_blocks(Collective what, std::size_t bytes, int npes,
+                     const std::vector<PlanRow>& table) {
+  unsigned most = 1;
+  for (const PlanRow& row : table) {
+    if (!is_for(row, what, npes)) continue;
+    most = std::max(most, row.blocks);
+    if (bytes <= row.up_to) break;
+  }
+  return most;
+}
+
 Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                   const PlanLimits& limits, const std::vector<PlanRow>& table, Algorithm forced,
                   unsigned blocks, unsigned threads) {
@@ -215,19 +259,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                 : mapped    ? row->blocks
                             : std::min(row->blocks, kMostBlocksByHost);
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
-  if (is_words(made.algorithm) && !(mapped && limits.word_bytes != 0))
-    made.algorithm = made.algorithm == kWords ? kPackets : kTwoShotPackets;
-  if (is_words(made.algorithm) &&
-      shares(bytes, parts_of(what, made.algorithm, npes)) > limits.word_bytes * made.blocks)
-    made.algorithm = kBulk;
-  // Of an AllToAllV's messages a block takes so much by packets.
-  const std::size_t most_piece = piece_in_packets(limits);
-  const bool packs = mapped && limits.packet_bytes != 0;
-  const bool in_one_round = what != kAllToAllV || bytes <= most_piece * made.blocks;
-  if (!is_bulk(made.algorithm) && !is_words(made.algorithm) &&
-      (!packs || (forced == kAuto && !in_one_round)))
-    made.algorithm = kBulk;
-  if (npes <= 2 && made.algorithm == kScatteredBulk) made.algorithm = kBulk;
+  made.algorithm = possible(made, what, bytes, npes, mapped, limits, forced != kAuto);
   const std::size_t parts = parts_of(what, made.algorithm, npes);
   if (is_words(made.algorithm))
     made.blocks = useful_blocks(made, shares(bytes, parts),
@@ -235,7 +267,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else
-    plan_packets(made, what, bytes, parts, most_piece);
+    plan_packets(made, what, bytes, parts, piece_in_packets(limits));
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <weft/kernels/plan.hpp>
 #include <weft/kernels/types.hpp>
 
+#include "kernels/collectives/limits.hpp"
 #include "tests/support/status.hpp"
 
 namespace weft::kernels {
@@ -132,6 +133,33 @@ TEST(Plan, WordsAreForWhatFits) {
   EXPECT_EQ(made(100, Algorithm::kWords, 0, true).algorithm, Algorithm::kPackets);
   EXPECT_EQ(made(100, Algorithm::kTwoShotWords, 0, true).algorithm, Algorithm::kTwoShotPackets);
   EXPECT_EQ(made(100, Algorithm::kWords, 1000, false).algorithm, Algorithm::kBulk);
+}
+
+// Integers, for which a table's words are not.
+TEST(Plan, WithoutRoomForWordsTheTableMeansPacketsOfOneRound) {
+  const std::vector<PlanRow> table = {
+      {Collective::kAllReduce, 0, 4000, Algorithm::kWords, 4, 64},
+      {Collective::kAllReduce, 0, 1 << 20, Algorithm::kTwoShotWords, 4, 64}};
+  const auto made = [&](std::size_t bytes) {
+    auto plan = kernels::plan(Collective::kAllReduce, bytes, 2, true, {8, 512, 65536}, table);
+    EXPECT_OK(plan.status());
+    return plan.value_or(Plan{}).algorithm;
+  };
+  EXPECT_EQ(made(4 * 512), Algorithm::kPackets);
+  EXPECT_EQ(made(4 * 512 + 1), Algorithm::kBulk);
+  EXPECT_EQ(made(2 * 4 * 512), Algorithm::kTwoShotPackets);
+  EXPECT_EQ(made(2 * 4 * 512 + 1), Algorithm::kBulk);
+}
+
+TEST(Plan, AnOperatorHasAsManyBlocksAsItsCallsMayTake) {
+  const auto most = [](std::size_t bytes, int npes) {
+    return most_blocks(Collective::kAllReduce, bytes, npes, kTable);
+  };
+  EXPECT_EQ(most(4096, 2), 8u);
+  EXPECT_EQ(most(4097, 2), 8u);  // the smaller ones, too
+  EXPECT_EQ(most(4096, 3), 4u);
+  EXPECT_EQ(most(65537, 3), 16u);
+  EXPECT_EQ(most(std::size_t{1} << 40, 3), 16u);
 }
 
 TEST(Plan, RefusesWhatThereIsNot) {

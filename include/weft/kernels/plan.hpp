@@ -76,8 +76,8 @@ struct PlanLimits {
 // `blocks` and `threads`, where they are not 0, take the place of the row's. Where some members do
 // not map each other (`mapped` false), or without room for packets, all goes in bulk; so does an
 // AllToAllV that one round of packets does not hold, unless it is forced, and what is too large for
-// words. Without room for words at all, it is packets.
-// kUnsupported: the collective has no such algorithm.
+// words. Without room for words at all, packets take their place, unless one round does not hold
+// it. kUnsupported: the collective has no such algorithm.
 WEFT_API Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                            const PlanLimits& limits, const std::vector<PlanRow>& table,
                            Algorithm forced = Algorithm::kAuto, unsigned blocks = 0,

@@ -16,7 +16,7 @@ endif()
 install(TARGETS ${weft_exported} EXPORT weft-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune)
+foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune weft-gpu-perf weft-gpu-kernels weft-gpu-gemm weft-gpu-fused)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     set_target_properties(${program} PROPERTIES

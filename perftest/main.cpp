@@ -10,6 +10,7 @@
 #include <weft/runtime.hpp>
 
 #include "perftest/interrupt.hpp"
+#include "perftest/programs.hpp"
 #include "perftest/run.hpp"
 #include "perftest/run_info.hpp"
 #include "perftest/start.hpp"
@@ -142,5 +143,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (const auto status = weft::perf::run_started_process(argc, argv)) return *status;
+  if (const auto status = weft::perf::run_subcommand(argc, argv)) return *status;
   return weft::perf::run(argc, argv);
 }

@@ -21,7 +21,10 @@ constexpr const char* kAbout =
     "Every test checks its data. Tests: names (put, put_bw, ...), all, quick, claims;\n"
     "'weft-perf list' explains each. Peer tests need two PEs:\n"
     "  weft-run -n 2 weft-perf put      two processes\n"
-    "  weft-perf --pes 2 put            two threads of one process\n";
+    "  weft-perf --pes 2 put            two threads of one process\n"
+    "Operators of weft::kernels have programs of their own: weft-perf kernels, gemm and fused "
+    "measure\n"
+    "them on GPUs, beside NCCL and cuBLASLt; weft-perf tune writes a table of plans.\n";
 
 // What was typed, before it means anything.
 struct Raw {

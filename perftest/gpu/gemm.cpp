@@ -369,8 +369,8 @@ Status run(int argc, char** argv) {
     return Status::error(Code::kUnsupported, "this PE has no GPU; weft-info says why");
   cudaDeviceProp gpu{};
   CUDA_OR_RETURN(cudaGetDeviceProperties(&gpu, runtime->gpu()));
-  std::printf("%s, %d multiprocessors, %s\n", gpu.name, gpu.multiProcessorCount,
-              to_string(settings.dtype));
+  std::printf("%s, %d multiprocessors, %s; M N K; TFLOP/s: 2 M N K / us / 10^6\n", gpu.name,
+              gpu.multiProcessorCount, to_string(settings.dtype));
   Bench bench(*runtime, settings);
   RETURN_IF_ERROR(bench.start());
   if (!settings.shapes.empty()) return measure_all(bench, "these", settings.shapes);

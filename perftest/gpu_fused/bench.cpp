@@ -206,6 +206,9 @@ Status Bench::measure(const Shape& shape, const Row& row) const {
 Status Bench::measure_all(const std::string& title, const std::string& own_columns,
                           const std::vector<Shape>& shapes,
                           const std::function<Status(const Shape&)>& row) const {
+  print(
+      "speedup: both after another / fused; efficiency: max(min(Gemm alone, cuBLASLt), NCCL) / "
+      "fused");
   print(title +
         ", us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | " +
         own_columns + " | speedup, efficiency | plan");

@@ -209,9 +209,10 @@ class Bench {
 
   void print_head(Collective what, std::size_t workspace, const char* peer) const {
     if (rt_->pe() == 0)
-      std::printf("%s: workspace of %.1f MiB\n%10s %10s %8s %10s %8s %7s  %s\n", to_string(what),
-                  static_cast<double>(workspace) / (1 << 20), "bytes", "us", "GB/s", peer, "GB/s",
-                  "ratio", "plan");
+      std::printf(
+          "%s: workspace of %.1f MiB; GB/s: %s bytes / us / 1000\n%10s %10s %8s %10s %8s %7s  %s\n",
+          to_string(what), static_cast<double>(workspace) / (1 << 20), share_text(what), "bytes",
+          "us", "GB/s", peer, "GB/s", "ratio", "plan");
   }
   // `us` of Weft, `peer_us` of the peer; 0: none.
   void print_row(Collective what, std::size_t bytes, double us, double peer_us,
@@ -228,6 +229,11 @@ class Bench {
     return graph.run(stream_);
   }
 
+  // What each GPU sends at least, of `bytes`.
+  static const char* share_text(Collective what) {
+    if (what == Collective::kAllReduce || what == Collective::kAllReduceNorm) return "2 (n-1)/n *";
+    return what == Collective::kBroadcast ? "" : "(n-1) *";
+  }
   double share(Collective what) const {
     const double n = rt_->npes();
     if (what == Collective::kAllReduce || what == Collective::kAllReduceNorm)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """weft-perf as a user meets it: exit status and words of what goes wrong, and the table."""
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -30,6 +32,11 @@ def main():
     program = sys.argv[1]
     expect(program, ["--help"], 0, "--ctas", "weft-run -n 2")
     expect(program, ["list", "barrier"], 0, "barrier_lat", "floor:")
+    expect(program, ["tune"], 2, "usage", "weft-tune")
+    expect(program, ["tune", "--pes", "2", "--to", "1024", "/no/such/folder/table"], 1, "/no/such/folder/table")
+    with tempfile.TemporaryDirectory() as folder:  # where it is alone
+        alone = shutil.copy(program, folder)
+        expect(alone, ["fused"], 2, f"{folder}/weft-gpu-fused cannot be run", "-DWEFT_CUDA=ON")
     expect(program, ["putt", "--pes", "2"], 2, "'putt'", "did you mean put?")
     expect(program, ["put", "-n", "x"], 2, "-n/--iters", "'x'")
     expect(program, ["put", "--frobnicate"], 2, "--frobnicate")

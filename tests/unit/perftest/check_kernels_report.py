@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 REPORT = ROOT / "perftest/kernels_report.sh"
 
 SMI = "case $* in *index*) echo 0; echo 1 ;; *) echo 'NVIDIA H100 80GB HBM3, 580.1'; echo 'NVIDIA H100 80GB HBM3, 580.1' ;; esac"
-KERNELS = """AllReduce: workspace of 35.1 MiB
+KERNELS = """AllReduce: workspace of 35.1 MiB; GB/s: 2 (n-1)/n * bytes / us / 1000
      bytes         us     GB/s    NCCL us     GB/s   ratio  plan
          8       3.40      0.0       5.70      0.0    1.68  packets, 1 blocks of 128 threads
       4096       3.70      1.1       3.50      1.2    0.95  packets, 4 blocks of 128 threads
@@ -29,12 +29,13 @@ AllReduce: workspace of 35.1 MiB
      bytes         us     GB/s    NCCL us     GB/s   ratio  plan
          8       3.40      0.0       0.00      0.0    0.00  packets, 1 blocks of 128 threads
 """
-GEMM = """NVIDIA H100 80GB HBM3, 132 multiprocessors, bfloat16
+GEMM = """NVIDIA H100 80GB HBM3, 132 multiprocessors, bfloat16; M N K; TFLOP/s: 2 M N K / us / 10^6
   8192   3584   8192    690.00 us  697.1 TFLOP/s  cuBLASLt    700.00 us  687.2  ratio 1.014  128x256, 132 blocks
    128   5120   3200     10.00 us  419.4 TFLOP/s  cuBLASLt      9.00 us  466.0  ratio 0.900  64x64, 80 blocks
 large: geometric mean of the ratios 0.955
 """
-FUSED = """AgGemm, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | fused | speedup, efficiency | plan
+FUSED = """speedup: both after another / fused; efficiency: max(min(Gemm alone, cuBLASLt), NCCL) / fused
+AgGemm, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | fused | speedup, efficiency | plan
 LLaMA-3.1-70B     8192   3584   8192 |    700.0    690.0    390.0   1006.0 |    750.0 |  1.341  0.920 | overlapped, 8 blocks push
 GemmRs, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | Weft's in turn, fused | speedup, efficiency | plan
 GPT-3             8192  12288   6144 |   1780.0   1770.0    550.0   2130.0 |   2300.0   1900.0 |  1.121  0.932 | scattered

@@ -8,6 +8,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/ag_gemm/call.hpp"
+#include "kernels/core/block_wait.hpp"
 #include "kernels/core/pause.hpp"
 
 namespace weft::kernels {
@@ -36,10 +37,10 @@ struct Push {
     WEFT_KERNELS_PAUSE(kBeforeWait);
     for (unsigned i = block; i < all; i += blocks) {
       const int rank = g.own + 1 + static_cast<int>(i / pieces);
-      const std::uint64_t* const flag =
-          flag_of(rank < g.count ? rank : rank - g.count, static_cast<int>(i % pieces));
+      const int sender = rank < g.count ? rank : rank - g.count;
+      const dev::Flag flag{flag_of(sender, static_cast<int>(i % pieces)), call.team.pe_of(sender)};
       // Acquire: pairs with the release of put() there, so that round + 1 may come.
-      if (ctx.wait_until(dev::Block{}, flag, Cmp::kGe, round)) continue;
+      if (wait_by_block(ctx, "AgGemm", flag, round)) continue;
       if (dev::thread_rank() == 0) ctx.atomic_set(g.broken, round, ctx.pe());
       break;
     }

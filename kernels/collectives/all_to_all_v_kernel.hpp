@@ -54,7 +54,7 @@ struct AllToAllVBulk : BulkCall {
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, "AllToAllV");
     std::uint64_t rounds = 0;
     bool ok = channel.is_open() && exchange_headers(channel, &rounds);
     copy_own();
@@ -161,7 +161,7 @@ struct AllToAllVPackets : AllToAllVBulk {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     PacketChannel packets(ctx, team, space, "AllToAllV");
-    BulkChannel bulk(ctx, team, space);
+    BulkChannel bulk(ctx, team, space, "AllToAllV");
     bool ok = packets.open(), more = false;
     if (ok) {
       packets.enter();

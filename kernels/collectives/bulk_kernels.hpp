@@ -56,7 +56,7 @@ struct MoveBulk : BulkCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, m.in_stride == 0 ? "AllGather" : "AllToAll");
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i) {
         const int rank = channel.other(i);
@@ -83,7 +83,7 @@ struct BroadcastBulk : BulkCall {
   int root;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, "Broadcast");
     const bool is_root = team.rank == root;
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i)
@@ -106,7 +106,7 @@ struct ScatteredBroadcastBulk : BulkCall {
   int root;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, "Broadcast");
     const std::size_t step = piece * static_cast<std::size_t>(team.size - 1);
     bool ok = channel.is_open();
     for (std::size_t i = 0; ok && bytes_of(begin_of(i, step), step) != 0; ++i) {
@@ -159,7 +159,7 @@ struct ReduceScatterBulk : BulkCall {
   ReduceOp op;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, "ReduceScatter");
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       for (int i = 1; i < team.size; ++i) {
         const int rank = channel.other(i);
@@ -188,7 +188,7 @@ class AllReduceBulk : public BulkCall {
   ReduceOp op;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    BulkChannel channel(ctx, team, space);
+    BulkChannel channel(ctx, team, space, "AllReduce");
     const std::size_t step = piece * static_cast<std::size_t>(team.size);
     channel.close(channel.is_open() && all_pieces(channel, step, [](std::size_t, std::size_t) {}));
   }

@@ -117,7 +117,7 @@ struct NormBulk : AllReduceBulk<T> {
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
-    BulkChannel channel(ctx, this->team, this->space);
+    BulkChannel channel(ctx, this->team, this->space, "AllReduceNorm");
     const RowSums<T> squares(ctx, this->space, 1);
     const std::size_t most = this->piece * static_cast<std::size_t>(this->team.size);
     const std::size_t rows = most > norm.row_bytes ? most / norm.row_bytes : 1;

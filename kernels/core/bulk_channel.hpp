@@ -8,6 +8,7 @@
 #include <weft/device.hpp>
 #include <weft/team.hpp>
 
+#include "kernels/core/block_wait.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/core/workspace.hpp"
 
@@ -16,8 +17,10 @@ namespace WEFT_TARGET {
 
 class BulkChannel {
  public:
-  WEFT_DEVICE BulkChannel(const dev::Context& ctx, const Team& team, const Workspace& space)
-      : ctx_(ctx), team_(team), space_(space) {
+  // `where`: what reports call it.
+  WEFT_DEVICE BulkChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                          const char* where)
+      : ctx_(ctx), team_(team), space_(space), where_(where) {
     const Rounds* const kept = space.rounds + dev::block_rank();
     first_ = round_ = kept->bulk;
     open_ = kept->broken == 0;
@@ -41,7 +44,8 @@ class BulkChannel {
   // What `rank` sent in that round is in slot(round, rank).
   WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    return ctx_.wait_until(dev::Block{}, space_.signals + here(round, rank), Cmp::kGe, round);
+    return wait_by_block(ctx_, where_, {space_.signals + here(round, rank), team_.pe_of(rank)},
+                         round);
   }
   WEFT_DEVICE bool wait_for_all(std::uint64_t round) const {
     for (int i = 1; i < team_.size; ++i)
@@ -91,6 +95,7 @@ class BulkChannel {
   const dev::Context& ctx_;
   const Team& team_;
   const Workspace& space_;
+  const char* const where_;
   std::uint64_t first_, round_;
   bool open_;
 };

@@ -18,7 +18,7 @@ class AgGemmModel {
   using Options = AgGemmOptions;
   using Algorithm = AgGemmAlgorithm;
   static constexpr const char* kName = "AgGemm";
-  static constexpr const char* kReport = "wait_until";
+  static constexpr const char* kReport = "AgGemm";
 
   static Options options(Algorithm algorithm) { return {algorithm, 2, small_product()}; }
   static std::int64_t rows(std::int64_t each, int) { return each; }

@@ -18,6 +18,7 @@ import re
 import sys
 
 import kernels_plot
+import kernels_summary
 
 # The target of each kind of row: the least ratio. A product that is as fast as cuBLASLt's gains nothing by itself.
 LEAST_RATIO = {"collective": 1.0, "product": 0.97, "fused": 1.0}
@@ -172,7 +173,9 @@ def markdown(runs):
     verdicts = [row.verdict for run in runs for row in run.rows if row.verdict]
     text = ["# Operators of weft::kernels beside their peers", "",
             "ratio: the time of the fastest peer over Weft's. ceiling: the reached part of what the hardware takes.", "",
-            "![Times](report.svg)", "", f"{verdicts.count('met')} of {len(verdicts)} targets met.", ""]
+            "![Times](report.svg)", "", f"{verdicts.count('met')} of {len(verdicts)} targets met.", "",
+            "In short, microseconds of a call, Weft's / the fastest peer's; behind fused operators their efficiency.",
+            *kernels_summary.summary([row for run in runs for row in run.rows]), ""]
     for run in runs:
         text += table(run)
     return "\n".join(text) + "\n"

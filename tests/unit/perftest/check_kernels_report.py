@@ -152,6 +152,9 @@ def check_torch(machine):
     expect((small["PyTorch us"], small["ratio"], small["verdict"]) == ("4.10", "1.21", "met"), "slower than NCCL", small)
     expect((large["ratio"], large["verdict"]) == ("0.83", "missed"), "the faster peer", large)
     expect(rows["GemmRs GPT-3", "8192 x 12288 x 6144"]["PyTorch us"] == "2000.00", "a fused operator", rows)
+    markdown = (out / "report.md").read_text(encoding="utf-8")
+    expect("| GPT-3 | 8192 x 12288 x 6144 |  | 1900 / 2000 (0.93) |" in markdown, "in short, a layer", markdown)
+    expect("2 shapes, ratios 0.90 to 1.01, geometric mean 0.956." in markdown, "in short, products", markdown)
     expect("torch_symmetric.py --gpus 2" in (out / "report.md").read_text(encoding="utf-8"), "the command")
     machine.has_python()
 

@@ -39,8 +39,12 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
     add(ways, Algorithm::kWords, some, threads);
   if (what == Collective::kAllReduce && npes > 1)
     add(ways, Algorithm::kTwoShotWords, some, threads);
-  add(ways, Algorithm::kBulk, some, full);
-  if (what == Collective::kBroadcast && npes > 2) add(ways, Algorithm::kScatteredBulk, some, full);
+  for (const Algorithm bulk : {Algorithm::kBulk, Algorithm::kScatteredBulk}) {
+    if (bulk == Algorithm::kScatteredBulk && (what != Collective::kBroadcast || npes <= 2))
+      continue;
+    add(ways, bulk, some, full);
+    if (gpu) ways.push_back({bulk, 256, 256});  // two to a multiprocessor
+  }
   return ways;
 }
 

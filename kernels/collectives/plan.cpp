@@ -151,10 +151,12 @@ void plan_bulk(Plan& plan, std::size_t bytes, std::size_t parts, bool mapped,
   plan.blocks = useful_blocks(plan, shares(bytes, parts), plan.piece);
 }
 
-// A packet for each thread. Of an AllToAllV a block has one piece, if it can.
+// A packet for each thread, but no more of a block than it takes in a round. Of an AllToAllV a
+// block has one piece, if it can.
 void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t parts,
-                  std::size_t most_piece) {
-  std::size_t each = 8 * std::size_t{plan.threads};
+                  const PlanLimits& limits) {
+  const std::size_t most_piece = piece_in_packets(limits);
+  std::size_t each = std::min(8 * std::size_t{plan.threads}, limits.packet_bytes);
   if (what == kAllToAllV) each = std::min(each, most_piece);
   plan.blocks = useful_blocks(plan, shares(bytes, parts), each);
   if (what == kAllToAllV)
@@ -267,7 +269,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else
-    plan_packets(made, what, bytes, parts, piece_in_packets(limits));
+    plan_packets(made, what, bytes, parts, limits);
   return made;
 }
 

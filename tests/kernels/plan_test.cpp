@@ -46,6 +46,15 @@ TEST(Plan, TakesNoMoreBlocksThanHaveSomethingToDo) {
   EXPECT_EQ(made(1 << 20, 8, true, two).blocks, 2u);
 }
 
+// More blocks rather than more rounds, each of which takes a message's way.
+TEST(Plan, BlocksTakeTheirPacketsInARoundIfTheyCan) {
+  PlanLimits small = kLimits;
+  small.packet_bytes = 256;  // half of what the threads of a block send at once
+  EXPECT_EQ(made(1024, 8, true, small).blocks, 4u);
+  EXPECT_EQ(made(1024, 2, true, small).blocks, 4u);
+  EXPECT_EQ(made(4096, 2, true, small).blocks, 8u) << "as many as the row says";
+}
+
 TEST(Plan, PiecesAreLinesAndFitIntoTheirSlots) {
   for (const std::size_t bytes : {1u, 100u, 5000u, 1u << 20, 1u << 30}) {
     const Plan plan = made(bytes, 3, false);

@@ -27,7 +27,7 @@ inline constexpr int kGroupThreads = 128;
 inline constexpr int kConsumers = 2;  // warp-groups
 inline constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
 // Registers of a thread of the producer's group and of consumers, where a sink has movers.
-inline constexpr int kMoverRegisters = 56, kMoverConsumerRegisters = 224;
+inline constexpr int kMoverRegisters = 104, kMoverConsumerRegisters = 200;
 
 struct NoScales {};  // of operands of two bytes
 

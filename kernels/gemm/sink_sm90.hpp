@@ -33,6 +33,18 @@ __device__ __forceinline__ float2 unpack(std::uint32_t pair) {
   }
 }
 
+// Of pairs of T.
+template <class T>
+__device__ __forceinline__ std::uint32_t add_pair(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t sum;
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(sum) : "r"(x), "r"(y));
+  } else {
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(x), "r"(y));
+  }
+  return sum;
+}
+
 // The matrix by itself, for stores by threads.
 template <class T>
 struct Matrix {

@@ -19,8 +19,9 @@ Plan with(int tile, const Shape& s, const gemm::Machine& machine) {
   p.product = gemm::plan(s.m, s.n, s.k, machine, tile, s.members);
   const gemm::Tile& t = gemm::kTiles[static_cast<std::size_t>(tile)];
   const int clusters = p.product.blocks / p.product.cluster;
-  // Half a turn: what is sent has some time to come, and is sent as evenly as may be.
-  p.margin = std::min(std::max(1, clusters / 2), p.product.rows * p.product.columns);
+  // What is sent while a tile is multiplied has come when the same tile of mine is done.
+  p.margin = std::min(clusters, p.product.rows * p.product.columns);
+  p.send_us = 0.8 * gemm::ceil_div(s.k, 64) * t.slice;
   const double folds = static_cast<double>(p.product.turns) / s.members + 1;  // of a block
   const double fold_us = folds * (s.members - 1) * 2.0 * t.m * t.n / kBytesOfFold;
   p.us = std::max(p.product.us + fold_us, bytes_sent(s) / kBytesOfLinks + p.product.us / s.members);

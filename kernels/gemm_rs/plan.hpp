@@ -12,13 +12,14 @@ struct Shape {
   int m, n, k;  // m: rows of each
 };
 
-// Tiles whose kernels send and add up: those of 256 rows leave no registers for it.
+// Tiles whose kernels send and add up: for those of 256 rows there is no room in shared memory.
 constexpr bool scatters(const gemm::Tile& tile) { return !tile.splits && tile.m <= 128; }
 
 struct Plan {
   gemm::Plan product;
-  int margin = 0;  // of ScatterOrder
-  double us = 0;   // expected
+  int margin = 0;      // of ScatterOrder
+  double send_us = 0;  // in which a tile is to be sent, for an even stream
+  double us = 0;       // expected
 };
 
 // At once, with that tile of gemm::kTiles, or the best one (-1). Members, m, n, k > 0.

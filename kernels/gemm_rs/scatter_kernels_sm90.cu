@@ -1,5 +1,6 @@
 #include "kernels/gemm_rs/scatter_kernels_sm90.hpp"
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -13,16 +14,33 @@ namespace {
 template <class T, int kTile>
 struct Scatter {
   using Launch = sm90::Launch<kTile>;
-  // As Launch has it, but for the stages, of which there are what is left beside a whole tile.
+  // As Launch has it, but for the stages, of which there are what is left beside a whole tile and
+  // rings of at least kLeastSlots; these are as long as there is room then, at most for a part.
   static constexpr gemm::Tile kShape = Launch::kShape;
-  static constexpr int kRoom = 227 * 1024 - 2 * kShape.m * kShape.n - 512;
-  static constexpr int kStages = kRoom / ((kShape.m + kShape.n) * kRowBytes);
-  using S = Shape < T, kShape.m, kShape.n,
-        kStages<kShape.stages ? kStages : kShape.stages, kShape.sharing>;
-  using Sink = ScatterSink<S>;
+  static constexpr int kTileBytes = 2 * kShape.m * kShape.n, kLeastSlots = 4;
+  static constexpr int kStageBytes = (kShape.m + kShape.n) * kRowBytes + 2 * 8;
+  static constexpr int kMostBytes = 227 * 1024;
+  // When there is work for tensor cores. With less power there are fewer; then a tile takes longer.
+  static constexpr double kClocksOfUs = 1700;
+  static constexpr int slots(int stages) {
+    int slots = 1;
+    while (slots < kTileBytes / kConsumers / kPieceBytes &&
+           scatter_bytes(kTileBytes, slots + 1) + stages * kStageBytes <= kMostBytes)
+      ++slots;
+    return slots;
+  }
+  static constexpr int stages() {
+    int stages = kShape.stages;
+    const int least = std::min(kLeastSlots, kTileBytes / kConsumers / kPieceBytes);
+    while (scatter_bytes(kTileBytes, least) + stages * kStageBytes > kMostBytes) --stages;
+    return stages;
+  }
+  static constexpr int kStages = stages();
+  using S = Shape<T, kShape.m, kShape.n, kStages, kShape.sharing>;
+  using Sink = ScatterSink<S, slots(kStages)>;
   using Arguments = Params<S, gemm_rs::ScatterOrder, Sink>;
   static constexpr int kBytes = Layout<S, Sink>::kBytes;
-  static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
+  static_assert(kBytes <= kMostBytes, "more shared memory than a block can have");
 
   static const void* entry() {
     return reinterpret_cast<const void*>(&gemm_kernel<S, gemm_rs::ScatterOrder, Sink>);
@@ -42,7 +60,9 @@ struct Scatter {
     arguments.b = call.b;
     arguments.rows_a = call.rows_a;
     arguments.order = gemm_rs::order_of(call.plan, call.k, call.members.team.rank);
-    arguments.sink = {call.c, call.members, plan.columns};
+    constexpr int kPieces = kTileBytes / kConsumers / kPieceBytes;
+    const auto pace = static_cast<int>(call.plan.send_us * kClocksOfUs / kPieces);
+    arguments.sink = {call.c, call.members, plan.columns, pace};
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, kBytes, &attribute);
     config.stream = call.stream;

@@ -19,9 +19,12 @@ struct ScatterOrder {
   int segments, mine;                // members, and my rank
   int margin;                        // tiles, from 1 to a segment's
 
+  WEFT_HOST_DEVICE bool has(int index) const {
+    return index < segments * segment.rows * segment.columns;
+  }
   WEFT_HOST_DEVICE bool work(int index, int rank, gemm::Work* work) const {
     const int tiles = segment.rows * segment.columns;
-    if (index >= segments * tiles) return false;
+    if (!has(index)) return false;
     const int mixed = segments > 1 ? tiles - margin : 0;  // of the others', and of mine
     const int first = (segments - 1) * tiles - mixed;     // where the first of mine is
     int lap = segments - 1, tile = index - first - mixed;

@@ -59,6 +59,8 @@ TEST(GemmRsOrder, WaitsOnlyForWhatIsEarlier) {
           if (index == 0 && members > 1) ASSERT_EQ(work.segment, (rank + 1) % members);
         }
         ASSERT_EQ(index, members * kTiles);
+        ASSERT_TRUE(order(rank).has(index - 1));
+        ASSERT_FALSE(order(rank).has(index));
       }
       for (int mine = 0; mine < members; ++mine)
         for (const auto& [tile, at] : place[static_cast<std::size_t>(mine)]) {

@@ -77,7 +77,11 @@ class Sm90Overlap : public Overlap {
     return Status::ok();
   }
 
-  std::string describe() const override { return gemm::describe(largest_.product); }
+  std::string describe() const override {
+    gemm::Plan all = largest_.product;
+    all.us = largest_.us;
+    return gemm::describe(all);
+  }
 
  private:
   const gemm::Gpu gpu_;

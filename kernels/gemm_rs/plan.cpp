@@ -6,25 +6,45 @@
 namespace weft::kernels::gemm_rs {
 namespace {
 
-// Measured on two H100 (docs/design/fused.md), in us and bytes a us.
-constexpr double kBytesOfLinks = 345e3;
-constexpr double kBytesOfFold = 25e3;  // of a block, that adds what others have sent
-constexpr double kScatterStart = 4.0;  // ReduceScatter by itself
+// Measured on two H200 (docs/design/fused.md), in us and bytes a us.
+constexpr double kBegin = 4.5;           // a kernel, and a tile beside its products
+constexpr double kEnd = 3.0;             // the last tile is added up and stored
+constexpr double kSlower = 0.3e-6;       // us that products lose for a byte sent beside them
+constexpr double kBytesBeside = 250e3;   // of a GPU beside a product
+constexpr double kBytesOfLinks = 330e3;  // of a GPU
+constexpr double kLatency = 2.5;         // of what is sent, and of its flag
+constexpr double kFlag = 1.5;            // of a tile, where sending takes longest
+constexpr double kScatterStart = 7.0;    // ReduceScatter by itself
 constexpr double kScatterBytes = 300e3;
 
 double bytes_sent(const Shape& s) { return 2.0 * (s.members - 1) * s.m * s.n; }
+
+// us for 64 along k that a tile takes longer than in a Gemm: the largest have fewer stages here.
+double longer(const gemm::Tile& tile) {
+  return tile.n == 160   ? 0.02
+         : tile.n == 192 ? 0.04
+         : tile.n == 224 ? 0.07
+         : tile.n == 256 ? 0.05
+                         : 0;
+}
 
 Plan with(int tile, const Shape& s, const gemm::Machine& machine) {
   Plan p;
   p.product = gemm::plan(s.m, s.n, s.k, machine, tile, s.members);
   const gemm::Tile& t = gemm::kTiles[static_cast<std::size_t>(tile)];
   const int clusters = p.product.blocks / p.product.cluster;
+  const int tiles = p.product.rows * p.product.columns;  // of a segment
+  const double slices = gemm::ceil_div(s.k, 64), tile_us = slices * (t.slice + longer(t));
   // What is sent while a tile is multiplied has come when the same tile of mine is done.
-  p.margin = std::min(clusters, p.product.rows * p.product.columns);
-  p.send_us = 0.8 * gemm::ceil_div(s.k, 64) * t.slice;
-  const double folds = static_cast<double>(p.product.turns) / s.members + 1;  // of a block
-  const double fold_us = folds * (s.members - 1) * 2.0 * t.m * t.n / kBytesOfFold;
-  p.us = std::max(p.product.us + fold_us, bytes_sent(s) / kBytesOfLinks + p.product.us / s.members);
+  p.margin = std::min(clusters, tiles);
+  // As fast as links take it when all blocks send, as they do first; but a tile's time is all there
+  // is.
+  const int sending = std::min(clusters, (s.members - 1) * tiles) * p.product.cluster;
+  p.send_us =
+      std::min(2.0 * t.m * t.n * sending / kBytesOfLinks, std::max(0.0, tile_us - kLatency));
+  const double product = p.product.us + p.product.turns * slices * longer(t);
+  const double sent = kBegin + tile_us + bytes_sent(s) / kBytesBeside + p.product.turns * kFlag;
+  p.us = std::max(product + kSlower * bytes_sent(s), sent) + kEnd;
   return p;
 }
 

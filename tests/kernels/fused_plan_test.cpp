@@ -88,5 +88,23 @@ TEST(GemmRsPlan, OverlapsWhatIsLargeAndNotWhatIsSmall) {
               gemm_rs::scatters(gemm::kTiles[static_cast<std::size_t>(tile)]));
 }
 
+// What is sent has to come before it is waited for, and links are not to be filled beyond what they
+// carry: unless a tile's time is too short for that.
+TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
+  for (const int members : {2, 3, 8}) {
+    for (const int k : {64, 1024, 3200, 8192}) {
+      const gemm_rs::Plan plan = gemm_rs::overlapped({members, 1024, 5120, k}, {});
+      const gemm::Plan& p = plan.product;
+      const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(p.tile)];
+      const double tile_us = 1.2 * gemm::ceil_div(k, 64) * tile.slice;
+      EXPECT_GE(plan.send_us, 0);
+      EXPECT_LE(plan.send_us, tile_us);
+      EXPECT_LE(plan.margin, p.blocks / p.cluster);
+      if (k < 3200) continue;
+      EXPECT_LT(2.0 * tile.m * tile.n * p.blocks / plan.send_us, 450e3) << "bytes a us";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::kernels

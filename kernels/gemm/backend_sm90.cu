@@ -27,14 +27,20 @@ WEFT_DECLARE(10)
 WEFT_DECLARE(11)
 WEFT_DECLARE(12)
 #undef WEFT_DECLARE
-WEFT_GEMM_LAUNCH(extern, (13), weft::kernels::gemm::E4m3)
-WEFT_GEMM_LAUNCH(extern, (14), weft::kernels::gemm::E4m3)
-WEFT_GEMM_LAUNCH(extern, (15), weft::kernels::gemm::E4m3)
+#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
+WEFT_DECLARE(13)
+WEFT_DECLARE(14)
+WEFT_DECLARE(15)
+WEFT_DECLARE(16)
+WEFT_DECLARE(17)
+WEFT_DECLARE(18)
+WEFT_DECLARE(19)
+#undef WEFT_DECLARE
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kTiles.size() == 13 && kAllTiles == 16, "declare those that were added");
+static_assert(kTiles.size() == 13 && kAllTiles == 20, "declare those that were added");
 
 struct Kernel {
   cudaError_t (*prepare)();

@@ -1,7 +1,7 @@
 // The GEMM kernel of sm_90a: C[M, N] = A[M, K] * B[N, K]^T, warp-specialised and persistent.
 //
-// A block has three warp-groups. One thread of the first, the producer, has the copy engine (TMA)
-// bring 64-wide slices of A and B into a ring of stages in shared memory; the two others, the
+// A block has three warp-groups or four. One thread of the first, the producer, has the copy engine
+// (TMA) bring 64-wide slices of A and B into a ring of stages in shared memory; the others, the
 // consumers, multiply (wgmma) and hand a finished tile to the sink, whose stores run on while the
 // producer is already filling the ring for the next tile.
 //
@@ -24,8 +24,7 @@ namespace weft::kernels::sm90 {
 inline constexpr int kSliceK = 64;     // elements along k of a stage: one row of the swizzle
 inline constexpr int kRowBytes = 128;  // of a slice
 inline constexpr int kGroupThreads = 128;
-inline constexpr int kConsumers = 2;  // warp-groups
-inline constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
+inline constexpr int kConsumers = 2;  // warp-groups, but for tiles of 192 rows
 // Registers of a thread of the producer's group and of consumers, where a sink has movers.
 inline constexpr int kMoverRegisters = 104, kMoverConsumerRegisters = 200;
 
@@ -36,7 +35,9 @@ struct Shape {
   using Element = T;
   using Scales = NoScales;
   static constexpr int kM = kM_, kN = kN_, kStages = kStages_, kSharing = kSharing_;
-  // The consumers' parts of a tile: halves of its rows, or of its columns where it has 64 rows.
+  static constexpr int kConsumers = kM == 192 ? 3 : sm90::kConsumers;
+  static constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
+  // The consumers' parts of a tile: its rows by their number, or its columns where it has 64 rows.
   static constexpr int kPartsM = kM == 64 ? 1 : kConsumers, kPartsN = kConsumers / kPartsM;
   static constexpr int kPartM = kM / kPartsM, kPartN = kN / kPartsN;
   static constexpr int kBlocks = kPartM / 64;  // products of a part, one above the other
@@ -44,11 +45,12 @@ struct Shape {
   static constexpr int kRingBytes = kStages * (kBytesA + kBytesB);
   static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
   static constexpr bool kHasSegments = gemm::has_segments(kM, kN);
-  // Of a thread: no more than the 168 * 384 that a block begins with.
+  // Of a thread: no more than the 168 * 384, or 128 * 512, that a block begins with.
   static constexpr bool kIsLargest = kM * kN > 256 * 160;
-  static constexpr int kProducerRegisters = kIsLargest ? 24 : 40;
-  static constexpr int kConsumerRegisters = kIsLargest ? 240 : 232;
-  static_assert(kM == 64 || kM == 128 || kM == 256, "a consumer multiplies 64 or 128 rows");
+  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : kIsLargest ? 24 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : kIsLargest ? 240 : 232;
+  static_assert(kM == 64 || kM == 128 || kM == 192 || kM == 256,
+                "a consumer multiplies 64 or 128 rows");
   static_assert(kBoxB % 8 == 0, "a box begins at a multiple of the swizzle's 1024 bytes");
 };
 
@@ -57,7 +59,7 @@ template <class Shape>
 struct Part {
   int segment;      // of C
   int row, column;  // of its first element, in the segment
-  int consumer;     // 0 or 1
+  int consumer;     // its number
   int thread;       // in the warp-group
   // Of the accumulator d, d[4 * j + i] is row first_row() + (i & 2) * 4 and column
   // first_column() + 8 * j + (i & 1), from the part's first element.
@@ -214,7 +216,7 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
 }
 
 template <class Shape, class Order, class Sink>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(Shape::kThreads, 1)
     gemm_kernel(const __grid_constant__ Params<Shape, Order, Sink> p) {
 #if !defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __trap();  // compiled for another GPU as well; hosts do not launch it there
@@ -236,7 +238,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     prefetch_map(p.b);
     for (int stage = 0; stage < Shape::kStages; ++stage) {
       barrier_init(shared.full(stage), 1);
-      barrier_init(shared.empty(stage), Shape::kSharing * kConsumers * kGroupThreads / 32);
+      barrier_init(shared.empty(stage), Shape::kSharing * Shape::kConsumers * kGroupThreads / 32);
     }
     if constexpr (Sink::kMovers > 0) Sink::prepare(p.sink, shared.sink());
     fence_barrier_init();

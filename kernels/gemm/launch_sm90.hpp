@@ -64,14 +64,15 @@ struct Launch {
 
 // A grid of clusters: the attribute has to live as long.
 inline cudaLaunchConfig_t launch_config(int blocks, int cluster, int shared_bytes,
-                                        cudaLaunchAttribute* attribute) {
+                                        cudaLaunchAttribute* attribute,
+                                        int consumers = kConsumers) {
   *attribute = {};
   attribute->id = cudaLaunchAttributeClusterDimension;
   attribute->val.clusterDim.x = static_cast<unsigned>(cluster);
   attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kThreads);
+  config.blockDim = dim3(static_cast<unsigned>((1 + consumers) * kGroupThreads));
   config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   config.attrs = attribute;
   config.numAttrs = 1;
@@ -89,7 +90,8 @@ template <int kTile>
 template <class T>
 cudaError_t Launch<kTile>::clusters(int size, int* count) {
   cudaLaunchAttribute attribute;
-  const cudaLaunchConfig_t config = launch_config(size, size, Parts<T>::kBytes, &attribute);
+  const cudaLaunchConfig_t config =
+      launch_config(size, size, Parts<T>::kBytes, &attribute, Parts<T>::S::kConsumers);
   return cudaOccupancyMaxActiveClusters(count, Parts<T>::entry(), &config);
 }
 
@@ -116,7 +118,8 @@ cudaError_t Launch<kTile>::run(const Call& call) {
                        kShape.m,      kShape.n,   kShape.sharing, k_blocks};
   }
   cudaLaunchAttribute attribute;
-  cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute);
+  cudaLaunchConfig_t config =
+      launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute, P::S::kConsumers);
   config.stream = call.stream;
   void* pointers[] = {&arguments};
   return cudaLaunchKernelExC(&config, P::entry(), pointers);

@@ -84,7 +84,7 @@ class StoreSink {
                                 : Shape::kPartN % 32 == 0  ? 32
                                                            : 16;
   static constexpr int kChunkBytes = 64 * kChunk * 2;
-  static constexpr int kSharedBytes = kConsumers * 2 * kChunkBytes;
+  static constexpr int kSharedBytes = Shape::kConsumers * 2 * kChunkBytes;
   static constexpr bool kMeetsCluster = false;
   static constexpr int kMovers = 0;
 
@@ -170,7 +170,7 @@ class ClusterSumSink {
   __device__ __forceinline__ void store(const Part<Shape>& part,
                                         const float (&d)[Shape::kPartN / 2]) {
     constexpr int kQuads = Shape::kPartN / 8;
-    constexpr int kThreads = kConsumers * kGroupThreads;
+    constexpr int kThreads = Shape::kConsumers * kGroupThreads;
     const std::uint32_t mine = base_ + (part.consumer * kGroupThreads + part.thread) * 16;
     named_barrier(1, kThreads);  // both consumers have multiplied all that was in the ring
 #pragma unroll

@@ -1,3 +1,3 @@
 #include "kernels/gemm/launch_sm90.hpp"
 
-WEFT_GEMM_E4M3_TILE(128, 160, false)
+WEFT_GEMM_E4M3_TILE(192, 128, false)

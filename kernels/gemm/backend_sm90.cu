@@ -26,21 +26,23 @@ WEFT_DECLARE(9)
 WEFT_DECLARE(10)
 WEFT_DECLARE(11)
 WEFT_DECLARE(12)
-#undef WEFT_DECLARE
-#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(13)
 WEFT_DECLARE(14)
+#undef WEFT_DECLARE
+#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(15)
 WEFT_DECLARE(16)
 WEFT_DECLARE(17)
 WEFT_DECLARE(18)
 WEFT_DECLARE(19)
+WEFT_DECLARE(20)
+WEFT_DECLARE(21)
 #undef WEFT_DECLARE
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kTiles.size() == 13 && kAllTiles == 20, "declare those that were added");
+static_assert(kTiles.size() == 15 && kAllTiles == 22, "declare those that were added");
 
 struct Kernel {
   cudaError_t (*prepare)();

@@ -227,11 +227,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   using SharedLayout = Layout<Shape, Sink>;
   const SharedLayout shared{shared_address(memory)};
-  const bool clustered = Shape::kSharing > 1 || Sink::kMeetsCluster;
   const int blocks = Sink::kMeetsCluster ? static_cast<int>(cluster_size()) : Shape::kSharing;
+  const bool clustered = blocks > 1;
   const int rank = clustered ? static_cast<int>(cluster_rank()) : 0;
-  const int cluster = static_cast<int>(blockIdx.x) / blocks;
-  const int clusters = static_cast<int>(gridDim.x) / blocks;
+  const int cluster = static_cast<int>(clustered ? blockIdx.x / blocks : blockIdx.x);
+  const int clusters = static_cast<int>(clustered ? gridDim.x / blocks : gridDim.x);
 
   if (threadIdx.x == 0) {
     prefetch_map(p.a);
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
       if (mover < Sink::kMovers)
         Sink::move(p.sink, shared.sink(), mover, p.order, cluster, clusters, rank);
     }
-    if constexpr (Sink::kMeetsCluster) cluster_sync();
+    if (Sink::kMeetsCluster && clustered) cluster_sync();
     if (clustered) cluster_sync();
   } else {
     take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();

@@ -62,7 +62,8 @@ struct Launch {
   };
 };
 
-// A grid of clusters: the attribute has to live as long.
+// A grid of clusters: the attribute has to live as long. Blocks by themselves are clusters of one:
+// without the attribute 16 rows of 5120 x 3200 took 20 us instead of 11.5.
 inline cudaLaunchConfig_t launch_config(int blocks, int cluster, int shared_bytes,
                                         cudaLaunchAttribute* attribute,
                                         int consumers = kConsumers) {

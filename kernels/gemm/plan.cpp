@@ -12,6 +12,7 @@ namespace {
 constexpr double kStart = 3.0;         // a kernel that does next to nothing
 constexpr double kTurn = 1.5;          // from the last product of a tile to the first of the next
 constexpr double kClusterSum = 2.5;    // adding up what the blocks of a cluster have
+constexpr double kByThreads = 0.5;     // C by threads instead of copies, where a block is a cluster
 constexpr double kBytesPerUs = 3.0e6;  // from memory
 constexpr int kBands = 4;              // of segments, at least where they have as many rows
 constexpr double kTooLarge = 1e12;     // for a cluster of more blocks than it may take
@@ -48,9 +49,10 @@ Plan with(int index, int splits, int segments, int m, int n, int k, const Machin
   const long long clusters = tile.splits ? work : std::min<long long>(work, at_a_time);
   p.blocks = static_cast<int>(clusters * p.cluster);
   const double slices = tile.splits ? ceil_div(k_blocks, splits) : k_blocks;
-  const double products = p.turns * (slices * tile.slice + kTurn) + (tile.splits ? kClusterSum : 0);
+  const double products = p.turns * (slices * tile.slice + kTurn) + (splits > 1 ? kClusterSum : 0);
   // Of what waits for memory alike, the one with fewer products to do.
   p.us = kStart + std::max(products, from_memory(1.0 * segments * m, n, k)) + 0.01 * products;
+  if (tile.splits && splits == 1) p.us += kByThreads;
   if (machine.clusters[p.cluster] == 0) p.us += kTooLarge;
   return p;
 }

@@ -21,7 +21,7 @@ struct Tile {
 };
 
 // Each is compiled for both types (tiles/, one file a shape).
-inline constexpr std::array<Tile, 13> kTiles{{
+inline constexpr std::array<Tile, 15> kTiles{{
     {64, 64, 12, 1, false, 0.15},
     {128, 64, 8, 1, false, 0.18},
     {128, 80, 8, 2, false, 0.25},
@@ -35,6 +35,8 @@ inline constexpr std::array<Tile, 13> kTiles{{
     {256, 176, 4, 2, false, 0.905},
     {64, 64, 12, 1, true, 0.15},
     {128, 64, 8, 1, true, 0.18},
+    {64, 48, 15, 1, true, 0.14},
+    {128, 48, 10, 1, true, 0.17},
 }};
 
 // The same for e4m3, of which a slice is 128 along k: 64 pairs; measured on an H200. Their numbers

@@ -151,50 +151,79 @@ class StoreSink {
   int turn_ = 0;
 };
 
-// The blocks of a cluster hold parts of the sums of one tile, each of some of k. Every block adds
-// up a share of the tile over all ranks, in the order of the ranks, from their shared memory.
+// Of a part of a tile, four sums of each thread: two neighbours of first_row(), at first_column() +
+// 8 j, and two of the row 8 below. Quads [first, last) are what a block has to do with.
+template <class Shape>
+struct Quads {
+  static constexpr int kCount = Shape::kPartN / 8;
+  int first, last;
+  __device__ bool have(int j) const { return first <= j && j < last; }
+};
+
+// What the blocks of a cluster have of one tile, each of some of k, added up over the ranks in
+// their order: each block gets a share of it in d, which it is told. It goes through the ring,
+// which is not needed any more; a block by itself has all in its registers. By all consumers of a
+// cluster.
+template <class Shape>
+__device__ __forceinline__ Quads<Shape> add_up(std::uint32_t ring, const Part<Shape>& part,
+                                               float (&d)[Shape::kPartN / 2]) {
+  constexpr int kCount = Quads<Shape>::kCount, kThreads = Shape::kConsumers * kGroupThreads;
+  static_assert(Shape::kM * Shape::kN * 4 <= Shape::kRingBytes, "sums must fit into the ring");
+  const int ranks = static_cast<int>(cluster_size()), rank = static_cast<int>(cluster_rank());
+  if (ranks == 1) return {0, kCount};
+  const std::uint32_t mine = ring + (part.consumer * kGroupThreads + part.thread) * 16;
+  named_barrier(1, kThreads);  // both consumers have multiplied all that was in the ring
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"(mine + j * kThreads * 16), "f"(d[4 * j]), "f"(d[4 * j + 1]),
+                   "f"(d[4 * j + 2]), "f"(d[4 * j + 3])
+                 : "memory");
+  }
+  cluster_sync();
+  const Quads<Shape> share{kCount * rank / ranks, kCount * (rank + 1) / ranks};
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    if (!share.have(j)) continue;
+    float4 sum = cluster_load(cluster_map(mine + j * kThreads * 16, 0));
+    for (int r = 1; r < ranks; ++r) {
+      const float4 more = cluster_load(cluster_map(mine + j * kThreads * 16, r));
+      sum.x += more.x;
+      sum.y += more.y;
+      sum.z += more.z;
+      sum.w += more.w;
+    }
+    d[4 * j] = sum.x;
+    d[4 * j + 1] = sum.y;
+    d[4 * j + 2] = sum.z;
+    d[4 * j + 3] = sum.w;
+  }
+  return share;
+}
+
+// To a matrix by threads, of tiles whose blocks of a cluster split k.
 template <class Shape>
 class ClusterSumSink {
   using T = typename Shape::Element;
 
  public:
   using Params = Matrix<T>;
-  static constexpr int kSharedBytes = 0;  // the ring's, which is not needed any more
+  static constexpr int kSharedBytes = 0;  // the ring's
   static constexpr bool kMeetsCluster = true;
   static constexpr int kMovers = 0;
-  static_assert(Shape::kM * Shape::kN * 4 <= Shape::kRingBytes, "sums must fit into the ring");
 
   __device__ ClusterSumSink(const Params& p, std::uint32_t base, std::uint32_t)
       : p_(p), base_(base) {}
 
-  __device__ __forceinline__ void store(const Part<Shape>& part,
-                                        const float (&d)[Shape::kPartN / 2]) {
-    constexpr int kQuads = Shape::kPartN / 8;
-    constexpr int kThreads = Shape::kConsumers * kGroupThreads;
-    const std::uint32_t mine = base_ + (part.consumer * kGroupThreads + part.thread) * 16;
-    named_barrier(1, kThreads);  // both consumers have multiplied all that was in the ring
+  __device__ __forceinline__ void store(const Part<Shape>& part, float (&d)[Shape::kPartN / 2]) {
+    const Quads<Shape> mine = add_up(base_, part, d);
+    const int row = part.row + part.first_row(), column = part.column + part.first_column();
 #pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};"
-                   :
-                   : "r"(mine + j * kThreads * 16), "f"(d[4 * j]), "f"(d[4 * j + 1]),
-                     "f"(d[4 * j + 2]), "f"(d[4 * j + 3])
-                   : "memory");
-    }
-    cluster_sync();
-    const int ranks = static_cast<int>(cluster_size()), rank = static_cast<int>(cluster_rank());
-    for (int j = kQuads * rank / ranks; j < kQuads * (rank + 1) / ranks; ++j) {
-      float4 sum = cluster_load(cluster_map(mine + j * kThreads * 16, 0));
-      for (int r = 1; r < ranks; ++r) {
-        const float4 more = cluster_load(cluster_map(mine + j * kThreads * 16, r));
-        sum.x += more.x;
-        sum.y += more.y;
-        sum.z += more.z;
-        sum.w += more.w;
-      }
-      const int column = part.column + part.first_column() + 8 * j;
-      p_.put(part.segment, part.row + part.first_row(), column, pack<T>(sum.x, sum.y));
-      p_.put(part.segment, part.row + part.first_row() + 8, column, pack<T>(sum.z, sum.w));
+    for (int j = 0; j < Quads<Shape>::kCount; ++j) {
+      if (!mine.have(j)) continue;
+      p_.put(part.segment, row, column + 8 * j, pack<T>(d[4 * j], d[4 * j + 1]));
+      p_.put(part.segment, row + 8, column + 8 * j, pack<T>(d[4 * j + 2], d[4 * j + 3]));
     }
   }
   __device__ void finish() {}

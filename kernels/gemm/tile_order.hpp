@@ -74,9 +74,16 @@ struct SplitOrder {
     work->segment = 0;
     work->row = index % rows * tile_m;
     work->column = index / rows * tile_n;
-    work->k_begin = static_cast<int>(static_cast<long long>(k_blocks) * rank / splits);
-    work->k_end = static_cast<int>(static_cast<long long>(k_blocks) * (rank + 1) / splits);
+    work->k_begin = share(rank);
+    work->k_end = share(rank + 1);
     return true;
+  }
+
+ private:
+  // Blocks of 64 before a rank's. In 32 bits, and without a division where nothing is split: it
+  // lies before the first load.
+  WEFT_HOST_DEVICE int share(int rank) const {
+    return splits == 1 ? k_blocks * rank : k_blocks * rank / splits;
   }
 };
 

@@ -5,10 +5,10 @@
 namespace weft::kernels::gemm_ar {
 namespace {
 
-// In us and bytes a us, of two H100 (docs/design/fused.md).
-constexpr double kHop = 1.5;          // a word's way, and the look for it
+// In us and bytes a us, of two H200 (docs/design/fused.md).
+constexpr double kHop = 1.8;          // a word's way, and the look for it
 constexpr double kLinkBytes = 300e3;  // that a member sends
-constexpr double kReduceStart = 4.4;  // an AllReduce of next to nothing behind a product
+constexpr double kReduceStart = 4.6;  // an AllReduce of next to nothing behind a product
 
 double bytes_of_sum(const DirectShape& s) { return 2.0 * s.m * s.n; }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/ag_gemm/plan.hpp"
+#include "kernels/gemm_ar/direct_plan.hpp"
 #include "kernels/gemm_rs/plan.hpp"
 #include "kernels/gemm_rs/scatter_order.hpp"
 
@@ -104,6 +105,25 @@ TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
       EXPECT_LT(2.0 * tile.m * tile.n * p.blocks / plan.send_us, 450e3) << "bytes a us";
     }
   }
+}
+
+// As measured: with few rows one kernel is faster, and tiles of fewer columns are.
+TEST(DirectPlan, TakesFewRowsWhoseTilesAreOneTurn) {
+  using gemm_ar::direct_plan;
+  for (const int m : {1, 16, 64, 128}) {
+    for (const int k : {1024, 3200}) {
+      const gemm_ar::DirectShape shape{2, m, 5120, k};
+      const gemm_ar::DirectPlan plan = direct_plan(shape, {});
+      EXPECT_LT(plan.us, gemm_ar::sequential_us(shape, {})) << m << " rows";
+      EXPECT_EQ(plan.product.turns, 1);
+      EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
+      EXPECT_FALSE(plan.two_shots);
+    }
+  }
+  EXPECT_FALSE(std::isfinite(direct_plan({2, 256, 5120, 3200}, {}).us)) << "two turns";
+  EXPECT_EQ(gemm::kTiles[direct_plan({2, 16, 6400, 5120}, {}).product.tile].n, 64)
+      << "134 tiles of 48 columns are two turns";
+  EXPECT_TRUE(direct_plan({8, 128, 5120, 3200}, {}).two_shots);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // the push, which has multiprocessors that the product leaves alone.
 #include <cuda_runtime.h>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <weft/device.hpp>
@@ -110,8 +108,7 @@ Result<int> gpu_multiprocessors(const GemmOptions& options) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return 0;
-  return options.multiprocessors == 0 ? gpu.multiprocessors
-                                      : std::min(options.multiprocessors, gpu.multiprocessors);
+  return gemm::multiprocessors_of(gpu, options);
 }
 
 Result<std::unique_ptr<Overlap>> make_gpu_overlap(const GemmProblem& problem, int segments,

@@ -102,12 +102,7 @@ class Sm90 : public GpuBackend {
     machine_.multiprocessors = multiprocessors;
     const int split = tile_of(64, 64, true, tiles_);
     RETURN_IF_ERROR(prepare(split));
-    for (int size = 1; size <= kMostSplits; ++size) {
-      int count = 0;
-      RETURN_IF_FAILED("asking how many clusters run at a time",
-                       kernels_[split].clusters(size, &count));
-      machine_.clusters[size] = std::min(count, multiprocessors / size);
-    }
+    RETURN_IF_ERROR(ask_clusters(kernels_[split].clusters, &machine_));
     if (p_.m > 0 && p_.n > 0 && p_.k > 0) plan_for(static_cast<int>(p_.m));
     return Status::ok();
   }
@@ -193,9 +188,7 @@ Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem&
   Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, find_encode());
   auto made = std::make_unique<Sm90>(gpu, problem, tile, segments, encode);
-  RETURN_IF_ERROR(made->start(options.multiprocessors == 0
-                                  ? gpu.multiprocessors
-                                  : std::min(options.multiprocessors, gpu.multiprocessors)));
+  RETURN_IF_ERROR(made->start(multiprocessors_of(gpu, options)));
   return std::unique_ptr<GpuBackend>(std::move(made));
 }
 

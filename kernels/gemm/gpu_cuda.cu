@@ -2,6 +2,8 @@
 // is not found, or where they are asked for, the kernels of sm_80.
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
@@ -28,6 +30,21 @@ Result<Gpu> current_gpu() {
       cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, gpu.number));
   gpu.capability = 10 * major + minor;
   return gpu;
+}
+
+int multiprocessors_of(const Gpu& gpu, const GemmOptions& options) {
+  return options.multiprocessors == 0 ? gpu.multiprocessors
+                                      : std::min(options.multiprocessors, gpu.multiprocessors);
+}
+
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), Machine* machine) {
+  for (int size = 1; size <= kMostSplits; ++size) {
+    int clusters = 0;
+    RETURN_IF_FAILED("asking how many clusters run at a time", count(size, &clusters));
+    machine->clusters[static_cast<std::size_t>(size)] =
+        std::min(clusters, machine->multiprocessors / size);
+  }
+  return Status::ok();
 }
 
 Status check_current(const Gpu& gpu) {

@@ -7,6 +7,7 @@
 
 #include "kernels/core/gathering.hpp"
 #include "kernels/gemm/backend.hpp"
+#include "kernels/gemm/plan.hpp"
 
 #define RETURN_IF_FAILED(what, call)                                \
   do {                                                              \
@@ -25,6 +26,11 @@ struct Gpu {
   int multiprocessors = 0;
 };
 Result<Gpu> current_gpu();
+// Of the GPU, that an operator may take.
+int multiprocessors_of(const Gpu& gpu, const GemmOptions& options);
+// Clusters of each size that run at a time on the machine's multiprocessors; `count` says how many
+// of a kernel do on the GPU.
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), Machine* machine);
 // That GPU must be current when the operator is called.
 Status check_current(const Gpu& gpu);
 

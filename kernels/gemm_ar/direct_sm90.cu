@@ -110,18 +110,11 @@ Result<gemm::Machine> gpu_machine(const GemmOptions& options) {
   gemm::Machine machine;
   machine.multiprocessors = 0;
   if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return machine;
-  machine.multiprocessors = options.multiprocessors == 0
-                                ? gpu.multiprocessors
-                                : std::min(options.multiprocessors, gpu.multiprocessors);
+  machine.multiprocessors = gemm::multiprocessors_of(gpu, options);
   const sm90::DirectKernel& any =
       sm90::direct_kernel(DType::kBfloat16, gemm::tile_of(64, 64, true));
   RETURN_IF_FAILED("preparing a kernel", any.prepare());
-  for (int size = 1; size <= gemm::kMostSplits; ++size) {
-    int count = 0;
-    RETURN_IF_FAILED("asking how many clusters run at a time", any.clusters(size, &count));
-    machine.clusters[static_cast<std::size_t>(size)] =
-        std::min(count, machine.multiprocessors / size);
-  }
+  RETURN_IF_ERROR(gemm::ask_clusters(any.clusters, &machine));
   return machine;
 }
 

@@ -102,9 +102,7 @@ Result<gemm::Machine> gpu_machine(const GemmOptions& options) {
   gemm::Machine machine;
   machine.multiprocessors = 0;
   if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return machine;
-  machine.multiprocessors = options.multiprocessors == 0
-                                ? gpu.multiprocessors
-                                : std::min(options.multiprocessors, gpu.multiprocessors);
+  machine.multiprocessors = gemm::multiprocessors_of(gpu, options);
   const sm90::ScatterKernel& any = sm90::scatter_kernel(DType::kBfloat16, gemm::tile_of(128, 128));
   int pairs = 0;
   RETURN_IF_FAILED("preparing a kernel", any.prepare());

@@ -51,7 +51,7 @@ struct CollectiveProblem {
 // The same on every PE; create() compares.
 struct CollectiveOptions {
   Algorithm algorithm = Algorithm::kAuto;
-  unsigned blocks = 0;   // 0: what the table says
+  unsigned blocks = 0;   // 0: what the table says, or fits beside PEs that share the GPU
   unsigned threads = 0;  // of a block, up to 512; 0: what the table says
   // Empty: the file of WEFT_KERNELS_TABLE, which PE 0 reads for all, and behind it the built-in
   // one.

@@ -45,11 +45,9 @@ struct AllToAllVBulk : BulkCall {
     return pieces > block ? (pieces - block - 1) / blocks + 1 : 0;
   }
   // Where the piece of a round begins, and what a message of `bytes` has there.
-  WEFT_DEVICE std::size_t at(std::uint64_t round) const {
-    return (round * dev::grid_size() + dev::block_rank()) * piece;
-  }
+  WEFT_DEVICE std::size_t at(std::uint64_t round) const { return begin_of(round, piece); }
   WEFT_DEVICE std::size_t bytes_at(std::size_t at, std::size_t bytes) const {
-    return at < bytes ? smaller(piece, bytes - at) : 0;
+    return BulkCall::bytes_at(at, piece, bytes);
   }
 
   WEFT_DEVICE void operator()() const {
@@ -96,18 +94,13 @@ struct AllToAllVBulk : BulkCall {
     *rounds = most;
     return true;
   }
-  // The pieces from `first` on, of `count`; one is sent ahead of what is taken.
+  // The pieces from `first` on, of `count`.
   WEFT_DEVICE bool exchange_pieces(BulkChannel& channel, std::uint64_t first,
                                    std::uint64_t count) const {
-    bool ok = true;
-    std::uint64_t round = first < count ? put_piece(channel, at(first)) : 0;
-    for (std::uint64_t i = first; ok && i < count; ++i) {
-      const std::uint64_t next = i + 1 < count ? put_piece(channel, at(i + 1)) : 0;
-      ok = take_piece(channel, round, at(i));
-      channel.leave();
-      round = next;
-    }
-    return ok;
+    return one_ahead(
+        channel, first, [&](std::uint64_t i) { return i < count; },
+        [&](std::uint64_t round, std::size_t begin) { put_piece(channel, round, begin); },
+        [&](std::uint64_t round, std::size_t begin) { return take_piece(channel, round, begin); });
   }
   WEFT_DEVICE void copy_own() const {
     const std::size_t bytes = sent(team.rank);
@@ -134,15 +127,13 @@ struct AllToAllVBulk : BulkCall {
     return reinterpret_cast<Header*>(space.headers) +
            static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
   }
-  // The round in which it goes.
-  WEFT_DEVICE std::uint64_t put_piece(BulkChannel& channel, std::size_t begin) const {
-    const std::uint64_t round = channel.enter();
+  WEFT_DEVICE void put_piece(const BulkChannel& channel, std::uint64_t round,
+                             std::size_t begin) const {
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
       const std::size_t bytes = bytes_at(begin, sent(rank));
       channel.put(round, rank, source(rank) + (bytes != 0 ? begin : 0), bytes);
     }
-    return round;
   }
   WEFT_DEVICE bool take_piece(const BulkChannel& channel, std::uint64_t round,
                               std::size_t begin) const {

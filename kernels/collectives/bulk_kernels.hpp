@@ -21,33 +21,51 @@ namespace WEFT_TARGET {
 struct BulkCall : KernelCall {
   std::size_t piece;
 
-  // Of my block's pieces of `step` bytes.
-  WEFT_DEVICE std::size_t begin_of(std::size_t i, std::size_t step) const {
-    return (dev::block_rank() + i * dev::grid_size()) * step;
+  // Where the i-th of my block's pieces of `step` bytes begins, and what a message of `all` bytes
+  // has there.
+  static WEFT_DEVICE std::size_t begin_of(std::uint64_t i, std::size_t step) {
+    return (i * dev::grid_size() + dev::block_rank()) * step;
   }
-  WEFT_DEVICE std::size_t bytes_of(std::size_t begin, std::size_t step) const {
-    return begin < m.bytes ? smaller(step, m.bytes - begin) : 0;
+  static WEFT_DEVICE std::size_t bytes_at(std::size_t begin, std::size_t step, std::size_t all) {
+    return begin < all ? smaller(step, all - begin) : 0;
   }
 
-  // Of each of my block's pieces send(round, begin, bytes), and once the next has been sent
-  // take(round, begin, bytes); false ends it.
+  // Of my block's pieces of `piece` bytes from the first-th on, while has(i): send(round, begin),
+  // and once the next has been sent take(round, begin). False ends it.
+  template <class Has, class Send, class Take>
+  WEFT_DEVICE bool one_ahead(BulkChannel& channel, std::uint64_t first, Has has, Send send,
+                             Take take) const {
+    std::uint64_t round = 0, next = 0;
+    if (has(first)) send(next = channel.enter(), begin_of(first, piece));
+    for (std::uint64_t i = first; has(i); ++i) {
+      round = next;
+      if (has(i + 1)) send(next = channel.enter(), begin_of(i + 1, piece));
+      const bool ok = take(round, begin_of(i, piece));
+      channel.leave();
+      if (!ok) return false;
+    }
+    return true;
+  }
+  // The same of all there are in m.bytes: send(round, begin, bytes) and take(round, begin, bytes).
   template <class Send, class Take>
   WEFT_DEVICE void pieces(BulkChannel& channel, Send send, Take take) const {
-    bool ok = channel.is_open();
-    std::size_t begin = begin_of(0, piece), bytes = bytes_of(begin, piece);
-    std::uint64_t round = 0;
-    if (ok && bytes != 0) send(round = channel.enter(), begin, bytes);
-    for (std::size_t i = 1; ok && bytes != 0; ++i) {
-      const std::size_t next = begin_of(i, piece), bytes_of_next = bytes_of(next, piece);
-      std::uint64_t round_of_next = 0;
-      if (bytes_of_next != 0) send(round_of_next = channel.enter(), next, bytes_of_next);
-      ok = take(round, begin, bytes);
-      channel.leave();
-      round = round_of_next;
-      begin = next;
-      bytes = bytes_of_next;
+    const auto bytes = [&](std::size_t begin) { return bytes_at(begin, piece, m.bytes); };
+    channel.close(
+        channel.is_open() &&
+        one_ahead(
+            channel, 0, [&](std::uint64_t i) { return begin_of(i, piece) < m.bytes; },
+            [&](std::uint64_t round, std::size_t begin) { send(round, begin, bytes(begin)); },
+            [&](std::uint64_t round, std::size_t begin) {
+              return take(round, begin, bytes(begin));
+            }));
+  }
+  // To each of the others what is for him.
+  WEFT_DEVICE void put_to_others(const BulkChannel& channel, std::uint64_t round, std::size_t begin,
+                                 std::size_t bytes) const {
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      channel.put(round, rank, in(rank) + begin, bytes);
     }
-    channel.close(ok);
   }
 };
 
@@ -58,10 +76,7 @@ struct MoveBulk : BulkCall {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space, m.in_stride == 0 ? "AllGather" : "AllToAll");
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        channel.put(round, rank, in(rank) + at, bytes);
-      }
+      put_to_others(channel, round, at, bytes);
       if (in(team.rank) != out(team.rank))
         dev::copy(dev::Block{}, out(team.rank) + at, in(team.rank) + at, bytes);
     };
@@ -109,8 +124,8 @@ struct ScatteredBroadcastBulk : BulkCall {
     BulkChannel channel(ctx, team, space, "Broadcast");
     const std::size_t step = piece * static_cast<std::size_t>(team.size - 1);
     bool ok = channel.is_open();
-    for (std::size_t i = 0; ok && bytes_of(begin_of(i, step), step) != 0; ++i) {
-      ok = rounds(channel, begin_of(i, step), bytes_of(begin_of(i, step), step));
+    for (std::uint64_t i = 0; ok && begin_of(i, step) < m.bytes; ++i) {
+      ok = rounds(channel, begin_of(i, step), bytes_at(begin_of(i, step), step, m.bytes));
       channel.leave();
     }
     channel.close(ok);
@@ -161,10 +176,7 @@ struct ReduceScatterBulk : BulkCall {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space, "ReduceScatter");
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        channel.put(round, rank, in(rank) + at, bytes);
-      }
+      put_to_others(channel, round, at, bytes);
     };
     const auto take = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
       if (!channel.wait_for_all(round)) return false;
@@ -197,22 +209,24 @@ class AllReduceBulk : public BulkCall {
   // done(begin, bytes) of each piece of `step` bytes that is whole here; false: a wait failed.
   template <class Done>
   WEFT_DEVICE bool all_pieces(BulkChannel& channel, std::size_t step, Done done) const {
+    const auto end = [&](const Piece& p) {
+      if (!take_sums(channel, p)) return false;
+      done(p.begin, p.bytes);
+      return true;
+    };
     Piece now = piece_at(0, step), before{};
     if (now.bytes == 0) return true;
     send_parts(channel, now);
-    for (std::size_t i = 1; now.bytes != 0; ++i) {
+    for (std::uint64_t i = 1; now.bytes != 0; ++i) {
       Piece next = piece_at(i, step);
       if (next.bytes != 0) send_parts(channel, next);
       if (!fold_mine(channel, now)) return false;
       send_sum(channel, now);
-      if (before.bytes != 0 && !take_sums(channel, before)) return false;
-      if (before.bytes != 0) done(before.begin, before.bytes);
+      if (before.bytes != 0 && !end(before)) return false;
       before = now;
       now = next;
     }
-    if (!take_sums(channel, before)) return false;
-    done(before.begin, before.bytes);
-    return true;
+    return end(before);
   }
 
  private:
@@ -226,9 +240,9 @@ class AllReduceBulk : public BulkCall {
       return begin_of_part(rank + 1) - begin_of_part(rank);
     }
   };
-  WEFT_DEVICE Piece piece_at(std::size_t i, std::size_t step) const {
+  WEFT_DEVICE Piece piece_at(std::uint64_t i, std::size_t step) const {
     const auto size = static_cast<std::size_t>(team.size);
-    const std::size_t begin = begin_of(i, step), bytes = bytes_of(begin, step);
+    const std::size_t begin = begin_of(i, step), bytes = bytes_at(begin, step, m.bytes);
     return {begin, bytes, ((bytes + size - 1) / size + 15) / 16 * 16};
   }
   WEFT_DEVICE std::size_t mine(const Piece& p) const {

@@ -103,12 +103,12 @@ Status Impl::choose(Runtime& runtime) {
     can = can && runtime.context().ptr(flags_.as<std::uint64_t>(), team_.pe_of(rank)) != nullptr;
   std::vector<std::vector<std::uint64_t>> all;
   ASSIGN_OR_RETURN(
-      all, exchange_words(runtime, {can ? 1u : 0u, static_cast<std::uint64_t>(multiprocessors)}));
+      const GpuShare share,
+      gpu_share(runtime, {can ? 1u : 0u, static_cast<std::uint64_t>(multiprocessors)}, &all));
   for (const std::vector<std::uint64_t>& words : all) {
     can = can && words[0] == 1;
     multiprocessors = std::min(multiprocessors, static_cast<int>(words[1]));
   }
-  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   if (gpu_ && options_.gemm.multiprocessors == 0 && share.sharers > 1)
     options_.gemm.multiprocessors = multiprocessors /= share.sharers;
   const bool always = options_.algorithm == AgGemmAlgorithm::kOverlapped;

@@ -2,30 +2,35 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
+#include <utility>
 
 #include "kernels/core/agree.hpp"
 #include "kernels/core/status.hpp"
 
 namespace weft::kernels {
 
-Result<GpuShare> gpu_share(Runtime& runtime) {
-  GpuIdentity mine;
+Result<GpuShare> gpu_share(Runtime& runtime, const std::vector<std::uint64_t>& mine,
+                           std::vector<std::vector<std::uint64_t>>* all) {
+  GpuIdentity gpu;
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (runtime.gpu() >= 0) {
-    ASSIGN_OR_RETURN(mine, identity_of_current_gpu());
+    ASSIGN_OR_RETURN(gpu, identity_of_current_gpu());
   }
 #endif
-  std::vector<std::vector<std::uint64_t>> all;
-  ASSIGN_OR_RETURN(
-      all,
-      exchange_words(runtime, {mine.number, static_cast<std::uint64_t>(mine.multiprocessors)}));
-  GpuShare share{mine.multiprocessors, 1};
+  std::vector<std::uint64_t> words = mine;
+  words.push_back(gpu.number);
+  words.push_back(static_cast<std::uint64_t>(gpu.multiprocessors));
+  std::vector<std::vector<std::uint64_t>> said;
+  ASSIGN_OR_RETURN(said, exchange_words(runtime, words));
+  GpuShare share{gpu.multiprocessors, 1};
   std::map<std::uint64_t, int> sharers;  // of each GPU
-  for (const std::vector<std::uint64_t>& gpu : all) {
-    share.multiprocessors = std::min(share.multiprocessors, static_cast<int>(gpu[1]));
-    share.sharers = std::max(share.sharers, ++sharers[gpu[0]]);
+  for (std::vector<std::uint64_t>& pe : said) {
+    share.multiprocessors = std::min(share.multiprocessors, static_cast<int>(pe.back()));
+    pe.pop_back();
+    share.sharers = std::max(share.sharers, ++sharers[pe.back()]);
+    pe.pop_back();
   }
+  if (all != nullptr) *all = std::move(said);
   if (share.multiprocessors == 0) return GpuShare{};
   return share;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -19,7 +20,9 @@ struct GpuShare {
   int multiprocessors = 0;  // of the smallest GPU of all PEs
   int sharers = 1;          // of the one that most PEs have
 };
-// Of PEs on host threads: none, and 1. Collective over the job.
-Result<GpuShare> gpu_share(Runtime& runtime);
+// Of PEs on host threads: none, and 1. Collective over the job, as exchange_words() (agree.hpp),
+// whose answer for `mine` it gives as well.
+Result<GpuShare> gpu_share(Runtime& runtime, const std::vector<std::uint64_t>& mine = {},
+                           std::vector<std::vector<std::uint64_t>>* all = nullptr);
 
 }  // namespace weft::kernels

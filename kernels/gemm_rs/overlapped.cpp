@@ -43,14 +43,13 @@ Result<bool> agree_on_machine(Runtime& runtime, bool can, bool is_shared, gemm::
                                      static_cast<std::uint64_t>(machine->multiprocessors)};
   mine.insert(mine.end(), machine->clusters.begin(), machine->clusters.end());
   std::vector<std::vector<std::uint64_t>> all;
-  ASSIGN_OR_RETURN(all, exchange_words(runtime, mine));
+  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime, mine, &all));
   for (const std::vector<std::uint64_t>& words : all) {
     can = can && words[0] == 1;
     machine->multiprocessors = std::min(machine->multiprocessors, static_cast<int>(words[1]));
     for (std::size_t i = 0; i < machine->clusters.size(); ++i)
       machine->clusters[i] = std::min(machine->clusters[i], static_cast<int>(words[2 + i]));
   }
-  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   if (is_shared) {
     machine->multiprocessors /= share.sharers;
     for (int& clusters : machine->clusters) clusters /= share.sharers;

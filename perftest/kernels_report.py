@@ -162,10 +162,8 @@ def table(parser):
     if not parser.rows:
         return text + ["No rows.", ""]
     keep = [i for i, name in enumerate(COLUMNS) if name not in ("date", "GPU", "command")]
-    text += ["| " + " | ".join(COLUMNS[i] for i in keep) + " |", "|" + "---|" * len(keep)]
-    for row in parser.rows:
-        one = cells(row)
-        text.append("| " + " | ".join(one[i].replace("|", "/") for i in keep) + " |")
+    lines = [[cells(row)[i].replace("|", "/") for i in keep] for row in parser.rows]
+    text += kernels_summary.grid([COLUMNS[i] for i in keep], lines)
     return text
 
 

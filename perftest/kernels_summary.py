@@ -15,12 +15,15 @@ def cell(row):
     return f"{us(row.weft_us)} / {us(row.fastest_us)}" if row.ratio else us(row.weft_us)
 
 
+def grid(head, lines):
+    """In Markdown."""
+    return ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)]
+
+
 def table(head, lines):
     """Nothing where no line has anything to say."""
     lines = [line for line in lines if any(line[1:])]
-    if not lines:
-        return []
-    return ["", *("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines))]
+    return ["", *grid(head, lines)] if lines else []
 
 
 def collectives(rows):

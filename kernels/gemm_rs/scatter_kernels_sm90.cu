@@ -18,20 +18,21 @@ struct Scatter {
   // rings of at least kLeastSlots; these are as long as there is room then, at most for a part.
   static constexpr gemm::Tile kShape = Launch::kShape;
   static constexpr int kTileBytes = 2 * kShape.m * kShape.n, kLeastSlots = 4;
+  static constexpr int kPieces = kTileBytes / kConsumers / kPieceBytes;  // of a part
   static constexpr int kStageBytes = (kShape.m + kShape.n) * kRowBytes + 2 * 8;
   static constexpr int kMostBytes = 227 * 1024;
   // When there is work for tensor cores. With less power there are fewer; then a tile takes longer.
   static constexpr double kClocksOfUs = 1700;
   static constexpr int slots(int stages) {
     int slots = 1;
-    while (slots < kTileBytes / kConsumers / kPieceBytes &&
+    while (slots < kPieces &&
            scatter_bytes(kTileBytes, slots + 1) + stages * kStageBytes <= kMostBytes)
       ++slots;
     return slots;
   }
   static constexpr int stages() {
     int stages = kShape.stages;
-    const int least = std::min(kLeastSlots, kTileBytes / kConsumers / kPieceBytes);
+    const int least = std::min(kLeastSlots, kPieces);
     while (scatter_bytes(kTileBytes, least) + stages * kStageBytes > kMostBytes) --stages;
     return stages;
   }
@@ -60,7 +61,6 @@ struct Scatter {
     arguments.b = call.b;
     arguments.rows_a = call.rows_a;
     arguments.order = gemm_rs::order_of(call.plan, call.k, call.members.team.rank);
-    constexpr int kPieces = kTileBytes / kConsumers / kPieceBytes;
     const auto pace = static_cast<int>(call.plan.send_us * kClocksOfUs / kPieces);
     arguments.sink = {call.c, call.members, plan.columns, pace};
     cudaLaunchAttribute attribute;

@@ -211,13 +211,13 @@ class Bench {
     if (rt_->pe() == 0)
       std::printf(
           "%s: workspace of %.1f MiB; GB/s: %s bytes / us / 1000\n%10s %10s %8s %10s %8s %7s  %s\n",
-          to_string(what), static_cast<double>(workspace) / (1 << 20), share_text(what), "bytes",
+          to_string(what), static_cast<double>(workspace) / (1 << 20), share(what).text, "bytes",
           "us", "GB/s", peer, "GB/s", "ratio", "plan");
   }
   // `us` of Weft, `peer_us` of the peer; 0: none.
   void print_row(Collective what, std::size_t bytes, double us, double peer_us,
                  const weft::kernels::Plan& plan) const {
-    const double moved = static_cast<double>(bytes) * share(what) / 1e3;
+    const double moved = static_cast<double>(bytes) * share(what).part / 1e3;
     if (rt_->pe() == 0)
       std::printf("%10zu %10.2f %8.1f %10.2f %8.1f %7.2f  %s\n", bytes, us, moved / us, peer_us,
                   peer_us > 0 ? moved / peer_us : 0, peer_us / us, to_string(plan).c_str());
@@ -229,16 +229,17 @@ class Bench {
     return graph.run(stream_);
   }
 
-  // What each GPU sends at least, of `bytes`.
-  static const char* share_text(Collective what) {
-    if (what == Collective::kAllReduce || what == Collective::kAllReduceNorm) return "2 (n-1)/n *";
-    return what == Collective::kBroadcast ? "" : "(n-1) *";
-  }
-  double share(Collective what) const {
+  // What each GPU sends at least, as a part of `bytes`.
+  struct Share {
+    double part;
+    const char* text;
+  };
+  Share share(Collective what) const {
     const double n = rt_->npes();
     if (what == Collective::kAllReduce || what == Collective::kAllReduceNorm)
-      return 2 * (n - 1) / n;
-    return what == Collective::kBroadcast ? 1 : n - 1;
+      return {2 * (n - 1) / n, "2 (n-1)/n *"};
+    if (what == Collective::kBroadcast) return {1, ""};
+    return {n - 1, "(n-1) *"};
   }
 
   // Everywhere that rank r wrote there is r + 1, or the sum of all.

@@ -66,11 +66,13 @@ print(next(iter(importlib.util.find_spec("nvidia." + sys.argv[1]).submodule_sear
 
 # A build may have been moved. NVLink's multicast stays off in both.
 PATH=$PATH:/usr/local/cuda/bin
-cublas=$(found cublas)
-LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${cublas:+:$cublas}:/usr/local/cuda/lib64
+cublas=$(found cublas) # NVIDIA's packages of CUDA 12 have a folder for each library, those of 13 one for all
+cublas=${cublas:-$(found cu13)}
+# For Weft's programs alone: PyTorch brings its own.
+libraries=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${cublas:+:$cublas}:/usr/local/cuda/lib64
 NCCL_NVLS_ENABLE=0 CUDA_MODULE_LOADING=EAGER
-export PATH LD_LIBRARY_PATH NCCL_NVLS_ENABLE CUDA_MODULE_LOADING
-missing=$(ldd "$bin/weft-gpu-kernels" 2> /dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
+export PATH NCCL_NVLS_ENABLE CUDA_MODULE_LOADING
+missing=$(LD_LIBRARY_PATH=$libraries ldd "$bin/weft-gpu-kernels" 2> /dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
 [ -z "$missing" ] || fail "weft-gpu-kernels lacks ${missing% }: install what has it, or copy it to $build/lib"
 
 command -v nvidia-smi > /dev/null || fail "nvidia-smi is not there: no NVIDIA GPUs on this machine?"
@@ -122,7 +124,7 @@ launch() {
   job=$1 size=$2 program=$3
   shift 3
   run "$job" "$size" "weft-run -n $size $program${*:+ $*}" \
-    "$bin/weft-run" -n "$size" --timeout 1200 "$bin/$program" "$@"
+    env "LD_LIBRARY_PATH=$libraries" "$bin/weft-run" -n "$size" --timeout 300 "$bin/$program" "$@"
 }
 
 set -- "$folder/gemm.txt"

@@ -195,7 +195,7 @@ class Bench {
                        }));
       graphs.push_back(std::move(graph));
     }
-    return graphs;
+    return std::move(graphs);
   }
   Status time_row(Collective what, std::size_t bytes, int calls, const Graph& weft,
                   const std::vector<Graph>& theirs, const weft::kernels::Plan& plan) {

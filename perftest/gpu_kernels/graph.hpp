@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,9 +33,12 @@ class Graph {
     Graph made;
     cudaGraph_t graph = nullptr;
     RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
-    RETURN_IF_ERROR(of(cudaGraphInstantiate(&made.exec_, graph, 0)));
-    RETURN_IF_ERROR(of(cudaGraphUpload(made.exec_, native)));
-    return made;
+    cudaGraphExec_t ready = nullptr;
+    RETURN_IF_ERROR(of(cudaGraphInstantiate(&ready, graph, 0)));
+    made.exec_.reset(ready);
+    RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+    RETURN_IF_ERROR(of(cudaGraphUpload(ready, native)));
+    return std::move(made);
   }
   // Microseconds of all.
   Result<double> run(Stream stream) const {
@@ -42,7 +47,7 @@ class Graph {
     RETURN_IF_ERROR(of(cudaEventCreate(&begin)));
     RETURN_IF_ERROR(of(cudaEventCreate(&end)));
     RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
-    RETURN_IF_ERROR(of(cudaGraphLaunch(exec_, native)));
+    RETURN_IF_ERROR(of(cudaGraphLaunch(exec_.get(), native)));
     RETURN_IF_ERROR(of(cudaEventRecord(end, native)));
     RETURN_IF_ERROR(of(cudaEventSynchronize(end)));
     float ms = 0;
@@ -53,7 +58,10 @@ class Graph {
   }
 
  private:
-  cudaGraphExec_t exec_ = nullptr;
+  struct Destroy {
+    void operator()(cudaGraphExec_t exec) const { cudaGraphExecDestroy(exec); }
+  };
+  std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> exec_;
 };
 
 inline constexpr int kTurns = 9;

@@ -217,7 +217,7 @@ def check_bare_machine(machine):
     machine.has("python3", None)
     tools = machine.folder / "tools"
     tools.mkdir()
-    for name in "cat date dirname grep head mkdir sed tail tr wc".split():
+    for name in "cat date dirname env grep head mkdir sed tail tr wc".split():
         (tools / name).symlink_to(shutil.which(name))
     done = machine.report(out, path=tools)
     expect(done.returncode == 1 and "python3 is not there" in done.stderr, "no python3", done.stderr)

@@ -1,4 +1,4 @@
-// AgGemm as it is used on GPUs: in a CUDA graph that is replayed a thousand times, and with every
+// AgGemm as it is used on GPUs: in a CUDA graph that is replayed ten thousand times, and with every
 // tile on a whole GPU.
 #include <gtest/gtest.h>
 
@@ -36,9 +36,9 @@ struct Compare {
   }
 };
 
-// A thousand times, beside and one after the other, and nothing of the host in between.
+// Ten thousand times, beside and one after the other, and nothing of the host in between.
 Status replay(Runtime& rt) {
-  constexpr int kReplays = 1000;
+  constexpr int kReplays = 10000;
   const GemmProblem problem{300, 136, 264, DType::kBfloat16};
   const auto npes = static_cast<std::size_t>(rt.npes());
   const std::size_t in = 300 * 264, out = npes * 300 * 136;

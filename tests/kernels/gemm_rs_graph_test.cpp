@@ -1,17 +1,18 @@
-// Calls of GemmRs in a CUDA graph that is replayed a thousand times, with rows that a kernel makes
-// anew each time and another one checks: nothing of the host is in between.
+// Calls of GemmRs and GemmAr in a CUDA graph that is replayed ten thousand times, with rows that a
+// kernel makes anew each time and another one checks: nothing of the host is in between.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "tests/kernels/gemm_ar_play.hpp"
 #include "tests/kernels/gemm_rs_play.hpp"
 #include "tests/kernels/graph_play.hpp"
 
 namespace weft::kernels::test {
 namespace {
 
-constexpr int kReplays = 1000, kDepth = 64, kColumns = 264;
+constexpr int kReplays = 10000, kDepth = 64, kColumns = 264;
 
 // Small whole numbers, whose sums are exact in any order.
 __host__ __device__ float element(int kind, int pe, int turn, int row, int column) {
@@ -32,17 +33,17 @@ struct Fill {
   }
 };
 
-// My rows of c: each element the sum over all PEs.
+// `rows` rows of c from `first` on: each element the sum over all PEs.
 struct Check {
   const std::uint16_t* c;
-  int rows;
+  int first, rows;
   const int* turn;
-  int pe, npes;
+  int npes;
   unsigned* wrong;
   WEFT_DEVICE void operator()() const {
     for (unsigned i = dev::thread_rank() + dev::block_rank() * dev::block_size();
          i < static_cast<unsigned>(rows * kColumns); i += dev::grid_size() * dev::block_size()) {
-      const int row = pe * rows + static_cast<int>(i) / kColumns,
+      const int row = first + static_cast<int>(i) / kColumns,
                 column = static_cast<int>(i) % kColumns;
       float sum = 0;
       for (int p = 0; p < npes; ++p) {
@@ -61,12 +62,15 @@ struct Next {
   WEFT_DEVICE void operator()() const { ++*turn; }
 };
 
+// Of the m rows that come in, which ones of the sum a PE gets.
+struct Rows {
+  int first, count;
+};
+
 // Twice in a graph, so that both halves of staging are used in every order.
-Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
-  GemmRsOptions options;
-  options.algorithm = algorithm;
-  const int m = rows * rt.npes();
-  auto made = GemmRs::create(rt, {m, kColumns, kDepth, DType::kBfloat16}, options);
+template <class Op, class OpOptions>
+Status replay(Runtime& rt, const OpOptions& options, int m, const Rows& mine) {
+  auto made = Op::create(rt, {m, kColumns, kDepth, DType::kBfloat16}, options);
   if (!made) return std::move(made).status();
   Bits b(kColumns * kDepth);
   for (int i = 0; i < kColumns * kDepth; ++i)
@@ -74,17 +78,17 @@ Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
   ASSIGN_OR_RETURN(const Memory weight, Memory::create(rt, b));
   ASSIGN_OR_RETURN(auto* const a,
                    rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(m) * kDepth));
-  ASSIGN_OR_RETURN(auto* const c,
-                   rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(rows) * kColumns));
+  ASSIGN_OR_RETURN(auto* const c, rt.allocate_device<std::uint16_t>(
+                                      static_cast<std::size_t>(mine.count) * kColumns));
   ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<int>(2));
   auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
 
   RETURN_IF_ERROR(replay_in_graph(rt, kReplays, [&](Stream stream) -> Status {
     for (int i = 0; i < 2; ++i) {
-      RETURN_IF_ERROR(dev::launch({8, 256, 0}, Fill{a, m, words, rt.pe()}, stream));
+      RETURN_IF_ERROR(dev::launch({32, 256, 0}, Fill{a, m, words, rt.pe()}, stream));
       RETURN_IF_ERROR((*made)(stream, c, a, weight.data()));
-      RETURN_IF_ERROR(
-          dev::launch({8, 256, 0}, Check{c, rows, words, rt.pe(), rt.npes(), wrong}, stream));
+      RETURN_IF_ERROR(dev::launch(
+          {32, 256, 0}, Check{c, mine.first, mine.count, words, rt.npes(), wrong}, stream));
       RETURN_IF_ERROR(dev::launch({1, 1, 0}, Next{words}, stream));
     }
     return Status::ok();
@@ -97,19 +101,41 @@ Status replay(Runtime& rt, GemmRsAlgorithm algorithm, int rows) {
   return rt.health();
 }
 
-TEST(GemmRsGraphs, AreReplayed) {
+// body(rt) on a PE for each GPU.
+template <class Body>
+void on_all_gpus(const Body& body) {
   int gpus = 0;
   ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
   if (gpus < 2) GTEST_SKIP() << "graphs that wait for one another need a GPU each";
-  EXPECT_OK(run_local(
-      gpus,
-      [](Runtime& rt) -> Status {
-        for (const GemmRsAlgorithm algorithm :
-             {GemmRsAlgorithm::kOverlapped, GemmRsAlgorithm::kSequential})
-          for (const int rows : {1, 200, 1031}) RETURN_IF_ERROR(replay(rt, algorithm, rows));
-        return Status::ok();
-      },
-      job_options()));
+  EXPECT_OK(run_local(gpus, body, job_options()));
+}
+
+TEST(GemmRsGraphs, AreReplayed) {
+  on_all_gpus([](Runtime& rt) -> Status {
+    for (const GemmRsAlgorithm algorithm :
+         {GemmRsAlgorithm::kOverlapped, GemmRsAlgorithm::kSequential})
+      for (const int rows : {1, 200, 1031}) {
+        GemmRsOptions options;
+        options.algorithm = algorithm;
+        RETURN_IF_ERROR(replay<GemmRs>(rt, options, rows * rt.npes(), {rows * rt.pe(), rows}));
+      }
+    return Status::ok();
+  });
+}
+
+TEST(GemmArGraphs, AreReplayed) {
+  on_all_gpus([](Runtime& rt) -> Status {
+    const auto play = [&](GemmArAlgorithm algorithm, int m) {
+      GemmArOptions options;
+      options.algorithm = algorithm;
+      return replay<GemmAr>(rt, options, m, {0, m});
+    };
+    for (const int m : {1, 17, 128}) {
+      RETURN_IF_ERROR(play(GemmArAlgorithm::kDirect, m));
+      RETURN_IF_ERROR(play(GemmArAlgorithm::kSequential, m));
+    }
+    return play(GemmArAlgorithm::kOverlapped, 200 * rt.npes());
+  });
 }
 
 }  // namespace

@@ -132,11 +132,13 @@ class Bench {
     const std::size_t hidden = choices_->hidden, count = rows * hidden,
                       bytes = count * sizeof(Bfloat16);
     const int calls = calls_of(bytes);
-    ASSIGN_OR_RETURN(const Graph weft, Graph::capture(stream_, calls, [&](Stream stream) {
+    const std::string name = name_of(Collective::kAllReduceNorm, bytes);
+    ASSIGN_OR_RETURN(const Graph weft,
+                     Graph::capture("Weft's " + name, stream_, calls, [&](Stream stream) {
                        return norm(stream, mine_.out, sums, mine_.in, residual, weight, rows);
                      }));
     ASSIGN_OR_RETURN(std::vector<Graph> theirs,
-                     graphs_of_peer(calls, [&](Stream stream, const Buffers& at) -> Status {
+                     graphs_of_peer(name, calls, [&](Stream stream, const Buffers& at) -> Status {
                        RETURN_IF_ERROR(peer_->call(Collective::kAllReduce, stream, at, count));
                        return add_and_norm(stream, at.out, sums, at.out, residual, weight, rows,
                                            hidden, kEpsilon);
@@ -170,9 +172,10 @@ class Bench {
   Status row(Collective what, std::size_t bytes, const weft::kernels::Plan& plan,
              const Call& mine) {
     const int calls = calls_of(bytes);
-    ASSIGN_OR_RETURN(const Graph weft, Graph::capture(stream_, calls, mine));
+    const std::string name = name_of(what, bytes);
+    ASSIGN_OR_RETURN(const Graph weft, Graph::capture("Weft's " + name, stream_, calls, mine));
     ASSIGN_OR_RETURN(std::vector<Graph> theirs,
-                     graphs_of_peer(calls, [&](Stream stream, const Buffers& at) {
+                     graphs_of_peer(name, calls, [&](Stream stream, const Buffers& at) {
                        return peer_->call(what, stream, at, bytes / sizeof(Bfloat16));
                      }));
     RETURN_IF_ERROR(of(cudaMemset(mine_.out, 0xff, bytes)));
@@ -182,17 +185,22 @@ class Bench {
     return time_row(what, bytes, calls, weft, theirs, plan);
   }
 
+  static std::string name_of(Collective what, std::size_t bytes) {
+    return std::string(to_string(what)) + " of " + std::to_string(bytes) + " bytes";
+  }
   static int calls_of(std::size_t bytes) {
     return bytes <= (1 << 20) ? 50 : bytes <= (16 << 20) ? 10 : 4;
   }
   // One for each way of the peer; none without it.
   Result<std::vector<Graph>> graphs_of_peer(
-      int calls, const std::function<Status(Stream, const Buffers&)>& call) {
+      const std::string& name, int calls,
+      const std::function<Status(Stream, const Buffers&)>& call) {
     std::vector<Graph> graphs;
     for (const Buffers& at : peer_ ? peer_->buffers() : std::vector<Buffers>()) {
-      ASSIGN_OR_RETURN(Graph graph, Graph::capture(stream_, calls, [&](Stream stream) {
-                         return call(stream, at);
-                       }));
+      const std::string whose = graphs.empty() ? "NCCL's " : "NCCL's, in its windows, ";
+      ASSIGN_OR_RETURN(Graph graph,
+                       Graph::capture(whose + name, stream_, calls,
+                                      [&](Stream stream) { return call(stream, at); }));
       graphs.push_back(std::move(graph));
     }
     return std::move(graphs);

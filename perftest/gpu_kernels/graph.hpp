@@ -1,6 +1,8 @@
 // Calls in a CUDA graph, and how long they take.
 #pragma once
 
+#include <chrono>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,11 +28,13 @@ using Call = std::function<Status(Stream)>;
 // Calls behind one another, in a graph.
 class Graph {
  public:
-  static Result<Graph> capture(Stream stream, int calls, const Call& call) {
+  // `name`: what reports call it.
+  static Result<Graph> capture(std::string name, Stream stream, int calls, const Call& call) {
     auto* const native = static_cast<cudaStream_t>(stream);
     RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal)));
     for (int i = 0; i < calls; ++i) RETURN_IF_ERROR(call(stream));
     Graph made;
+    made.name_ = std::move(name);
     cudaGraph_t graph = nullptr;
     RETURN_IF_ERROR(of(cudaStreamEndCapture(native, &graph)));
     cudaGraphExec_t ready = nullptr;
@@ -40,7 +44,7 @@ class Graph {
     RETURN_IF_ERROR(of(cudaGraphUpload(ready, native)));
     return std::move(made);
   }
-  // Microseconds of all.
+  // Microseconds of all. An error if they do not end: a peer waits without a deadline.
   Result<double> run(Stream stream) const {
     auto* const native = static_cast<cudaStream_t>(stream);
     cudaEvent_t begin, end;
@@ -49,7 +53,7 @@ class Graph {
     RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
     RETURN_IF_ERROR(of(cudaGraphLaunch(exec_.get(), native)));
     RETURN_IF_ERROR(of(cudaEventRecord(end, native)));
-    RETURN_IF_ERROR(of(cudaEventSynchronize(end)));
+    RETURN_IF_ERROR(wait(end));
     float ms = 0;
     RETURN_IF_ERROR(of(cudaEventElapsedTime(&ms, begin, end)));
     cudaEventDestroy(begin);
@@ -58,9 +62,24 @@ class Graph {
   }
 
  private:
+  Status wait(cudaEvent_t end) const {
+    constexpr auto kMost = std::chrono::seconds(60);
+    const auto begin = std::chrono::steady_clock::now();
+    cudaError_t seen;
+    while ((seen = cudaEventQuery(end)) == cudaErrorNotReady) {
+      if (std::chrono::steady_clock::now() - begin < kMost) continue;
+      // At once, since whoever gives memory back now waits for the GPU, too.
+      std::fprintf(stderr, "weft-gpu-kernels: %s has not ended on this GPU in 60 s\n",
+                   name_.c_str());
+      return Status::error(Code::kTimeout, name_ + " has not ended");
+    }
+    return of(seen);
+  }
+
   struct Destroy {
     void operator()(cudaGraphExec_t exec) const { cudaGraphExecDestroy(exec); }
   };
+  std::string name_;
   std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> exec_;
 };
 

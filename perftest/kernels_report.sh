@@ -4,10 +4,11 @@
 # other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory. What they
 # print goes to FOLDER, and a report of it: report.md, report.csv and report.svg.
 #
-#   perftest/kernels_report.sh [--gpus N] [--nccl FILE] [--build DIR] [--link GB/s] [--rate TFLOP/s] FOLDER
+#   perftest/kernels_report.sh [--gpus N] [--vs LIST] [--nccl FILE] [--build DIR] [--link GB/s] [--rate TFLOP/s] FOLDER
 #
 #   --gpus N     PEs, a GPU each; by default all GPUs. With one the product runs alone: nothing travels
-#   --nccl FILE  its library, or none; by default python3's, or libnccl.so.2, as the system finds it
+#   --vs LIST    peers: nccl,cublas,torch, which is all of them and the default, or some, or none
+#   --nccl FILE  its library; by default python3's, or libnccl.so.2, as the system finds it
 #   --build DIR  Weft's build with WEFT_CUDA=ON; by default build/cuda-sm90
 #   --link, --rate   ceilings of a GPU: what its links take, and its multiply-adds of bfloat16; by default
 #                those of an H100 or H200 (kernels_report.py)
@@ -28,11 +29,12 @@ usage() {
   exit 2
 }
 
-gpus='' nccl='' build=$here/build/cuda-sm90 ceilings='' folder=''
+gpus='' vs=nccl,cublas,torch nccl='' build=$here/build/cuda-sm90 ceilings='' folder=''
 while [ $# -gt 0 ]; do
   case $1 in --*) [ $# -ge 2 ] || usage "$1: without its value" ;; esac
   case $1 in
     --gpus) gpus=$2 ;;
+    --vs) vs=$2 ;;
     --nccl) nccl=$2 ;;
     --build) build=$(cd "$2" 2> /dev/null && pwd) || usage "--build $2: no such folder" ;;
     --link | --rate) ceilings="$ceilings $1 $2" ;;
@@ -90,9 +92,20 @@ case $nccl in
     nccl=$(found nccl)/libnccl.so.2
     [ -f "$nccl" ] || nccl=libnccl.so.2
     ;;
-  none) ;;
   *) [ -f "$nccl" ] || usage "--nccl $nccl: no such file" ;;
 esac
+
+# compares PEER: whether it is one of those asked for.
+compares() { case ,$vs, in *",$1,"*) ;; *) return 1 ;; esac }
+against='' # the same for Weft's programs
+for peer in $(echo "$vs" | tr , ' '); do
+  case $peer in
+    nccl | cublas) against=${against:+$against,}$peer ;;
+    torch | none) ;;
+    *) usage "--vs $vs: $peer is none of nccl, cublas, torch" ;;
+  esac
+done
+against=${against:-none}
 
 # --- what is measured -----------------------------------------------------------------------------
 
@@ -129,17 +142,17 @@ launch() {
 
 set -- "$folder/gemm.txt"
 if [ "$gpus" -gt 1 ]; then
-  launch kernels "$gpus" weft-gpu-kernels --nccl "$nccl"
+  launch kernels "$gpus" weft-gpu-kernels --vs "$against" --nccl "$nccl"
   set -- "$folder/kernels.txt" "$@"
 else
   say "one GPU: the product alone; collectives and fused operators need two"
 fi
-launch gemm 1 weft-gpu-gemm
+launch gemm 1 weft-gpu-gemm --vs "$against"
 if [ "$gpus" -gt 1 ] && [ -x "$bin/weft-gpu-fused" ]; then
-  launch fused "$gpus" weft-gpu-fused --nccl "$nccl"
+  launch fused "$gpus" weft-gpu-fused --vs "$against" --nccl "$nccl"
   set -- "$@" "$folder/fused.txt"
 fi
-if [ "$gpus" -gt 1 ] && python3 -c 'import torch.distributed._symmetric_memory' 2> /dev/null; then
+if [ "$gpus" -gt 1 ] && compares torch && python3 -c 'import torch.distributed._symmetric_memory' 2> /dev/null; then
   run torch "$gpus" "torch_symmetric.py --gpus $gpus" \
     python3 "$here/perftest/peers/torch_symmetric.py" --gpus "$gpus" "$@"
   set -- "$@" "$folder/torch.txt"

@@ -1,7 +1,7 @@
 // weft-gpu-gemm: the matrix product of weft::kernels beside cuBLASLt, on one GPU.
 //
-//   weft-gpu-gemm [--tiles | --tile NAME] [--dtype bf16|fp16|e4m3] [--rounds N] [--pause MS]
-//                 [M N K]...
+//   weft-gpu-gemm [--vs cublas|none] [--tiles | --tile NAME] [--dtype bf16|fp16|e4m3]
+//                 [--rounds N] [--pause MS] [M N K]...
 //
 // Both multiply the same random normal numbers, in turns, as CUDA graphs of some milliseconds;
 // operands rotate where they would stay in the cache. Of cuBLASLt it is the fastest of the
@@ -31,6 +31,7 @@
 #include "perftest/peers/cublas_e4m3.hpp"
 #include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
+#include "perftest/vs.hpp"
 
 namespace weft::perf {
 namespace {
@@ -72,6 +73,7 @@ struct Settings {
   bool tiles = false;
   std::string tile{};  // "": the plan's
   DType dtype = DType::kBfloat16;
+  Peers peers;
   int rounds = 5;
   int pause_ms = 20;
   std::vector<Shape> shapes;
@@ -158,10 +160,9 @@ class Bench {
     Product cublas;
     std::vector<Gemm> algorithms;
     CublasE4m3 e4m3;
-    if (settings_.is_e4m3()) {
-      RETURN_IF_ERROR(find_cublas(shape, e4m3, &cublas));
-    } else {
-      RETURN_IF_ERROR(find_cublas(algorithms, &cublas));
+    if (settings_.peers.cublas) {
+      RETURN_IF_ERROR(settings_.is_e4m3() ? find_cublas(shape, e4m3, &cublas)
+                                          : find_cublas(algorithms, &cublas));
     }
     std::vector<GemmOptions> ours(1);
     ours.front().tile = settings_.tile;
@@ -261,7 +262,10 @@ class Bench {
       double us = 0;
       ASSIGN_OR_RETURN(us, time(product_of(*made)));
       a.push_back(us);
-      ASSIGN_OR_RETURN(us, time(theirs));
+      us = 0;
+      if (theirs) {
+        ASSIGN_OR_RETURN(us, time(theirs));
+      }
       b.push_back(us);
     }
     const double weft = summarize(a).p50, cublas = summarize(b).p50,
@@ -269,8 +273,8 @@ class Bench {
     std::string plan = made->describe();
     plan = plan.substr(plan.find(": ") + 2);
     std::printf("%6d %6d %6d  %9.2f us %6.1f TFLOP/s  cuBLASLt %9.2f us %6.1f  ratio %.3f  %s\n",
-                s.m, s.n, s.k, weft, operations / weft * 1e-6, cublas, operations / cublas * 1e-6,
-                cublas / weft, plan.c_str());
+                s.m, s.n, s.k, weft, operations / weft * 1e-6, cublas,
+                cublas > 0 ? operations / cublas * 1e-6 : 0, cublas / weft, plan.c_str());
     std::fflush(stdout);
     return cublas / weft;
   }
@@ -329,6 +333,8 @@ Result<Settings> parse(int argc, char** argv) {
       settings.tiles = true;
     } else if (word == "--tile" && i + 1 < argc) {
       settings.tile = argv[++i];
+    } else if (word == "--vs" && i + 1 < argc && peers_named(argv[i + 1])) {
+      settings.peers = *peers_named(argv[++i]);
     } else if (word == "--dtype" && i + 1 < argc && dtype_named(argv[i + 1], &settings.dtype)) {
       ++i;
     } else if (word == "--rounds" && i + 1 < argc) {
@@ -340,22 +346,23 @@ Result<Settings> parse(int argc, char** argv) {
           {std::atoi(argv[i]), std::atoi(argv[i + 1]), std::atoi(argv[i + 2])});
       i += 2;
     } else {
-      return Status::error(
-          Code::kInvalidArgument,
-          "usage: weft-gpu-gemm [--tiles | --tile NAME] [--dtype bf16|fp16|e4m3] [--rounds N] "
-          "[--pause MS] [M N K]...");
+      return Status::error(Code::kInvalidArgument,
+                           "usage: weft-gpu-gemm [--vs cublas|none] [--tiles | --tile NAME] "
+                           "[--dtype bf16|fp16|e4m3] [--rounds N] [--pause MS] [M N K]...");
     }
   }
   return settings;
 }
 
-Status measure_all(Bench& bench, const char* title, const std::vector<Shape>& shapes) {
+Status measure_all(Bench& bench, const Settings& settings, const char* title,
+                   const std::vector<Shape>& shapes) {
   double logs = 0;
   for (const Shape& shape : shapes) {
     double ratio = 0;
     ASSIGN_OR_RETURN(ratio, bench.measure(shape));
     logs += std::log(ratio);
   }
+  if (!settings.peers.cublas) return Status::ok();
   std::printf("%s: geometric mean of the ratios %.3f\n", title,
               std::exp(logs / static_cast<double>(shapes.size())));
   return Status::ok();
@@ -374,9 +381,9 @@ Status run(int argc, char** argv) {
               gpu.multiProcessorCount, to_string(settings.dtype));
   Bench bench(*runtime, settings);
   RETURN_IF_ERROR(bench.start());
-  if (!settings.shapes.empty()) return measure_all(bench, "these", settings.shapes);
-  RETURN_IF_ERROR(measure_all(bench, "large", settings.is_e4m3() ? kLargeE4m3 : kLarge));
-  return measure_all(bench, "few rows", settings.is_e4m3() ? kSmallE4m3 : kSmall);
+  if (!settings.shapes.empty()) return measure_all(bench, settings, "these", settings.shapes);
+  RETURN_IF_ERROR(measure_all(bench, settings, "large", settings.is_e4m3() ? kLargeE4m3 : kLarge));
+  return measure_all(bench, settings, "few rows", settings.is_e4m3() ? kSmallE4m3 : kSmall);
 }
 
 }  // namespace
@@ -386,5 +393,5 @@ int main(int argc, char** argv) {
   const weft::Status status = weft::perf::run(argc, argv);
   if (status.is_ok()) return 0;
   std::fprintf(stderr, "weft-gpu-gemm: %s\n", status.to_string().c_str());
-  return 1;
+  return status.code() == weft::Code::kInvalidArgument ? 2 : 1;
 }

@@ -43,18 +43,23 @@ Status measure(const Bench& bench, const Shape& shape, const AgGemmOptions& opti
   if (!cublas) return cublas.status();
 
   Row row{};
-  row.nccl = [&](Stream stream) {
+  const auto gather = [&](Stream stream, const Buffers& at) {
     const Nccl& nccl = *bench.nccl();
-    return of_nccl(nccl.all_gather(a.get(), all.get(), m / npes * k, Nccl::kBfloat16, nccl.comm,
+    return of_nccl(nccl.all_gather(at.in, at.out, m / npes * k, Nccl::kBfloat16, nccl.comm,
                                    static_cast<cudaStream_t>(stream)));
   };
-  row.cublas = [&](Stream stream) {
-    return (*cublas)(stream, reference.get(), all.get(), b.get());
-  };
-  row.both = [&](Stream stream) {
-    RETURN_IF_ERROR(row.nccl(stream));
-    return row.cublas(stream);
-  };
+  Buffers at;
+  ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({a.get(), all.get()}, m / npes * k, gather));
+  if (bench.nccl()) row.nccl = [&](Stream stream) { return gather(stream, at); };
+  if (*cublas)
+    row.cublas = [&](Stream stream) {
+      return (**cublas)(stream, reference.get(), at.out, b.get());
+    };
+  if (row.nccl && row.cublas)
+    row.both = [&](Stream stream) {
+      RETURN_IF_ERROR(row.nccl(stream));
+      return row.cublas(stream);
+    };
   row.alone = [&](Stream stream) { return (*product)(stream, c.get(), all.get(), b.get()); };
   row.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.get()); };
   row.c = c.get();
@@ -67,11 +72,13 @@ Status measure(const Bench& bench, const Shape& shape, const AgGemmOptions& opti
 
 }  // namespace
 
-Status ag_rows(const Bench& bench) {
+Status ag_rows(Bench& bench) {
   auto options = options_of<AgGemmOptions>(bench.settings());
   options.push_blocks = bench.settings().blocks;
-  return bench.measure_all("AgGemm", "fused", kShapes,
-                           [&](const Shape& shape) { return measure(bench, shape, options); });
+  return bench.measure_all(
+      "AgGemm", "fused", kShapes,
+      [](const Shape& s) { return static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.k); },
+      [&](const Shape& shape) { return measure(bench, shape, options); });
 }
 
 }  // namespace weft::perf::fused

@@ -60,7 +60,7 @@ Status of_nccl(int result) {
 Result<Bench> Bench::create(Runtime& rt, const Settings& settings) {
   Bench made(rt, settings);
   RETURN_IF_ERROR(dev::create_stream(&made.stream_));
-  if (settings.nccl == "none") return made;
+  if (!settings.peers.nccl) return made;
   auto nccl = Nccl::create(rt, settings.nccl);
   if (nccl)
     made.nccl_ = *nccl;
@@ -99,9 +99,33 @@ Status Bench::expect_same(const Shape& shape, const std::uint16_t* x, const std:
                                             " elements of " + shape.name + " are wrong");
 }
 
-Result<Gemm> Bench::fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
-                                   const std::uint16_t* a, const std::uint16_t* b) const {
+Status Bench::make_windows(std::size_t count) {
+  if (!nccl_ || count <= window_count_) return Status::ok();
+  for (std::uint16_t** const memory : {&windows_.in, &windows_.out}) {
+    void* at = nullptr;
+    ASSIGN_OR_RETURN(at, nccl_->window(2 * count));
+    *memory = static_cast<std::uint16_t*>(at);
+  }
+  window_count_ = count;
+  return Status::ok();
+}
+
+Result<Buffers> Bench::fastest_for_nccl(const Buffers& plain, std::size_t count,
+                                        const NcclCall& call) const {
+  constexpr int kCalls = 10;
+  if (!nccl_ || windows_.in == nullptr) return plain;
+  RETURN_IF_ERROR(of(cudaMemcpy(windows_.in, plain.in, 2 * count, cudaMemcpyDeviceToDevice)));
+  double on_plain = 0, in_windows = 0;
+  ASSIGN_OR_RETURN(on_plain, time_once([&](Stream s) { return call(s, plain); }, kCalls));
+  ASSIGN_OR_RETURN(in_windows, time_once([&](Stream s) { return call(s, windows_); }, kCalls));
+  return in_windows < on_plain ? windows_ : plain;
+}
+
+Result<std::optional<Gemm>> Bench::fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
+                                                  const std::uint16_t* a,
+                                                  const std::uint16_t* b) const {
   std::optional<Gemm> best;
+  if (!settings_->peers.cublas) return std::move(best);
   double least = HUGE_VAL;
   for (int rank = 0; rank < 8; ++rank) {
     weft::kernels::GemmOptions options;
@@ -116,7 +140,7 @@ Result<Gemm> Bench::fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
     least = us;
     best.emplace(std::move(*made));
   }
-  return std::move(*best);
+  return std::move(best);
 }
 
 Result<double> Bench::time_once(const Call& call, int count) const {
@@ -184,11 +208,11 @@ Result<std::vector<double>> Bench::time(const std::vector<Call>& calls) const {
 }
 
 Status Bench::measure(const Shape& shape, const Row& row) const {
-  const Call nccl = nccl_ ? row.nccl : Call(), both = nccl_ ? row.both : Call();
   std::vector<double> us;
-  ASSIGN_OR_RETURN(us, time({row.fused, both, row.alone, row.cublas, nccl, row.in_turn}));
-  if (both) {
-    RETURN_IF_ERROR(both(stream_));
+  ASSIGN_OR_RETURN(us, time({row.fused, row.both, row.alone, row.cublas, row.nccl, row.in_turn}));
+  const double product = row.cublas ? std::min(us[2], us[3]) : us[2];
+  if (row.both) {
+    RETURN_IF_ERROR(row.both(stream_));
     RETURN_IF_ERROR(row.fused(stream_));
     RETURN_IF_ERROR(
         expect_same(shape, row.c, row.reference, row.count, 0x1p-7f, row.absolute_error));
@@ -198,22 +222,26 @@ Status Bench::measure(const Shape& shape, const Row& row) const {
   std::snprintf(line, sizeof line,
                 "%-15s %6d %6d %6d | %8.1f %8.1f %8.1f %8.1f | %s%8.1f | %6.3f %6.3f | %s",
                 shape.name, shape.m, shape.n, shape.k, us[2], us[3], us[4], us[1], in_turn, us[0],
-                us[1] / us[0], std::max(std::min(us[2], us[3]), us[4]) / us[0], row.plan.c_str());
+                us[1] / us[0], std::max(product, us[4]) / us[0], row.plan.c_str());
   print(line);
   return rt_->health();
 }
 
 Status Bench::measure_all(const std::string& title, const std::string& own_columns,
                           const std::vector<Shape>& shapes,
-                          const std::function<Status(const Shape&)>& row) const {
+                          const std::function<std::size_t(const Shape&)>& moved,
+                          const std::function<Status(const Shape&)>& row) {
+  const std::vector<Shape>& all = settings_->shapes.empty() ? shapes : settings_->shapes;
+  std::size_t most = 0;
+  for (const Shape& shape : all) most = std::max(most, moved(shape));
+  RETURN_IF_ERROR(make_windows(most));
   print(
       "speedup: both after another / fused; efficiency: max(min(Gemm alone, cuBLASLt), NCCL) / "
       "fused");
   print(title +
         ", us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | " +
         own_columns + " | speedup, efficiency | plan");
-  for (const Shape& shape : settings_->shapes.empty() ? shapes : settings_->shapes)
-    RETURN_IF_ERROR(row(shape));
+  for (const Shape& shape : all) RETURN_IF_ERROR(row(shape));
   return rt_->barrier();
 }
 

@@ -15,6 +15,7 @@
 
 #include "perftest/gpu_kernels/nccl.hpp"
 #include "perftest/status.hpp"
+#include "perftest/vs.hpp"
 
 namespace weft::perf::fused {
 
@@ -31,6 +32,7 @@ struct Shape {
 struct Settings {
   int pes = 0;  // as threads; 0: this process is one
   std::string nccl = "libnccl.so.2";
+  Peers peers;
   std::string what;  // one kind of rows; "": all
   std::string algorithm, tile;
   unsigned blocks = 0;
@@ -43,10 +45,17 @@ Status of_nccl(int result);
 
 using Call = std::function<Status(Stream)>;
 
-// Of one shape: what is timed, and what has to be the same then.
+// What a collective of NCCL's takes and gives.
+struct Buffers {
+  std::uint16_t *in = nullptr, *out = nullptr;
+};
+using NcclCall = std::function<Status(Stream, const Buffers&)>;
+
+// Of one shape: what is timed, and what has to be the same then. Some may be null: peers that are
+// not compared with, and in_turn.
 struct Row {
-  Call fused, alone, in_turn;  // Weft's: all, the product, one after the other; that may be null
-  Call cublas, nccl, both;     // theirs: the product, what moves, one after the other
+  Call fused, alone, in_turn;          // Weft's: all, the product, one after the other
+  Call cublas, nccl, both;             // theirs: the product, what moves, one after the other
   const std::uint16_t *c, *reference;  // of fused, of both
   std::size_t count;
   float absolute_error;
@@ -68,19 +77,26 @@ class Bench {
   const std::optional<Nccl>& nccl() const { return nccl_; }
 
   Result<Memory> random(std::size_t count, unsigned seed) const;
-  // The fastest of cuBLASLt's algorithms for the problem.
-  Result<Gemm> fastest_cublas(const GemmProblem& problem, std::uint16_t* c, const std::uint16_t* a,
-                              const std::uint16_t* b) const;
+  // The fastest of cuBLASLt's algorithms for the problem; none if it is no peer.
+  Result<std::optional<Gemm>> fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
+                                             const std::uint16_t* a, const std::uint16_t* b) const;
+  // Those on which NCCL's call is faster: plain ones, or its symmetric windows, whose `in` has the
+  // `count` elements of plain's then. Collective.
+  Result<Buffers> fastest_for_nccl(const Buffers& plain, std::size_t count,
+                                   const NcclCall& call) const;
   // Times, compares and prints. Collective.
   Status measure(const Shape& shape, const Row& row) const;
-  // The same for each of the shapes, or of those that were asked for, under a head.
+  // The same for each of the shapes, or of those that were asked for, under a head; moved(shape):
+  // elements that NCCL takes or gives at most.
   Status measure_all(const std::string& title, const std::string& own_columns,
                      const std::vector<Shape>& shapes,
-                     const std::function<Status(const Shape&)>& row) const;
+                     const std::function<std::size_t(const Shape&)>& moved,
+                     const std::function<Status(const Shape&)>& row);
 
  private:
   Bench(Runtime& rt, const Settings& settings) : rt_(&rt), settings_(&settings) {}
   Result<double> time_once(const Call& call, int count) const;
+  Status make_windows(std::size_t count);
   // us of one call of each, turn by turn: medians, the slowest PE's. Some may be null: 0.
   Result<std::vector<double>> time(const std::vector<Call>& calls) const;
   // An error unless no element is apart by more than `relative` of the larger one, and `absolute`.
@@ -93,6 +109,8 @@ class Bench {
   const Settings* settings_;
   Stream stream_ = nullptr;
   std::optional<Nccl> nccl_;
+  Buffers windows_;
+  std::size_t window_count_ = 0;
 };
 
 // An operator's options as they were asked for.
@@ -109,8 +127,8 @@ Options options_of(const Settings& settings) {
 }
 
 // Kinds of rows.
-Status ag_rows(const Bench& bench);
-Status rs_rows(const Bench& bench);
-Status ar_rows(const Bench& bench);
+Status ag_rows(Bench& bench);
+Status rs_rows(Bench& bench);
+Status ar_rows(Bench& bench);
 
 }  // namespace weft::perf::fused

@@ -3,7 +3,8 @@
 //
 //   weft-run -n 2 weft-gpu-fused       PEs are processes
 //   weft-gpu-fused --pes 2             PEs are threads
-//     --nccl FILE                      libnccl.so.2 by default; none: alone
+//     --vs LIST                        peers: nccl,cublas (all that are found), one, or none
+//     --nccl FILE                      libnccl.so.2 by default
 //     --what ag|rs|ar                  one kind of rows: AgGemm, GemmRs, GemmAr
 //     --algorithm NAME --blocks N --tile NAME   options of the operator; "" and 0: its plan's
 //     --rounds N --pause MS            turns of each, 5; and what the GPU rests before a graph, 20
@@ -11,9 +12,10 @@
 //
 // Elements are bfloat16, random normal numbers. A time is that of one call of many in a CUDA graph,
 // the median of turns, on the slowest PE; what is compared takes turns. Data is checked against
-// cuBLASLt after NCCL. Speedup: the time of cuBLASLt after NCCL (the fastest of its algorithms, in
-// one graph) over the operator's. Efficiency: the larger of product (the faster one) and NCCL
-// alone, over the operator's.
+// cuBLASLt after NCCL. Speedup: the time of cuBLASLt after NCCL over the operator's: the fastest of
+// cuBLASLt's algorithms, and NCCL on plain buffers or in its symmetric windows, where it is faster,
+// in one graph. Efficiency: the larger of product (the faster one) and NCCL alone, over the
+// operator's.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -27,13 +29,14 @@ namespace {
 
 struct Rows {
   const char* name;
-  Status (*run)(const Bench& bench);
+  Status (*run)(Bench& bench);
 };
 constexpr Rows kRows[] = {{"ag", ag_rows}, {"rs", rs_rows}, {"ar", ar_rows}};
 
 constexpr const char* kUsage =
-    "usage: [weft-run -n N] weft-gpu-fused [--pes N] [--nccl FILE|none] [--what ag|rs|ar] "
-    "[--algorithm NAME] [--blocks N] [--tile NAME] [--rounds N] [--pause MS] [M N K]...";
+    "usage: [weft-run -n N] weft-gpu-fused [--pes N] [--vs nccl,cublas|none] [--nccl FILE] "
+    "[--what ag|rs|ar] [--algorithm NAME] [--blocks N] [--tile NAME] [--rounds N] [--pause MS] [M "
+    "N K]...";
 
 Result<Settings> parse(int argc, char** argv) {
   Settings settings;
@@ -44,6 +47,8 @@ Result<Settings> parse(int argc, char** argv) {
       settings.pes = std::atoi(argv[++i]);
     } else if (word == "--nccl" && more) {
       settings.nccl = argv[++i];
+    } else if (word == "--vs" && more && peers_named(argv[i + 1])) {
+      settings.peers = *peers_named(argv[++i]);
     } else if (word == "--what" && more) {
       settings.what = argv[++i];
     } else if (word == "--algorithm" && more) {
@@ -69,7 +74,7 @@ Result<Settings> parse(int argc, char** argv) {
 
 Status run_pe(Runtime& rt, const Settings& settings) {
   if (rt.gpu() < 0) return Status::error(Code::kUnsupported, "a PE has no GPU; weft-info says why");
-  ASSIGN_OR_RETURN(const Bench bench, Bench::create(rt, settings));
+  ASSIGN_OR_RETURN(Bench bench, Bench::create(rt, settings));
   for (const Rows& rows : kRows)
     if (settings.what.empty() || settings.what == rows.name) RETURN_IF_ERROR(rows.run(bench));
   return Status::ok();
@@ -92,5 +97,5 @@ int main(int argc, char** argv) {
   const weft::Status status = weft::perf::fused::run(argc, argv);
   if (status.is_ok()) return 0;
   std::fprintf(stderr, "weft-gpu-fused: %s\n", status.to_string().c_str());
-  return 1;
+  return status.code() == weft::Code::kInvalidArgument ? 2 : 1;
 }

@@ -37,9 +37,9 @@ struct Scatter {
   using Options = weft::kernels::GemmRsOptions;
   static constexpr const char* kTitle = "GemmRs";
   static std::size_t rows(std::size_t m, std::size_t npes) { return m / npes; }
-  static int sum(const Nccl& nccl, const void* from, void* to, std::size_t count,
-                 cudaStream_t stream) {
-    return nccl.reduce_scatter(from, to, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm, stream);
+  static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
+    return nccl.reduce_scatter(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm,
+                               stream);
   }
 };
 struct Reduce {
@@ -47,9 +47,8 @@ struct Reduce {
   using Options = weft::kernels::GemmArOptions;
   static constexpr const char* kTitle = "GemmAr";
   static std::size_t rows(std::size_t m, std::size_t) { return m; }
-  static int sum(const Nccl& nccl, const void* from, void* to, std::size_t count,
-                 cudaStream_t stream) {
-    return nccl.all_reduce(from, to, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm, stream);
+  static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
+    return nccl.all_reduce(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm, stream);
   }
 };
 
@@ -103,20 +102,24 @@ Status measure(const Bench& bench, const Shape& shape) {
   if (!cublas) return cublas.status();
 
   Row row{};
-  row.nccl = [&](Stream stream) {
-    return of_nccl(Kind::sum(*bench.nccl(), all.get(), reference.get(), count,
-                             static_cast<cudaStream_t>(stream)));
+  const auto sum = [&](Stream stream, const Buffers& at) {
+    return of_nccl(Kind::sum(*bench.nccl(), at, count, static_cast<cudaStream_t>(stream)));
   };
-  row.cublas = [&](Stream stream) { return (*cublas)(stream, all.get(), a.get(), b.next()); };
-  row.both = [&](Stream stream) {
-    RETURN_IF_ERROR(row.cublas(stream));
-    return row.nccl(stream);
-  };
+  Buffers at;
+  ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({all.get(), reference.get()}, m * n, sum));
+  if (bench.nccl()) row.nccl = [&](Stream stream) { return sum(stream, at); };
+  if (*cublas)
+    row.cublas = [&](Stream stream) { return (**cublas)(stream, at.in, a.get(), b.next()); };
+  if (row.nccl && row.cublas)
+    row.both = [&](Stream stream) {
+      RETURN_IF_ERROR(row.cublas(stream));
+      return row.nccl(stream);
+    };
   row.alone = [&](Stream stream) { return (*product)(stream, all.get(), a.get(), b.next()); };
   row.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.next()); };
   row.in_turn = [&](Stream stream) { return (*in_turn)(stream, c.get(), a.get(), b.next()); };
   row.c = c.get();
-  row.reference = reference.get();
+  row.reference = at.out;
   row.count = count;
   // Products that are rounded may cancel each other.
   row.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)));
@@ -125,14 +128,16 @@ Status measure(const Bench& bench, const Shape& shape) {
 }
 
 template <class Kind>
-Status rows(const Bench& bench, const std::vector<Shape>& shapes) {
-  return bench.measure_all(Kind::kTitle, "Weft's in turn, fused", shapes,
-                           [&](const Shape& shape) { return measure<Kind>(bench, shape); });
+Status rows(Bench& bench, const std::vector<Shape>& shapes) {
+  return bench.measure_all(
+      Kind::kTitle, "Weft's in turn, fused", shapes,
+      [](const Shape& s) { return static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.n); },
+      [&](const Shape& shape) { return measure<Kind>(bench, shape); });
 }
 
 }  // namespace
 
-Status rs_rows(const Bench& bench) { return rows<Scatter>(bench, kScatterShapes); }
-Status ar_rows(const Bench& bench) { return rows<Reduce>(bench, reduce_shapes()); }
+Status rs_rows(Bench& bench) { return rows<Scatter>(bench, kScatterShapes); }
+Status ar_rows(Bench& bench) { return rows<Reduce>(bench, reduce_shapes()); }
 
 }  // namespace weft::perf::fused

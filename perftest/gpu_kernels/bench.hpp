@@ -19,6 +19,7 @@
 #include "perftest/gpu_kernels/norm.hpp"
 #include "perftest/gpu_kernels/peer.hpp"
 #include "perftest/status.hpp"
+#include "perftest/vs.hpp"
 
 namespace weft::perf::kernels {
 
@@ -31,6 +32,7 @@ inline constexpr float kEpsilon = 1e-6f;
 struct Choices {
   int pes = 0;  // as threads; 0: this process is one
   std::string nccl = "libnccl.so.2";
+  Peers peers;
   std::optional<Collective> what;
   CollectiveOptions options;
   std::size_t from = 8, to = std::size_t{128} << 20, hidden = 8192;
@@ -47,7 +49,7 @@ class Bench {
     const std::vector<Bfloat16> mine(most / sizeof(Bfloat16),
                                      Bfloat16(static_cast<float>(rt.pe() + 1)));
     RETURN_IF_ERROR(of(cudaMemcpy(made.mine_.in, mine.data(), most, cudaMemcpyHostToDevice)));
-    if (choices.nccl == "none") return made;
+    if (!choices.peers.nccl) return made;
     auto peer = Peer::create(rt, choices.nccl, made.mine_, most);
     if (peer)
       made.peer_ = *std::move(peer);
@@ -137,12 +139,14 @@ class Bench {
                      Graph::capture("Weft's " + name, stream_, calls, [&](Stream stream) {
                        return norm(stream, mine_.out, sums, mine_.in, residual, weight, rows);
                      }));
-    ASSIGN_OR_RETURN(std::vector<Graph> theirs,
-                     graphs_of_peer(name, calls, [&](Stream stream, const Buffers& at) -> Status {
-                       RETURN_IF_ERROR(peer_->call(Collective::kAllReduce, stream, at, count));
-                       return add_and_norm(stream, at.out, sums, at.out, residual, weight, rows,
-                                           hidden, kEpsilon);
-                     }));
+    ASSIGN_OR_RETURN(
+        std::vector<Graph> theirs,
+        graphs_of_peer(Collective::kAllReduceNorm, name, calls,
+                       [&](Stream stream, const Buffers& at) -> Status {
+                         RETURN_IF_ERROR(peer_->call(Collective::kAllReduce, stream, at, count));
+                         return add_and_norm(stream, at.out, sums, at.out, residual, weight, rows,
+                                             hidden, kEpsilon);
+                       }));
     const auto right = [&](const Graph& way, const std::byte* out) -> Status {
       RETURN_IF_ERROR(of(cudaMemset(mine_.out, 0xff, bytes)));
       RETURN_IF_ERROR(time(way).status());
@@ -150,7 +154,7 @@ class Bench {
     };
     RETURN_IF_ERROR(right(weft, mine_.out));
     for (std::size_t i = 0; i < theirs.size(); ++i)
-      RETURN_IF_ERROR(right(theirs[i], peer_->buffers()[i].out));
+      RETURN_IF_ERROR(right(theirs[i], peer_->buffers(Collective::kAllReduce)[i].out));
     ASSIGN_OR_RETURN(const auto plan, norm.plan(count));
     return time_row(Collective::kAllReduceNorm, bytes, calls, weft, theirs, plan);
   }
@@ -175,7 +179,7 @@ class Bench {
     const std::string name = name_of(what, bytes);
     ASSIGN_OR_RETURN(const Graph weft, Graph::capture("Weft's " + name, stream_, calls, mine));
     ASSIGN_OR_RETURN(std::vector<Graph> theirs,
-                     graphs_of_peer(name, calls, [&](Stream stream, const Buffers& at) {
+                     graphs_of_peer(what, name, calls, [&](Stream stream, const Buffers& at) {
                        return peer_->call(what, stream, at, bytes / sizeof(Bfloat16));
                      }));
     RETURN_IF_ERROR(of(cudaMemset(mine_.out, 0xff, bytes)));
@@ -193,10 +197,10 @@ class Bench {
   }
   // One for each way of the peer; none without it.
   Result<std::vector<Graph>> graphs_of_peer(
-      const std::string& name, int calls,
+      Collective what, const std::string& name, int calls,
       const std::function<Status(Stream, const Buffers&)>& call) {
     std::vector<Graph> graphs;
-    for (const Buffers& at : peer_ ? peer_->buffers() : std::vector<Buffers>()) {
+    for (const Buffers& at : peer_ ? peer_->buffers(what) : std::span<const Buffers>()) {
       const std::string whose = graphs.empty() ? "NCCL's " : "NCCL's, in its windows, ";
       ASSIGN_OR_RETURN(Graph graph,
                        Graph::capture(whose + name, stream_, calls,

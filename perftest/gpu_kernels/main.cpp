@@ -77,6 +77,10 @@ std::optional<Choices> parse(int argc, char** argv) {
       choices.pes = static_cast<int>(number);
     } else if (name == "--nccl") {
       choices.nccl = value;
+    } else if (name == "--vs") {
+      const auto peers = peers_named(value);
+      if (!peers) return std::nullopt;
+      choices.peers = *peers;
     } else if (name == "--what") {
       for (const Collective what : kAll)
         if (value == to_string(what)) choices.what = what;
@@ -113,7 +117,8 @@ int main(int argc, char** argv) {
   if (!choices) {
     std::fprintf(
         stderr,
-        "usage: [weft-run -n N] weft-gpu-kernels [--pes N] [--nccl FILE|none] [--what NAME] "
+        "usage: [weft-run -n N] weft-gpu-kernels [--pes N] [--vs nccl|none] [--nccl FILE] [--what "
+        "NAME] "
         "[--algorithm NAME] [--blocks N] [--threads N] [--from BYTES] [--to BYTES] [--hidden N]\n");
     return 2;
   }

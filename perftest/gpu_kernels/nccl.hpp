@@ -19,7 +19,7 @@ class Nccl {
   struct Id {
     char bytes[128];
   };
-  static constexpr int kBfloat16 = 9, kSum = 0, kSymmetric = 1;
+  static constexpr int kBfloat16 = 9, kSum = 0;
 
   // Collective over the job; `path`: the library. None: `why` says so.
   static Result<Nccl> create(Runtime& rt, const std::string& path) {
@@ -48,6 +48,17 @@ class Nccl {
     return made;
   }
 
+  // Memory in a window of its symmetric memory, until the program ends; null where this NCCL has
+  // none. Collective.
+  Result<void*> window(std::size_t bytes) const {
+    void *memory = nullptr, *handle = nullptr;
+    if (allocate == nullptr || register_window == nullptr) return memory;
+    if (allocate(&memory, bytes) != 0 ||
+        register_window(comm, memory, bytes, &handle, kSymmetric) != 0)
+      return Status::error(Code::kInternal, "NCCL has no memory for symmetric windows");
+    return memory;
+  }
+
   using Stream = cudaStream_t;
   int (*get_id)(Id*) = nullptr;
   int (*init)(void** comm, int npes, Id, int pe) = nullptr;
@@ -69,6 +80,7 @@ class Nccl {
   void* comm = nullptr;
 
  private:
+  static constexpr int kSymmetric = 1;
   template <class Function>
   static bool find(void* library, const char* name, Function& function) {
     function = reinterpret_cast<Function>(dlsym(library, name));

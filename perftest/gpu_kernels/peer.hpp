@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,14 +30,22 @@ class Peer {
     ASSIGN_OR_RETURN(made.nccl_, Nccl::create(rt, path));
     made.npes_ = rt.npes();
     made.buffers_.push_back(plain);
-    ASSIGN_OR_RETURN(const Buffers windows, made.make_windows(bytes));
-    if (windows.out == nullptr) return made;
+    Buffers windows;
+    for (std::byte** const memory : {&windows.out, &windows.in}) {
+      ASSIGN_OR_RETURN(void* const at, made.nccl_.window(bytes));
+      *memory = static_cast<std::byte*>(at);
+    }
+    if (windows.in == nullptr) return made;
     RETURN_IF_ERROR(of(cudaMemcpy(windows.in, plain.in, bytes, cudaMemcpyDeviceToDevice)));
     made.buffers_.push_back(windows);
     return made;
   }
-  // The ways that it has: each with buffers of its own.
-  const std::vector<Buffers>& buffers() const { return buffers_; }
+  // The ways that it has: each with buffers of its own. A broadcast has none for windows
+  // (NCCL 2.28): it took as long there as on plain buffers, and in one run of all collectives did
+  // not end.
+  std::span<const Buffers> buffers(Collective what) const {
+    return {buffers_.data(), what == Collective::kBroadcast ? 1 : buffers_.size()};
+  }
 
   // `count` elements of bfloat16, as the collective counts them.
   Status call(Collective what, Stream stream, const Buffers& at, std::size_t count) const {
@@ -46,20 +55,6 @@ class Peer {
   }
 
  private:
-  // Null where this NCCL has none.
-  Result<Buffers> make_windows(std::size_t bytes) const {
-    Buffers made;
-    if (nccl_.allocate == nullptr || nccl_.register_window == nullptr) return made;
-    for (std::byte** const memory : {&made.out, &made.in}) {
-      void *at = nullptr, *window = nullptr;
-      if (nccl_.allocate(&at, bytes) != 0 ||
-          nccl_.register_window(nccl_.comm, at, bytes, &window, Nccl::kSymmetric) != 0)
-        return Status::error(Code::kInternal, "NCCL has no memory for symmetric windows");
-      *memory = static_cast<std::byte*>(at);
-    }
-    return made;
-  }
-
   int run(Collective what, cudaStream_t stream, const Buffers& at, std::size_t count) const {
     constexpr int type = Nccl::kBfloat16, sum = Nccl::kSum;
     const Nccl& n = nccl_;

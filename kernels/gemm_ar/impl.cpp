@@ -81,8 +81,8 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
     if (options.algorithm == GemmArAlgorithm::kAuto) return Which::kThatPay;
     return options.algorithm == all ? Which::kAll : Which::kNone;
   };
-  auto direct = Direct::create(runtime, team, made->team_size_, complete, options.gemm, made->gpu_,
-                               which(GemmArAlgorithm::kDirect));
+  auto direct = gemm_rs::Direct::create(runtime, team, made->team_size_, complete, options.gemm,
+                                        made->gpu_, which(GemmArAlgorithm::kDirect));
   if (!direct) return std::move(direct).status();
   made->direct_.emplace(std::move(*direct));
   GemmProblem rows = complete;

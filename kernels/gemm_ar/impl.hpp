@@ -12,7 +12,7 @@
 #include <weft/kernels/gemm_ar.hpp>
 
 #include "kernels/core/memory.hpp"
-#include "kernels/gemm_ar/direct.hpp"
+#include "kernels/gemm_rs/direct.hpp"
 #include "kernels/gemm_rs/overlapped.hpp"
 
 namespace weft::kernels::gemm_ar {
@@ -45,7 +45,7 @@ class Impl {
   const GemmProblem p_;
   bool gpu_ = false;
   int team_size_ = 1;  // the same on all PEs of the job
-  std::optional<Direct> direct_;
+  std::optional<gemm_rs::Direct> direct_;
   std::optional<gemm_rs::Overlapped> overlapped_;
   SymmetricMemory product_;
   mutable std::optional<AllGather> gather_;

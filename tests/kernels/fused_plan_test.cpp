@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/ag_gemm/plan.hpp"
-#include "kernels/gemm_ar/direct_plan.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
 #include "kernels/gemm_rs/plan.hpp"
 #include "kernels/gemm_rs/scatter_order.hpp"
 
@@ -109,12 +109,12 @@ TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
 
 // As measured: with few rows one kernel is faster, and tiles of fewer columns are.
 TEST(DirectPlan, TakesFewRowsWhoseTilesAreOneTurn) {
-  using gemm_ar::direct_plan;
+  using gemm_rs::direct_plan;
   for (const int m : {1, 16, 64, 128}) {
     for (const int k : {1024, 3200}) {
-      const gemm_ar::DirectShape shape{2, m, 5120, k};
-      const gemm_ar::DirectPlan plan = direct_plan(shape, {});
-      EXPECT_LT(plan.us, gemm_ar::sequential_us(shape, {})) << m << " rows";
+      const gemm_rs::DirectShape shape{2, m, 5120, k};
+      const gemm_rs::DirectPlan plan = direct_plan(shape, {});
+      EXPECT_LT(plan.us, gemm_rs::sequential_us(shape, {})) << m << " rows";
       EXPECT_EQ(plan.product.turns, 1);
       EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
       EXPECT_FALSE(plan.two_shots);

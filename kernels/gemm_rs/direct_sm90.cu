@@ -6,10 +6,10 @@
 #include "kernels/gemm/gpu_cuda.hpp"
 #include "kernels/gemm/kernel_sm90.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
-#include "kernels/gemm_ar/direct_kernel.hpp"
-#include "kernels/gemm_ar/direct_kernels_sm90.hpp"
+#include "kernels/gemm_rs/direct_kernel.hpp"
+#include "kernels/gemm_rs/direct_kernels_sm90.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 namespace {
 
 using gemm::failed;
@@ -104,7 +104,7 @@ class Sm90Direct : public DirectKernel {
 
 }  // namespace
 
-Result<gemm::Machine> gpu_machine(const GemmOptions& options) {
+Result<gemm::Machine> direct_machine(const GemmOptions& options) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   gemm::Machine machine;
@@ -129,4 +129,4 @@ Result<std::unique_ptr<DirectKernel>> make_gpu_direct(const GemmProblem& problem
   return std::unique_ptr<DirectKernel>(std::move(made));
 }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

@@ -11,7 +11,7 @@
 
 #include "kernels/core/sendable.hpp"
 #include "kernels/gemm/sink_sm90.hpp"
-#include "kernels/gemm_ar/direct_kernels_sm90.hpp"
+#include "kernels/gemm_rs/direct_kernels_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 
@@ -42,7 +42,7 @@ class DirectSink {
   static __device__ __forceinline__ void move(const Params& p, std::uint32_t shared, int,
                                               const Order&, int, int, int) {
     if (threadIdx.x % 32 == 0) {
-      gemm_ar::Record* const record = p.members.space.record;
+      gemm_rs::Record* const record = p.members.space.record;
       const std::uint64_t round = record->round + 1, broken = record->broken;
       asm volatile("st.shared.u64 [%0], %2;\nst.shared.u64 [%1], %3;"
                    :
@@ -82,7 +82,7 @@ class DirectSink {
     }
   }
   __device__ void finish() {
-    gemm_ar::Record* const record = p_.members.space.record;
+    gemm_rs::Record* const record = p_.members.space.record;
     if (!ok_ && record->broken == 0) record->broken = round_;
   }
 
@@ -116,7 +116,7 @@ class DirectSink {
       send_to_all(part, mine, words);
       return fold(at, mine, words);
     }
-    const int owner = gemm_ar::owner_of(tile, m.team.size);
+    const int owner = gemm_rs::owner_of(tile, m.team.size);
     const std::uint64_t sum = m.space.slot_offset(round_, m.team.size) + at;
     if (owner == m.team.rank) {
       fold(at, mine, words);

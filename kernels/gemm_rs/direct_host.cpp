@@ -14,16 +14,14 @@
 #include "kernels/core/pause.hpp"
 #include "kernels/core/sendable.hpp"
 #include "kernels/gemm/host_product.hpp"
-#include "kernels/gemm_ar/direct_kernel.hpp"
-#include "kernels/gemm_ar/direct_plan.hpp"
+#include "kernels/gemm_rs/direct_kernel.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
 #include "kernels/gemm_rs/end_round.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 namespace {
 
 constexpr int kTile = gemm::kHostTile;
-using gemm_rs::EndRound;
-using gemm_rs::kMostMembers;
 constexpr std::size_t kElements = std::size_t{kTile} * kTile, kInWord = 4;
 constexpr std::size_t kTileWords = kElements / kInWord;
 using Words = std::vector<std::uint64_t>;
@@ -205,4 +203,4 @@ std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int m
   return std::make_unique<HostDirect>(problem, members);
 }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

@@ -16,9 +16,7 @@
 
 #include "kernels/gemm_rs/space.hpp"
 
-namespace weft::kernels::gemm_ar {
-
-using gemm_rs::Record;
+namespace weft::kernels::gemm_rs {
 
 // All offsets are the same on every member.
 struct DirectSpace {
@@ -44,4 +42,4 @@ struct DirectSpace {
 // Who adds up a tile in two shots.
 WEFT_HOST_DEVICE int owner_of(int tile, int members) { return tile % members; }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

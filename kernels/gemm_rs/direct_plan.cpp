@@ -1,8 +1,8 @@
-#include "kernels/gemm_ar/direct_plan.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
 
 #include <limits>
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 namespace {
 
 // In us and bytes a us, of two H200 (docs/design/fused.md).
@@ -38,4 +38,4 @@ double sequential_us(const DirectShape& s, const gemm::Machine& machine) {
   return gemm::plan(s.m, s.n, s.k, machine).us + kReduceStart + sent / kLinkBytes;
 }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

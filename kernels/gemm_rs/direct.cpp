@@ -1,17 +1,14 @@
-#include "kernels/gemm_ar/direct.hpp"
+#include "kernels/gemm_rs/direct.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
-#include "kernels/gemm_ar/direct_plan.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 namespace {
-
-using gemm_rs::kMostMembers;
-using gemm_rs::Which;
 
 constexpr std::int64_t kMostRows = 128;
 
@@ -35,7 +32,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   int tile = -1;
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu) {
-    ASSIGN_OR_RETURN(machine, gpu_machine(options));
+    ASSIGN_OR_RETURN(machine, direct_machine(options));
     if (options.backend != GemmBackend::kCublas) {
       ASSIGN_OR_RETURN(tile, gemm::tile_named("GemmAr", options.tile));
     }
@@ -49,7 +46,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;
-  ASSIGN_OR_RETURN(can, gemm_rs::agree_on_machine(runtime, can, is_shared, &machine));
+  ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, is_shared, &machine));
   const auto plan_of = [&](std::int64_t rows) {
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
                             static_cast<int>(p.k)};
@@ -104,4 +101,4 @@ std::string Direct::describe() const {
                      kernel_->describe());
 }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

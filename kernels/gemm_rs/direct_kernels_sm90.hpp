@@ -9,8 +9,8 @@
 #include <weft/kernels/types.hpp>
 #include <weft/team.hpp>
 
-#include "kernels/gemm_ar/direct_plan.hpp"
-#include "kernels/gemm_ar/direct_space.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
+#include "kernels/gemm_rs/direct_space.hpp"
 #include "kernels/gemm_rs/scatter_kernels_sm90.hpp"
 
 namespace weft::kernels::sm90 {
@@ -19,7 +19,7 @@ namespace weft::kernels::sm90 {
 struct DirectMembers {
   DeviceContext handle;
   Team team;
-  gemm_ar::DirectSpace space;
+  gemm_rs::DirectSpace space;
   std::uint64_t* words[kMostMembers];  // space.words of member r
 };
 
@@ -30,7 +30,7 @@ struct DirectCall {
   long long stride;
   int m, n, k;
   int rows_a;  // of A's box
-  gemm_ar::DirectPlan plan;
+  gemm_rs::DirectPlan plan;
   cudaStream_t stream;
 };
 

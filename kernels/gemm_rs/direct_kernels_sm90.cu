@@ -1,10 +1,10 @@
-#include "kernels/gemm_ar/direct_kernels_sm90.hpp"
+#include "kernels/gemm_rs/direct_kernels_sm90.hpp"
 
 #include <array>
 #include <utility>
 
 #include "kernels/gemm/launch_sm90.hpp"
-#include "kernels/gemm_ar/direct_sink_sm90.hpp"
+#include "kernels/gemm_rs/direct_sink_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 namespace {

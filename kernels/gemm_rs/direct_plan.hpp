@@ -3,7 +3,7 @@
 
 #include "kernels/gemm/plan.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 
 struct DirectShape {
   int members, m, n, k;
@@ -24,4 +24,4 @@ double sequential_us(const DirectShape& shape, const gemm::Machine& machine);
 // In two shots every member owns a tile.
 constexpr bool takes_two_shots(int tiles, int members) { return members > 2 && tiles >= members; }
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

@@ -13,9 +13,9 @@
 #include <weft/team.hpp>
 
 #include "kernels/gemm/plan.hpp"
-#include "kernels/gemm_ar/direct_space.hpp"
+#include "kernels/gemm_rs/direct_space.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 
 class DirectKernel {
  public:
@@ -34,6 +34,6 @@ std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int m
 Result<std::unique_ptr<DirectKernel>> make_gpu_direct(const GemmProblem& problem, int members,
                                                       const gemm::Machine& machine, int tile);
 // What of the current GPU may take part; no multiprocessors: none has kernels that can.
-Result<gemm::Machine> gpu_machine(const GemmOptions& options);
+Result<gemm::Machine> direct_machine(const GemmOptions& options);
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

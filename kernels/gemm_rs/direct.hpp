@@ -14,10 +14,10 @@
 #include <weft/team.hpp>
 
 #include "kernels/core/memory.hpp"
-#include "kernels/gemm_ar/direct_kernel.hpp"
+#include "kernels/gemm_rs/direct_kernel.hpp"
 #include "kernels/gemm_rs/overlapped.hpp"
 
-namespace weft::kernels::gemm_ar {
+namespace weft::kernels::gemm_rs {
 
 class Direct {
  public:
@@ -25,7 +25,7 @@ class Direct {
   // so, and cannot.
   static Result<Direct> create(Runtime& runtime, const Team& team, int team_size,
                                const GemmProblem& problem, const GemmOptions& options, bool gpu,
-                               gemm_rs::Which which);
+                               Which which);
 
   // Whether a call with m rows may go by run().
   bool takes(std::int64_t m) const { return kernel_ != nullptr && m <= most_; }
@@ -38,7 +38,7 @@ class Direct {
 
  private:
   Status choose(Runtime& runtime, const Team& team, const GemmProblem& problem,
-                const GemmOptions& options, bool gpu, gemm_rs::Which which);
+                const GemmOptions& options, bool gpu, Which which);
   Status share(Runtime& runtime, const Team& team);
 
   int size_ = 1;
@@ -47,4 +47,4 @@ class Direct {
   std::unique_ptr<DirectKernel> kernel_;
 };
 
-}  // namespace weft::kernels::gemm_ar
+}  // namespace weft::kernels::gemm_rs

@@ -73,7 +73,7 @@ typedef enum {
   WEFT_WORDS,
   WEFT_TWO_SHOT_WORDS
 } weft_algorithm;
-/* weft::kernels::AgGemmAlgorithm, GemmRsAlgorithm and GemmArAlgorithm, which alone has the last. */
+/* weft::kernels::GemmRsAlgorithm and GemmArAlgorithm, and AgGemmAlgorithm, which has not the last. */
 typedef enum {
   WEFT_GEMM_BEST,
   WEFT_GEMM_SEQUENTIAL,

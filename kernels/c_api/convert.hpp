@@ -29,6 +29,7 @@ static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmArAlgorithm::kOverlapped));
+static_assert(WEFT_GEMM_DIRECT == static_cast<int>(GemmRsAlgorithm::kDirect));
 static_assert(WEFT_GEMM_DIRECT == static_cast<int>(GemmArAlgorithm::kDirect));
 
 // A number that no byte holds is none of the enumeration either, and 255 is refused as such.
@@ -75,7 +76,8 @@ inline Result<AgGemmOptions> from_c(const weft_ag_gemm_options& c) {
   return AgGemmOptions{algorithm, c.push_blocks, std::move(gemm)};
 }
 inline Result<GemmRsOptions> from_c(const weft_gemm_rs_options& c) {
-  ASSIGN_OR_RETURN(const auto algorithm, gemm_algorithm<GemmRsAlgorithm>(c.algorithm));
+  ASSIGN_OR_RETURN(const auto algorithm,
+                   gemm_algorithm<GemmRsAlgorithm>(c.algorithm, WEFT_GEMM_DIRECT));
   ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
   return GemmRsOptions{algorithm, std::move(gemm)};
 }

@@ -62,6 +62,15 @@ struct Matrix {
       *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(pair);
     }
   }
+  // Four neighbours of a row of the first segment, from a multiple of four on.
+  __device__ void put_four(int row, int column, std::uint64_t word) const {
+    if (row < rows && column + 3 < columns) {
+      *reinterpret_cast<std::uint64_t*>(data + row * stride + column) = word;
+      return;
+    }
+    put(0, row, column, static_cast<std::uint32_t>(word));
+    put(0, row, column + 2, static_cast<std::uint32_t>(word >> 32));
+  }
 };
 
 // To a matrix by tensor copies, which clip at its edges. Chunks of columns go through two buffers

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
     return options.algorithm == all ? Which::kAll : Which::kNone;
   };
   auto direct = gemm_rs::Direct::create(runtime, team, made->team_size_, complete, options.gemm,
-                                        made->gpu_, which(GemmArAlgorithm::kDirect));
+                                        made->gpu_, which(GemmArAlgorithm::kDirect), false);
   if (!direct) return std::move(direct).status();
   made->direct_.emplace(std::move(*direct));
   GemmProblem rows = complete;

@@ -16,17 +16,18 @@ constexpr std::int64_t kMostRows = 128;
 
 Result<Direct> Direct::create(Runtime& runtime, const Team& team, int team_size,
                               const GemmProblem& problem, const GemmOptions& options, bool gpu,
-                              Which which) {
+                              Which which, bool scatters) {
   Direct made;
   made.size_ = team_size;
-  RETURN_IF_ERROR(made.choose(runtime, team, problem, options, gpu, which));
+  RETURN_IF_ERROR(made.choose(runtime, team, problem, options, gpu, which, scatters));
   RETURN_IF_ERROR(made.share(runtime, team));
   return made;
 }
 
 // Up to how many rows calls go so, if any do.
 Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
-                      const GemmOptions& options, bool gpu, Which which) {
+                      const GemmOptions& options, bool gpu, Which which, bool scatters) {
+  const char* const who = name_of(scatters);
   ASSIGN_OR_RETURN(record_, SymmetricMemory::create(runtime, sizeof(Record)));
   gemm::Machine machine;
   int tile = -1;
@@ -34,7 +35,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   if (gpu) {
     ASSIGN_OR_RETURN(machine, direct_machine(options));
     if (options.backend != GemmBackend::kCublas) {
-      ASSIGN_OR_RETURN(tile, gemm::tile_named("GemmAr", options.tile));
+      ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile));
     }
   }
 #endif
@@ -49,7 +50,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, is_shared, &machine));
   const auto plan_of = [&](std::int64_t rows) {
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
-                            static_cast<int>(p.k)};
+                            static_cast<int>(p.k), scatters};
     const DirectPlan plan = direct_plan(shape, machine, tile);
     if (which == Which::kAll) return plan.product.turns == 1;
     return plan.us < sequential_us(shape, machine);
@@ -60,11 +61,11 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   if (which == Which::kAll && !goes(p.m) && !is_empty)
     return Status::error(
         Code::kUnsupported,
-        fmt::format("GemmAr: options.algorithm is kDirect, which needs up to {} members that map "
+        fmt::format("{}: options.algorithm is kDirect, which needs up to {} members that map "
                     "each other, and on GPUs those of compute capability 9.0, kernels of Weft's "
                     "own, a tile that splits k and so few of them that all are multiplied at once; "
                     "leave it kAuto",
-                    kMostMembers));
+                    who, kMostMembers));
   if (!can || which == Which::kNone) return Status::ok();
   std::int64_t rows = std::min(p.m, which == Which::kAll ? p.m : kMostRows);
   while (rows > 0 && !goes(rows)) rows /= 2;
@@ -74,11 +75,11 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   few.m = most_;
 #if defined(WEFT_HAS_CUDA_KERNELS)
   if (gpu) {
-    ASSIGN_OR_RETURN(kernel_, make_gpu_direct(few, size_, machine, tile));
+    ASSIGN_OR_RETURN(kernel_, make_gpu_direct(few, size_, machine, tile, scatters));
     return Status::ok();
   }
 #endif
-  kernel_ = make_host_direct(few, size_);
+  kernel_ = make_host_direct(few, size_, scatters);
   return Status::ok();
 }
 

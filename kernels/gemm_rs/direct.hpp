@@ -1,5 +1,5 @@
-// Calls of GemmAr of few rows that go in one kernel: what all members have to agree on, and the
-// memory that they share.
+// Calls of GemmRs and GemmAr of few rows that go in one kernel: what all members have to agree on,
+// and the memory that they share.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ namespace weft::kernels::gemm_rs {
 
 class Direct {
  public:
-  // `problem`: checked, strides and all. Collective over the job. kUnsupported: all calls should go
-  // so, and cannot.
+  // `problem`: checked, strides and all. `scatters`: each member gets its rows of the sum, as of a
+  // GemmRs, or all of it, as of a GemmAr. Collective over the job. kUnsupported: all calls should
+  // go so, and cannot.
   static Result<Direct> create(Runtime& runtime, const Team& team, int team_size,
                                const GemmProblem& problem, const GemmOptions& options, bool gpu,
-                               Which which);
+                               Which which, bool scatters);
 
   // Whether a call with m rows may go by run().
   bool takes(std::int64_t m) const { return kernel_ != nullptr && m <= most_; }
@@ -38,7 +39,7 @@ class Direct {
 
  private:
   Status choose(Runtime& runtime, const Team& team, const GemmProblem& problem,
-                const GemmOptions& options, bool gpu, Which which);
+                const GemmOptions& options, bool gpu, Which which, bool scatters);
   Status share(Runtime& runtime, const Team& team);
 
   int size_ = 1;

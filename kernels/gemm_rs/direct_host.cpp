@@ -1,5 +1,5 @@
-// On host threads: blocks that multiply tile after tile, send each to the other members as words,
-// and add up what has come of it.
+// On host threads: blocks that multiply tile after tile, send each on as words, and add up what has
+// come of it.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTile = gemm::kHostTile;
 constexpr std::size_t kElements = std::size_t{kTile} * kTile, kInWord = 4;
-constexpr std::size_t kTileWords = kElements / kInWord;
+constexpr std::size_t kTileWords = kElements / kInWord, kRowWords = kTile / kInWord;
 using Words = std::vector<std::uint64_t>;
 
 template <class T>
@@ -31,8 +31,8 @@ struct DirectProduct {
   DeviceContext handle;
   Team team;
   DirectSpace space;
-  int m;
-  bool two_shots;
+  Way way;
+  int m, each;  // rows of the product, and of an owner
   std::ptrdiff_t lda;
   const T* a;
   gemm::HostProduct<T> product;
@@ -43,6 +43,7 @@ struct DirectProduct {
     const std::uint64_t broken = ctx.signal_fetch(&space.record->broken);
     if (broken != 0 && broken != round) return;  // who sends on overwrites what a late member reads
     bool ok = broken == 0;
+    if (dev::block_rank() == 0) greet(ctx, round);
     std::vector<float> slice(product.kSlice * kTile), sums(kElements);
     Words part(kTileWords);
     const int down = gemm::ceil_div(m, kTile), tiles = down * gemm::ceil_div(product.n, kTile);
@@ -52,9 +53,10 @@ struct DirectProduct {
       const int height = std::min(kTile, m - row);
       product.add_up(a + row * lda, lda, height, column, slice, sums);
       for (std::size_t w = 0; w < kTileWords; ++w) part[w] = packed(&sums[w * kInWord]);
-      ok = meet(ctx, round, tile, part, ok);
+      ok = meet(ctx, round, tile, row, height, part, ok);
       if (ok) store(row, height, column, part);
     }
+    if (dev::block_rank() == 0) ok = ok && are_here(round);
     if (!ok) ctx.atomic_set(&space.record->broken, round, ctx.pe());
     WEFT_KERNELS_PAUSE(kBeforeExit);
   }
@@ -73,52 +75,76 @@ struct DirectProduct {
     return values;
   }
 
-  // What I have of the tile becomes the sum of all. False: somebody did not come.
-  bool meet(const dev::Context& ctx, std::uint64_t round, int tile, Words& part, bool ok) const {
-    const std::uint64_t at = static_cast<std::uint64_t>(tile) * kTileWords;
-    std::uint64_t* const mine = space.part(round, team.rank) + at;
-    if (!two_shots) {
-      send_to_all(ctx, mine, part);
-      return ok && fold(round, at, part);
+  // Words of a tile that go the same way: whole rows of it.
+  struct Span {
+    std::size_t first, last;
+  };
+  // Those of `rows`, of a tile's from `row` on.
+  static Span span_of(Rows rows, int row, int height) {
+    const auto at = [&](int r) {
+      return static_cast<std::size_t>(std::clamp(r - row, 0, height)) * kRowWords;
+    };
+    return {at(rows.first), at(rows.first + rows.count)};
+  }
+
+  std::uint64_t* place(std::uint64_t round, int sender, int tile) const {
+    return space.words + space.slot_offset(round, sender) +
+           static_cast<std::uint64_t>(tile) * kTileWords;
+  }
+
+  // What I have of the tile becomes the sum of all, where that is mine to have. False: somebody did
+  // not come.
+  bool meet(const dev::Context& ctx, std::uint64_t round, int tile, int row, int height,
+            Words& part, bool ok) const {
+    const auto rows_of_rank = [&](int rank) {
+      return span_of(rows_of(way, rank, each, m), row, height);
+    };
+    const Span all = rows_of_rank(team.rank);
+    if (way != Way::kTwoShots) {
+      for (int i = 1; i < team.size; ++i) {
+        const int rank = (team.rank + i) % team.size;
+        send(ctx, round, tile, part, rows_of_rank(rank), rank);
+      }
+      return ok && fold(round, tile, part, all);
     }
     const int owner = owner_of(tile, team.size);
-    std::uint64_t* const sum = space.sum(round) + at;
     if (owner != team.rank) {
-      send(ctx, mine, part, owner);
-      return ok && take(sum, owner, part);
+      send(ctx, round, tile, part, all, owner);
+      return ok && take(round, owner, tile, part, all);
     }
-    if (!ok || !fold(round, at, part)) return false;  // and they say so, too
-    send_to_all(ctx, sum, part);
+    if (!ok || !fold(round, tile, part, all)) return false;  // and they say so, too
+    for (int i = 1; i < team.size; ++i)
+      send(ctx, round, tile, part, all, (team.rank + i) % team.size);
     return true;
   }
-  void send(const dev::Context& ctx, std::uint64_t* place, const Words& data, int rank) const {
+  void send(const dev::Context& ctx, std::uint64_t round, int tile, const Words& data, Span span,
+            int rank) const {
     WEFT_KERNELS_PAUSE(kBeforeData);
-    std::uint64_t* const there = ctx.ptr(place, team.pe_of(rank));
-    for (std::size_t w = 0; w < kTileWords; ++w) dev::send_word(there + w, data[w]);
+    std::uint64_t* const there = ctx.ptr(place(round, team.rank, tile), team.pe_of(rank));
+    for (std::size_t w = span.first; w < span.last; ++w) dev::send_word(there + w, data[w]);
   }
-  void send_to_all(const dev::Context& ctx, std::uint64_t* place, const Words& data) const {
-    for (int i = 1; i < team.size; ++i) send(ctx, place, data, (team.rank + i) % team.size);
-  }
-  bool take(std::uint64_t* place, int rank, Words& data) const {
+  bool take(std::uint64_t round, int rank, int tile, Words& data, Span span) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    for (std::size_t w = 0; w < kTileWords; ++w) {
+    for (std::size_t w = span.first; w < span.last; ++w) {
       std::uint64_t got[1];
-      const auto awaited = [&](int) -> dev::AwaitedWord { return {place + w, team.pe_of(rank)}; };
-      if (!dev::take_words<1>(handle, "GemmAr", awaited, got)) return false;
+      const auto awaited = [&](int) -> dev::AwaitedWord {
+        return {place(round, rank, tile) + w, team.pe_of(rank)};
+      };
+      if (!dev::take_words<1>(handle, name(), awaited, got)) return false;
       data[w] = got[0];
     }
     return true;
   }
   // The parts of all, in rank order, to one sum that is rounded once.
-  bool fold(std::uint64_t round, std::uint64_t at, Words& part) const {
+  bool fold(std::uint64_t round, int tile, Words& part, Span span) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    for (std::size_t w = 0; w < kTileWords; ++w) {
+    for (std::size_t w = span.first; w < span.last; ++w) {
       std::uint64_t got[kMostMembers];
       const auto awaited = [&](int rank) -> dev::AwaitedWord {
         if (rank >= team.size || rank == team.rank) return {nullptr, -1};
-        return {space.part(round, rank) + at + w, team.pe_of(rank)};
+        return {place(round, rank, tile) + w, team.pe_of(rank)};
       };
-      if (!dev::take_words<kMostMembers>(handle, "GemmAr", awaited, got)) return false;
+      if (!dev::take_words<kMostMembers>(handle, name(), awaited, got)) return false;
       got[team.rank] = part[w];
       std::array<float, kInWord> sums{};
       for (int rank = 0; rank < team.size; ++rank) {
@@ -132,22 +158,42 @@ struct DirectProduct {
     return true;
   }
   void store(int row, int height, int column, const Words& sums) const {
+    const Rows mine = rows_of(way, team.rank, each, m);
+    const Span span = span_of(mine, row, height);
     const int width = std::min(kTile, product.n - column);
-    const auto* const values = reinterpret_cast<const std::byte*>(sums.data());
-    for (int r = 0; r < height; ++r)
-      std::memcpy(product.c + (row + r) * product.ldc + column, values + r * kTile * sizeof(T),
-                  static_cast<std::size_t>(width) * sizeof(T));
+    for (std::size_t w = span.first; w < span.last; w += kRowWords)
+      std::memcpy(
+          product.c + (row + static_cast<int>(w / kRowWords) - mine.first) * product.ldc + column,
+          &sums[w], static_cast<std::size_t>(width) * sizeof(T));
   }
+
+  void greet(const dev::Context& ctx, std::uint64_t round) const {
+    std::uint64_t* const mine = space.words + space.greeting_offset(round, team.rank);
+    for (int rank = 0; rank < team.size; ++rank)
+      if (rank != team.rank) dev::send_word(ctx.ptr(mine, team.pe_of(rank)), round);
+  }
+  bool are_here(std::uint64_t round) const {
+    std::uint64_t greetings[kMostMembers];
+    const auto awaited = [&](int rank) -> dev::AwaitedWord {
+      if (rank >= team.size || rank == team.rank) return {nullptr, -1};
+      return {space.words + space.greeting_offset(round, rank), team.pe_of(rank)};
+    };
+    return dev::take_words<kMostMembers>(handle, name(), awaited, greetings);
+  }
+  const char* name() const { return name_of(way == Way::kScatter); }
 };
 
 class HostDirect : public DirectKernel {
  public:
-  HostDirect(const GemmProblem& problem, int members)
+  HostDirect(const GemmProblem& problem, int members, bool scatters)
       : p_(problem),
-        two_shots_(takes_two_shots(tiles(), members)),
+        members_(members),
+        scatters_(scatters),
         blocks_(std::clamp(std::thread::hardware_concurrency(), 2u, 4u)) {}
 
-  std::uint64_t words() const override { return static_cast<std::uint64_t>(tiles()) * kTileWords; }
+  std::uint64_t words() const override {
+    return static_cast<std::uint64_t>(tiles(static_cast<int>(p_.m))) * kTileWords;
+  }
   Status use(Runtime& runtime, const Team& team, const DirectSpace& space) override {
     team_ = team;
     space_ = space;
@@ -162,24 +208,26 @@ class HostDirect : public DirectKernel {
   }
   std::string describe() const override {
     return fmt::format("{} host threads, tiles of {}x{}, {}", blocks_, kTile, kTile,
-                       two_shots_ ? "two shots" : "one shot");
+                       to_string(way_of(static_cast<int>(p_.m))));
   }
 
  private:
-  int tiles() const { return tiles(static_cast<int>(p_.m)); }
   int tiles(int rows) const {
     return gemm::ceil_div(rows, kTile) * gemm::ceil_div(static_cast<int>(p_.n), kTile);
+  }
+  Way way_of(int rows) const {
+    if (scatters_) return Way::kScatter;
+    return takes_two_shots(tiles(rows), members_) ? Way::kTwoShots : Way::kOneShot;
   }
 
   template <class T>
   Status launch(Stream stream, void* c, const void* a, const void* b, int rows) const {
-    // Fewer rows have fewer tiles, and not each member may own one.
-    const bool two_shots = two_shots_ && takes_two_shots(tiles(rows), team_.size);
     DirectProduct<T> kernel{handle_,
                             team_,
                             space_,
+                            way_of(rows),
                             rows,
-                            two_shots,
+                            gemm::ceil_div(rows, members_),
                             p_.lda,
                             static_cast<const T*>(a),
                             {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
@@ -190,7 +238,8 @@ class HostDirect : public DirectKernel {
   }
 
   const GemmProblem p_;
-  const bool two_shots_;
+  const int members_;
+  const bool scatters_;
   const unsigned blocks_;
   DeviceContext handle_{};
   Team team_;
@@ -199,8 +248,9 @@ class HostDirect : public DirectKernel {
 
 }  // namespace
 
-std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int members) {
-  return std::make_unique<HostDirect>(problem, members);
+std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int members,
+                                               bool scatters) {
+  return std::make_unique<HostDirect>(problem, members, scatters);
 }
 
 }  // namespace weft::kernels::gemm_rs

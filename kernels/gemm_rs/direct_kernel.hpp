@@ -24,15 +24,17 @@ class DirectKernel {
   virtual std::uint64_t words() const = 0;
   // Before the first run(). Collective.
   virtual Status use(Runtime& runtime, const Team& team, const DirectSpace& space) = 0;
-  // 0 < rows <= problem.m.
+  // c: my rows of the sum, or all of it. 0 < rows <= problem.m.
   virtual Status run(Stream stream, void* c, const void* a, const void* b, int rows) = 0;
   virtual std::string describe() const = 0;
 };
 
-std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int members);
+std::unique_ptr<DirectKernel> make_host_direct(const GemmProblem& problem, int members,
+                                               bool scatters);
 // On the current GPU; problem.m rows go by that plan.
 Result<std::unique_ptr<DirectKernel>> make_gpu_direct(const GemmProblem& problem, int members,
-                                                      const gemm::Machine& machine, int tile);
+                                                      const gemm::Machine& machine, int tile,
+                                                      bool scatters);
 // What of the current GPU may take part; no multiprocessors: none has kernels that can.
 Result<gemm::Machine> direct_machine(const GemmOptions& options);
 

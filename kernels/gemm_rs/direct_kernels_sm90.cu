@@ -38,10 +38,16 @@ struct Direct {
     arguments.rows_a = call.rows_a;
     arguments.order = {plan.rows, plan.columns, kShape.m,
                        kShape.n,  plan.cluster, gemm::ceil_div(call.k, kSliceK)};
-    arguments.sink = {{static_cast<T*>(call.c), call.stride, call.m, call.n},
+    const Team& team = call.members.team;
+    const int each = gemm::ceil_div(call.m, team.size);
+    const gemm_rs::Rows mine = gemm_rs::rows_of(call.plan.way, team.rank, each, call.m);
+    arguments.sink = {{static_cast<T*>(call.c), call.stride, mine.count, call.n},
                       call.members,
+                      call.plan.way,
                       plan.columns,
-                      call.plan.two_shots};
+                      call.m,
+                      each,
+                      mine.first};
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, kBytes, &attribute);
     config.stream = call.stream;

@@ -26,7 +26,7 @@ struct DirectMembers {
 struct DirectCall {
   CUtensorMap a, b;  // boxes as DirectKernel says
   DirectMembers members;
-  void* c;
+  void* c;  // my rows, or all
   long long stride;
   int m, n, k;
   int rows_a;  // of A's box

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "kernels/gemm_rs/plan.hpp"
+
 namespace weft::kernels::gemm_rs {
 namespace {
 
@@ -11,6 +13,18 @@ constexpr double kLinkBytes = 300e3;  // that a member sends
 constexpr double kReduceStart = 4.6;  // an AllReduce of next to nothing behind a product
 
 double bytes_of_sum(const DirectShape& s) { return 2.0 * s.m * s.n; }
+
+struct Sum {
+  Way way;
+  double us;  // behind the product
+};
+Sum sum_of(const DirectShape& s, int tiles) {
+  const double all = (s.members - 1) * bytes_of_sum(s) / kLinkBytes, share = all / s.members;
+  if (s.scatters) return {Way::kScatter, kHop + share};
+  const double one = kHop + all, two = 2 * kHop + 2 * share;
+  if (takes_two_shots(tiles, s.members) && two < one) return {Way::kTwoShots, two};
+  return {Way::kOneShot, one};
+}
 
 }  // namespace
 
@@ -23,17 +37,15 @@ DirectPlan direct_plan(const DirectShape& s, const gemm::Machine& machine, int t
     const gemm::Plan product = gemm::plan(s.m, s.n, s.k, machine, i);
     if (product.turns != 1 || machine.clusters[static_cast<std::size_t>(product.cluster)] == 0)
       continue;
-    const double others = s.members - 1;
-    const double one = kHop + others * bytes_of_sum(s) / kLinkBytes;
-    const double two = 2 * kHop + 2 * others / s.members * bytes_of_sum(s) / kLinkBytes;
-    const bool two_shots = takes_two_shots(product.rows * product.columns, s.members) && two < one;
-    const double us = product.us + (two_shots ? two : one);
-    if (us < best.us) best = {product, two_shots, us};
+    const Sum sum = sum_of(s, product.rows * product.columns);
+    if (product.us + sum.us < best.us) best = {product, sum.way, product.us + sum.us};
   }
   return best;
 }
 
 double sequential_us(const DirectShape& s, const gemm::Machine& machine) {
+  if (s.scatters)
+    return sequential_us(Shape{s.members, gemm::ceil_div(s.m, s.members), s.n, s.k}, machine);
   const double sent = 4.0 * (s.members - 1) / s.members * bytes_of_sum(s);  // in packets
   return gemm::plan(s.m, s.n, s.k, machine).us + kReduceStart + sent / kLinkBytes;
 }

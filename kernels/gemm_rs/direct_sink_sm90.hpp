@@ -1,10 +1,10 @@
-// The sink of a product that all members get whole (kernels/gemm/sink_sm90.hpp): blocks of a
-// cluster add up their parts of k, as in ClusterSumSink; each sends its share of the tile to the
-// other members, word by word, and adds up what they send of the same, or takes the sum from the
-// tile's owner.
+// The sink of a product that is added up over the members (kernels/gemm/sink_sm90.hpp): blocks of a
+// cluster add up their parts of k, as in ClusterSumSink; each sends its share of the tile on, word
+// by word, to whoever adds it up, and adds up or takes what is its own to have.
 //
-// A word is four neighbours-by-two of the sums of one thread, which is the same thread on every
-// member: so nobody has to wait for others of its block.
+// A word is four neighbours of a row, from two neighbouring threads, of which the even one has the
+// upper row's and the odd one the lower row's. They are the same threads on every member: so nobody
+// has to wait for others of its block.
 #pragma once
 
 #include <weft/device.hpp>
@@ -25,8 +25,11 @@ class DirectSink {
   struct Params {
     Matrix<T> c;
     DirectMembers members;
+    gemm_rs::Way way;
     int columns;  // of tiles
-    bool two_shots;
+    int rows;     // of the product
+    int each;     // rows of an owner
+    int first;    // row of the product that is C's first
   };
   static constexpr int kTileWords = kQuads * kWriters;
   static constexpr int kSharedBytes = 3 * 8;  // a barrier; what the record says
@@ -37,7 +40,8 @@ class DirectSink {
   static __device__ void prepare(const Params&, std::uint32_t shared) { barrier_init(shared, 1); }
 
   // While the product is under way: tells the block the round, and counts it once all blocks have
-  // looked. Acquires and releases: who comes last writes what the others have read before.
+  // looked. Acquires and releases: who comes last writes what the others have read before. One
+  // block greets the other members.
   template <class Order>
   static __device__ __forceinline__ void move(const Params& p, std::uint32_t shared, int,
                                               const Order&, int, int, int) {
@@ -51,6 +55,7 @@ class DirectSink {
       barrier_arrive(shared);  // releases: pairs with store()'s wait
       const std::uint32_t last = gridDim.x - 1;
       if (count_up(&record->leaving, last) == last) record->round = round;
+      if (blockIdx.x == 0 && !greet(p, round, broken)) record->broken = round;
     }
     __syncwarp();
   }
@@ -60,25 +65,27 @@ class DirectSink {
 
   // Rows that are not there do not travel.
   __device__ __forceinline__ void store(const Part<Shape>& part, float (&d)[Shape::kPartN / 2]) {
-    const Quads<Shape> mine = add_up(base_, part, d);
-    const int row = part.row + part.first_row(), column = part.column + part.first_column();
-    if (row >= p_.c.rows) return;
+    Quads<Shape> mine = add_up(base_, part, d);
+    const bool lower = part.thread % 2 != 0;
+    const int row = part.row + part.first_row() + (lower ? 8 : 0);
+    const int column = part.column + part.first_column() / 4 * 4;
+    if (!__any_sync(~0u, row < p_.rows)) return;
     look();
-    const int tile = part.row / Shape::kM * p_.columns + part.column / Shape::kN;
-    const std::uint64_t at = std::uint64_t{static_cast<unsigned>(tile)} * kTileWords +
-                             part.consumer * kGroupThreads + part.thread;
     std::uint64_t words[kQuads];
 #pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      words[j] = packed({d[4 * j], d[4 * j + 1], d[4 * j + 2], d[4 * j + 3]});
-    }
-    meet(tile, at, mine, words);
+    for (int j = 0; j < kQuads; ++j) words[j] = row_of(lower, d + 4 * j);
+    if (row >= p_.rows) mine.last = mine.first;
+    const int tile = part.row / Shape::kM * p_.columns + part.column / Shape::kN;
+    // Words of a warp's upper rows lie together, and those of its lower ones behind: where only one
+    // kind is sent, or there, stores are of whole lines.
+    const int lane = part.thread % 32, place = part.thread - lane + lane / 2 + (lower ? 16 : 0);
+    const std::uint64_t at = std::uint64_t{static_cast<unsigned>(tile)} * kTileWords +
+                             part.consumer * kGroupThreads + place;
+    meet(tile, row, at, mine, words);
     if (!ok_) return;
 #pragma unroll
     for (int j = 0; j < kQuads; ++j) {
-      if (!mine.have(j)) continue;
-      p_.c.put(0, row, column + 8 * j, static_cast<std::uint32_t>(words[j]));
-      p_.c.put(0, row + 8, column + 8 * j, static_cast<std::uint32_t>(words[j] >> 32));
+      if (mine.have(j)) p_.c.put_four(row - p_.first, column + 8 * j, words[j]);
     }
   }
   __device__ void finish() {
@@ -89,9 +96,37 @@ class DirectSink {
  private:
   static constexpr int kMost = kMostMembers;
 
+  static __device__ __forceinline__ std::uint64_t joined(std::uint32_t left, std::uint32_t right) {
+    return sendable(std::uint64_t{right} << 32 | left);
+  }
   static __device__ __forceinline__ std::uint64_t packed(const float4& sum) {
-    const std::uint32_t low = pack<T>(sum.x, sum.y), high = pack<T>(sum.z, sum.w);
-    return sendable(std::uint64_t{high} << 32 | low);
+    return joined(pack<T>(sum.x, sum.y), pack<T>(sum.z, sum.w));
+  }
+  // Of the sums of two rows that I have a half of each, as my neighbour has the others. By a warp.
+  static __device__ __forceinline__ std::uint64_t row_of(bool lower, const float* d) {
+    const std::uint32_t above = pack<T>(d[0], d[1]), below = pack<T>(d[2], d[3]);
+    const std::uint32_t given = __shfl_xor_sync(~0u, lower ? above : below, 1);
+    return lower ? joined(given, below) : joined(above, given);
+  }
+
+  // False: somebody did not come.
+  static __device__ __forceinline__ bool greet(const Params& p, std::uint64_t round,
+                                               std::uint64_t broken) {
+    const DirectMembers& m = p.members;
+    if (broken != 0 && broken != round) return true;  // no more than anything else
+    const std::uint64_t my_place = m.space.greeting_offset(round, m.team.rank);
+    for (int rank = 0; rank < m.team.size; ++rank) {
+      if (rank != m.team.rank) dev::send_word(m.words[rank] + my_place, round);
+    }
+    const auto awaited = [&](int rank) -> dev::AwaitedWord {
+      if (rank >= m.team.size || rank == m.team.rank) return {nullptr, -1};
+      return {m.space.words + m.space.greeting_offset(round, rank), m.team.pe_of(rank)};
+    };
+    std::uint64_t greetings[kMost];
+    return broken != 0 || dev::take_words<kMost>(m.handle, name(p), awaited, greetings);
+  }
+  static __device__ __forceinline__ const char* name(const Params& p) {
+    return gemm_rs::name_of(p.way == gemm_rs::Way::kScatter);
   }
   // What move() has told.
   __device__ __forceinline__ void look() {
@@ -106,24 +141,31 @@ class DirectSink {
     sends_ = ok_ || broken == round_;
   }
 
-  // What I have of the tile's words, `mine`, becomes the sum of all.
-  __device__ __forceinline__ void meet(int tile, std::uint64_t at, const Quads<Shape>& mine,
+  // What I have of the tile's words, `mine`, becomes the sum of all, or nothing where that is
+  // another's.
+  __device__ __forceinline__ void meet(int tile, int row, std::uint64_t at, Quads<Shape>& mine,
                                        std::uint64_t (&words)[kQuads]) {
+    using gemm_rs::Way;
     const DirectMembers& m = p_.members;
     const std::uint64_t part = m.space.slot_offset(round_, m.team.rank) + at;
     if (!sends_) return;
-    if (!p_.two_shots) {
+    int owner = m.team.rank;
+    if (p_.way == Way::kOneShot) {
       send_to_all(part, mine, words);
-      return fold(at, mine, words);
+    } else {
+      owner = p_.way == Way::kScatter ? min(row, p_.rows - 1) / p_.each
+                                      : gemm_rs::owner_of(tile, m.team.size);
+      if (owner != m.team.rank) send(m.words[owner] + part, mine, words);
     }
-    const int owner = gemm_rs::owner_of(tile, m.team.size);
-    const std::uint64_t sum = m.space.slot_offset(round_, m.team.size) + at;
+    __syncwarp();  // a warp may have rows of several owners: all are sent before any is waited for
     if (owner == m.team.rank) {
       fold(at, mine, words);
-      if (ok_) send_to_all(sum, mine, words);  // else they find out themselves
-    } else {
-      send(m.words[owner] + part, mine, words);
+      if (p_.way == Way::kTwoShots && ok_) send_to_all(part, mine, words);  // else they find out
+    } else if (p_.way == Way::kTwoShots) {
+      const std::uint64_t sum = m.space.slot_offset(round_, owner) + at;
       take(m.space.words + sum, m.team.pe_of(owner), mine, words);
+    } else {
+      mine.last = mine.first;
     }
   }
   static __device__ __forceinline__ void send(std::uint64_t* there, const Quads<Shape>& mine,
@@ -147,7 +189,7 @@ class DirectSink {
     const auto awaited = [&](int j) -> dev::AwaitedWord {
       return {mine.have(j) ? place + j * kWriters : nullptr, pe};
     };
-    ok_ = dev::take_words<kQuads>(p_.members.handle, "GemmAr", awaited, words);
+    ok_ = dev::take_words<kQuads>(p_.members.handle, name(p_), awaited, words);
   }
   // The parts of all, in rank order, to one sum that is rounded once.
   __device__ __forceinline__ void fold(std::uint64_t at, const Quads<Shape>& mine,
@@ -155,7 +197,9 @@ class DirectSink {
     const DirectMembers& m = p_.members;
     if (m.team.size == 2) {  // in either order; all words are one wait
       std::uint64_t others[kQuads] = {};
-      take(m.space.part(round_, 1 - m.team.rank) + at, m.team.pe_of(1 - m.team.rank), mine, others);
+      const int other = 1 - m.team.rank;
+      take(m.space.words + m.space.slot_offset(round_, other) + at, m.team.pe_of(other), mine,
+           others);
 #pragma unroll
       for (int j = 0; j < kQuads; ++j) {
         if (mine.have(j)) words[j] = packed(added(unpacked(words[j]), unpacked(others[j])));
@@ -167,10 +211,11 @@ class DirectSink {
       if (!ok_ || !mine.have(j)) continue;
       const auto awaited = [&](int rank) -> dev::AwaitedWord {
         if (rank >= m.team.size || rank == m.team.rank) return {nullptr, -1};
-        return {m.space.part(round_, rank) + at + j * kWriters, m.team.pe_of(rank)};
+        return {m.space.words + m.space.slot_offset(round_, rank) + at + j * kWriters,
+                m.team.pe_of(rank)};
       };
       std::uint64_t parts[kMost];
-      ok_ = dev::take_words<kMost>(m.handle, "GemmAr", awaited, parts);
+      ok_ = dev::take_words<kMost>(m.handle, name(p_), awaited, parts);
       float4 sum;
 #pragma unroll
       for (int rank = 0; rank < kMost; ++rank) {

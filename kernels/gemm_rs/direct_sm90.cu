@@ -17,12 +17,13 @@ using gemm::failed;
 class Sm90Direct : public DirectKernel {
  public:
   Sm90Direct(const gemm::Gpu& gpu, const GemmProblem& problem, int members,
-             const gemm::Machine& machine, int tile, gemm::Encode* encode)
+             const gemm::Machine& machine, int tile, bool scatters, gemm::Encode* encode)
       : gpu_(gpu),
         p_(problem),
         count_(members),
         machine_(machine),
         tile_(tile),
+        scatters_(scatters),
         largest_(plan_for(static_cast<int>(problem.m))),
         maps_(problem.dtype, encode) {}
 
@@ -82,13 +83,13 @@ class Sm90Direct : public DirectKernel {
   }
 
   std::string describe() const override {
-    return gemm::describe(largest_.product) + (largest_.two_shots ? ", two shots" : ", one shot");
+    return gemm::describe(largest_.product) + ", " + to_string(largest_.way);
   }
 
  private:
   DirectPlan plan_for(int rows) const {
-    return direct_plan({count_, rows, static_cast<int>(p_.n), static_cast<int>(p_.k)}, machine_,
-                       tile_);
+    return direct_plan({count_, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), scatters_},
+                       machine_, tile_);
   }
   const sm90::DirectKernel& kernel(int tile) const { return sm90::direct_kernel(p_.dtype, tile); }
 
@@ -97,6 +98,7 @@ class Sm90Direct : public DirectKernel {
   const int count_;      // of members
   const gemm::Machine machine_;
   const int tile_;
+  const bool scatters_;
   const DirectPlan largest_;
   gemm::TensorMaps maps_;
   sm90::DirectMembers members_{};
@@ -119,12 +121,13 @@ Result<gemm::Machine> direct_machine(const GemmOptions& options) {
 }
 
 Result<std::unique_ptr<DirectKernel>> make_gpu_direct(const GemmProblem& problem, int members,
-                                                      const gemm::Machine& machine, int tile) {
+                                                      const gemm::Machine& machine, int tile,
+                                                      bool scatters) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   gemm::Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, gemm::find_encode());
-  auto made = std::make_unique<Sm90Direct>(gpu, problem, members, machine, tile, encode);
+  auto made = std::make_unique<Sm90Direct>(gpu, problem, members, machine, tile, scatters, encode);
   RETURN_IF_ERROR(made->start());
   return std::unique_ptr<DirectKernel>(std::move(made));
 }

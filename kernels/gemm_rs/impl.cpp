@@ -63,11 +63,17 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
   ASSIGN_OR_RETURN(made->team_size_,
                    agree_on(runtime, kName, team, complete,
                             static_cast<std::uint64_t>(options.algorithm), options.gemm));
-  const Which which = options.algorithm == GemmRsAlgorithm::kAuto         ? Which::kThatPay
-                      : options.algorithm == GemmRsAlgorithm::kOverlapped ? Which::kAll
-                                                                          : Which::kNone;
-  auto overlapped = Overlapped::create(runtime, kName, team, made->team_size_, complete,
-                                       options.gemm, made->gpu_, which, pays);
+  const auto which = [&](GemmRsAlgorithm all) {
+    if (options.algorithm == GemmRsAlgorithm::kAuto) return Which::kThatPay;
+    return options.algorithm == all ? Which::kAll : Which::kNone;
+  };
+  auto direct = Direct::create(runtime, team, made->team_size_, complete, options.gemm, made->gpu_,
+                               which(GemmRsAlgorithm::kDirect), true);
+  if (!direct) return std::move(direct).status();
+  made->direct_.emplace(std::move(*direct));
+  auto overlapped =
+      Overlapped::create(runtime, kName, team, made->team_size_, complete, options.gemm, made->gpu_,
+                         which(GemmRsAlgorithm::kOverlapped), pays);
   if (!overlapped) return std::move(overlapped).status();
   made->overlapped_.emplace(std::move(*overlapped));
   RETURN_IF_ERROR(made->make_sequence(runtime));
@@ -76,8 +82,8 @@ Result<std::unique_ptr<Impl>> Impl::create(Runtime& runtime, const Team& team,
 }
 
 std::size_t Impl::workspace_bytes() const {
-  return overlapped_->workspace_bytes() + product_.bytes() + my_rows_.bytes() +
-         (scatter_ ? scatter_->workspace_bytes() : 0);
+  return direct_->workspace_bytes() + overlapped_->workspace_bytes() + product_.bytes() +
+         my_rows_.bytes() + (scatter_ ? scatter_->workspace_bytes() : 0);
 }
 
 std::int64_t Impl::rows(std::int64_t m) const {
@@ -87,10 +93,11 @@ std::int64_t Impl::rows(std::int64_t m) const {
 }
 
 std::string Impl::describe() const {
-  const std::string at_once = overlapped_->describe();
-  return fmt::format("gemm_rs m={} n={} k={} {} of {} PEs: {}{}{}{}", p_.m, p_.n, p_.k,
-                     to_string(p_.dtype), team_size_, at_once, at_once.empty() ? "" : "; else ",
-                     gemm_->describe(), scatter_ ? ", then ReduceScatter" : "");
+  std::string text = fmt::format("gemm_rs m={} n={} k={} {} of {} PEs: ", p_.m, p_.n, p_.k,
+                                 to_string(p_.dtype), team_size_);
+  for (const std::string& at_once : {direct_->describe(), overlapped_->describe()})
+    if (!at_once.empty()) text += at_once + "; else ";
+  return text + gemm_->describe() + (scatter_ ? ", then ReduceScatter" : "");
 }
 
 Status Impl::check_call(const void* c, const void* a, const void* b, std::int64_t m) const {
@@ -123,6 +130,7 @@ Status Impl::run_sequence(Stream stream, void* c, const void* a, const void* b,
 Status Impl::run(Stream stream, void* c, const void* a, const void* b, std::int64_t m) const {
   RETURN_IF_ERROR(check_call(c, a, b, m));
   if (m == 0 || p_.n == 0) return Status::ok();
+  if (direct_->takes(m)) return direct_->run(stream, c, a, b, m);
   if (overlapped_->takes(m)) return overlapped_->run(stream, c, a, b, m);
   return run_sequence(stream, c, a, b, m);
 }

@@ -1,5 +1,5 @@
-// What a GemmRs is made of: the product that sends its tiles, and Gemm and ReduceScatter for calls
-// that go one after the other.
+// What a GemmRs is made of: products that send few rows by words and many by tiles, and Gemm and
+// ReduceScatter for calls that go one after the other.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <weft/kernels/gemm_rs.hpp>
 
 #include "kernels/core/memory.hpp"
+#include "kernels/gemm_rs/direct.hpp"
 #include "kernels/gemm_rs/overlapped.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -43,6 +44,7 @@ class Impl {
   const GemmOptions options_;
   bool gpu_ = false;
   int team_size_ = 1;  // the same on all PEs of the job
+  std::optional<Direct> direct_;
   std::optional<Overlapped> overlapped_;
   SymmetricMemory product_, my_rows_;
   mutable std::optional<Gemm> gemm_;

@@ -1,5 +1,6 @@
 // Rows of GemmRs and GemmAr. M is of all PEs together, K of one.
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,14 @@ const std::vector<Shape> kScatterShapes = {
     {"LLaMA-3.1-70B", 8192, 8192, 3584}, {"Qwen2-72B", 8192, 8192, 3696},
     {"LLaMA-7B", 8192, 4096, 1376},      {"LLaMA-3.1-8B", 8192, 4096, 1792},
     {"GPT-3-175B", 8192, 12288, 6144},   {"LLaMA-3.1-405B", 8192, 16384, 6656},
-    {"Qwen3-32B mlp", 16, 5120, 3200},   {"Qwen3-32B mlp", 64, 5120, 3200},
+    {"Qwen3-32B mlp", 1, 5120, 3200},    {"Qwen3-32B mlp", 8, 5120, 3200},
+    {"Qwen3-32B mlp", 16, 5120, 3200},   {"Qwen3-32B mlp", 32, 5120, 3200},
+    {"Qwen3-32B mlp", 64, 5120, 3200},   {"Qwen3-32B mlp", 128, 5120, 3200},
     {"Qwen3-32B mlp", 256, 5120, 3200},  {"Qwen3-32B mlp", 512, 5120, 3200},
-    {"Qwen3-32B mlp", 1024, 5120, 3200}, {"Qwen3-32B o", 256, 5120, 1024},
+    {"Qwen3-32B mlp", 1024, 5120, 3200}, {"Qwen3-32B o", 1, 5120, 1024},
+    {"Qwen3-32B o", 8, 5120, 1024},      {"Qwen3-32B o", 16, 5120, 1024},
+    {"Qwen3-32B o", 32, 5120, 1024},     {"Qwen3-32B o", 64, 5120, 1024},
+    {"Qwen3-32B o", 128, 5120, 1024},    {"Qwen3-32B o", 256, 5120, 1024},
     {"Qwen3-32B o", 1024, 5120, 1024}};
 std::vector<Shape> reduce_shapes() {
   std::vector<Shape> shapes;
@@ -36,7 +42,10 @@ struct Scatter {
   using Operator = weft::kernels::GemmRs;
   using Options = weft::kernels::GemmRsOptions;
   static constexpr const char* kTitle = "GemmRs";
-  static std::size_t rows(std::size_t m, std::size_t npes) { return m / npes; }
+  // NCCL's shares are equal: of rows that npes does not divide the last ones' end is nobody's.
+  static std::size_t rows(std::size_t m, std::size_t npes) { return (m + npes - 1) / npes; }
+  static std::size_t sent_rows(std::size_t m, std::size_t npes) { return npes * rows(m, npes); }
+  static std::int64_t rows_of(const Operator& op, std::int64_t m) { return op.rows(m); }
   static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
     return nccl.reduce_scatter(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm,
                                stream);
@@ -47,6 +56,8 @@ struct Reduce {
   using Options = weft::kernels::GemmArOptions;
   static constexpr const char* kTitle = "GemmAr";
   static std::size_t rows(std::size_t m, std::size_t) { return m; }
+  static std::size_t sent_rows(std::size_t m, std::size_t) { return m; }
+  static std::int64_t rows_of(const Operator&, std::int64_t m) { return m; }
   static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
     return nccl.all_reduce(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm, stream);
   }
@@ -79,13 +90,13 @@ Status measure(const Bench& bench, const Shape& shape) {
   const auto npes = static_cast<std::size_t>(rt.npes()), m = static_cast<std::size_t>(shape.m);
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
   const auto seed = static_cast<unsigned>(rt.pe());
-  const std::size_t count = Kind::rows(m, npes) * n;
+  const std::size_t count = Kind::rows(m, npes) * n, sent = Kind::sent_rows(m, npes) * n;
   Memory a, c, all, reference;
   ASSIGN_OR_RETURN(a, bench.random(m * k, 2 * seed));
   Weights b;
   ASSIGN_OR_RETURN(b, Weights::create(bench, n * k, 2 * seed + 1));
   ASSIGN_OR_RETURN(c, bench.random(count, 100));
-  ASSIGN_OR_RETURN(all, bench.random(m * n, 101));
+  ASSIGN_OR_RETURN(all, bench.random(sent, 101));
   ASSIGN_OR_RETURN(reference, bench.random(count, 102));
 
   const GemmProblem problem{shape.m, shape.n, shape.k};
@@ -106,7 +117,7 @@ Status measure(const Bench& bench, const Shape& shape) {
     return of_nccl(Kind::sum(*bench.nccl(), at, count, static_cast<cudaStream_t>(stream)));
   };
   Buffers at;
-  ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({all.get(), reference.get()}, m * n, sum));
+  ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({all.get(), reference.get()}, sent, sum));
   if (bench.nccl()) row.nccl = [&](Stream stream) { return sum(stream, at); };
   if (*cublas)
     row.cublas = [&](Stream stream) { return (**cublas)(stream, at.in, a.get(), b.next()); };
@@ -120,7 +131,7 @@ Status measure(const Bench& bench, const Shape& shape) {
   row.in_turn = [&](Stream stream) { return (*in_turn)(stream, c.get(), a.get(), b.next()); };
   row.c = c.get();
   row.reference = at.out;
-  row.count = count;
+  row.count = static_cast<std::size_t>(Kind::rows_of(*fused, shape.m)) * n;
   // Products that are rounded may cancel each other.
   row.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)));
   row.plan = fused->describe();
@@ -129,9 +140,12 @@ Status measure(const Bench& bench, const Shape& shape) {
 
 template <class Kind>
 Status rows(Bench& bench, const std::vector<Shape>& shapes) {
+  const auto npes = static_cast<std::size_t>(bench.rt().npes());
   return bench.measure_all(
       Kind::kTitle, "Weft's in turn, fused", shapes,
-      [](const Shape& s) { return static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.n); },
+      [&](const Shape& s) {
+        return Kind::sent_rows(static_cast<std::size_t>(s.m), npes) * static_cast<std::size_t>(s.n);
+      },
       [&](const Shape& shape) { return measure<Kind>(bench, shape); });
 }
 

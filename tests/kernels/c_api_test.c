@@ -174,7 +174,8 @@ static void scaled_gemm(void) {
 static void fused_gemm(void) {
   enum { kRows = 8, kSide = 8 };
   const weft_gemm_problem problem = {kRows, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
-  const weft_gemm_rs_options at_once = {WEFT_GEMM_OVERLAPPED, {0, 0, NULL}, NULL};
+  const weft_gemm_rs_options ways[] = {{WEFT_GEMM_OVERLAPPED, {0, 0, NULL}, NULL},
+                                       {WEFT_GEMM_DIRECT, {0, 0, NULL}, NULL}};
   const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL}, NULL};
   const uint16_t one = 0x3f80, eight = 0x4100;
   const uint16_t sums[] = {0x4100, 0x4180, 0x41c0, 0x4200, 0x4220}; /* 8, 16, 24, 32, 40 */
@@ -199,13 +200,16 @@ static void fused_gemm(void) {
   for (int i = 0; i < npes * kRows * kSide; ++i) REQUIRE(c[i] == eight && gathered[i] == one);
   weft_ag_gemm_destroy(gather);
 
-  memset(c, 0, sizeof(c));
-  SUCCEEDS(weft_gemm_rs_create(job, &problem, kRows % npes == 0 && npes > 1 ? &at_once : NULL,
-                               &scatter));
-  SUCCEEDS(weft_gemm_rs(scatter, NULL, c, a, b, kRows));
-  synchronize();
-  for (int i = 0; i < kRows * kSide; ++i) REQUIRE(c[i] == (i < mine * kSide ? sums[npes - 1] : 0));
-  weft_gemm_rs_destroy(scatter);
+  for (int way = 0; way < 2; ++way) { /* the first where npes divides the rows */
+    const int forced = npes > 1 && (way == 1 || kRows % npes == 0);
+    memset(c, 0, sizeof(c));
+    SUCCEEDS(weft_gemm_rs_create(job, &problem, forced ? &ways[way] : NULL, &scatter));
+    SUCCEEDS(weft_gemm_rs(scatter, NULL, c, a, b, kRows));
+    synchronize();
+    for (int i = 0; i < kRows * kSide; ++i)
+      REQUIRE(c[i] == (i < mine * kSide ? sums[npes - 1] : 0));
+    weft_gemm_rs_destroy(scatter);
+  }
 
   SUCCEEDS(weft_gemm_ar_create(job, &problem, NULL, &reduce));
   SUCCEEDS(weft_gemm_ar(reduce, NULL, c, a, b, kRows));

@@ -110,20 +110,46 @@ TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
 // As measured: with few rows one kernel is faster, and tiles of fewer columns are.
 TEST(DirectPlan, TakesFewRowsWhoseTilesAreOneTurn) {
   using gemm_rs::direct_plan;
-  for (const int m : {1, 16, 64, 128}) {
-    for (const int k : {1024, 3200}) {
-      const gemm_rs::DirectShape shape{2, m, 5120, k};
-      const gemm_rs::DirectPlan plan = direct_plan(shape, {});
-      EXPECT_LT(plan.us, gemm_rs::sequential_us(shape, {})) << m << " rows";
-      EXPECT_EQ(plan.product.turns, 1);
-      EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
-      EXPECT_FALSE(plan.two_shots);
+  using gemm_rs::Way;
+  for (const bool scatters : {false, true}) {
+    for (const int m : {1, 16, 64, 128}) {
+      for (const int k : {1024, 3200}) {
+        const gemm_rs::DirectShape shape{2, m, 5120, k, scatters};
+        const gemm_rs::DirectPlan plan = direct_plan(shape, {});
+        EXPECT_LT(plan.us, gemm_rs::sequential_us(shape, {})) << m << " rows";
+        EXPECT_EQ(plan.product.turns, 1);
+        EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
+        EXPECT_EQ(plan.way, scatters ? Way::kScatter : Way::kOneShot);
+      }
+    }
+    EXPECT_FALSE(std::isfinite(direct_plan({2, 256, 5120, 3200, scatters}, {}).us)) << "two turns";
+    EXPECT_EQ(gemm::kTiles[direct_plan({2, 16, 6400, 5120, scatters}, {}).product.tile].n, 64)
+        << "134 tiles of 48 columns are two turns";
+  }
+  EXPECT_EQ(direct_plan({8, 128, 5120, 3200}, {}).way, Way::kTwoShots);
+  EXPECT_EQ(direct_plan({8, 128, 5120, 3200, true}, {}).way, Way::kScatter);
+}
+
+// Every row has one owner, as ReduceScatter has it, whether there are fewer rows than members or
+// more.
+TEST(DirectPlan, SharesRowsOut) {
+  using gemm_rs::rows_of;
+  using gemm_rs::Way;
+  for (int members = 1; members <= 8; ++members) {
+    for (int m = 1; m <= 40; ++m) {
+      const int each = (m + members - 1) / members;
+      int next = 0;
+      for (int rank = 0; rank < members; ++rank) {
+        const gemm_rs::Rows rows = rows_of(Way::kScatter, rank, each, m);
+        EXPECT_EQ(rows.first, next);
+        EXPECT_LE(rows.count, each);
+        for (int r = 0; r < rows.count; ++r) EXPECT_EQ((next + r) / each, rank);
+        next += rows.count;
+        EXPECT_EQ(rows_of(Way::kTwoShots, rank, each, m).count, m);
+      }
+      EXPECT_EQ(next, m);
     }
   }
-  EXPECT_FALSE(std::isfinite(direct_plan({2, 256, 5120, 3200}, {}).us)) << "two turns";
-  EXPECT_EQ(gemm::kTiles[direct_plan({2, 16, 6400, 5120}, {}).product.tile].n, 64)
-      << "134 tiles of 48 columns are two turns";
-  EXPECT_TRUE(direct_plan({8, 128, 5120, 3200}, {}).two_shots);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <weft/kernels/gemm_ar.hpp>
 
+#include "tests/kernels/direct_play.hpp"
 #include "tests/kernels/partial_sums.hpp"
 
 namespace weft::kernels::test {
@@ -47,29 +48,6 @@ class GemmArModel : public PartialSums {
   }
 };
 
-// What overlaps is the one kernel of few rows, of which there may be many here: as many as one turn
-// of a small part of a GPU takes.
-class DirectGemmArModel : public GemmArModel {
- public:
-  static constexpr const char* kReport = "GemmAr";
-  using GemmArModel::GemmArModel;
-
-  static Options options(Algorithm algorithm) {
-    Options options = GemmArModel::options(algorithm);
-    if (algorithm != Algorithm::kOverlapped) return options;
-    options.algorithm = Algorithm::kDirect;
-    if (!options.gemm.tile.empty()) {
-      options.gemm.tile = "64x64/k";
-      options.gemm.multiprocessors = 16;
-    }
-    return options;
-  }
-  static std::int64_t rows(std::int64_t each, int members) {
-    return WEFT_TARGET_CPU ? GemmArModel::rows(each, members) : each;
-  }
-  static std::vector<GemmProblem> problems(int npes, Algorithm) {
-    return GemmArModel::problems(npes, Algorithm::kAuto);
-  }
-};
+using DirectGemmArModel = DirectModel<GemmArModel>;
 
 }  // namespace weft::kernels::test

@@ -2,6 +2,7 @@
 // kernel makes anew each time and another one checks: nothing of the host is in between.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -78,8 +79,8 @@ Status replay(Runtime& rt, const OpOptions& options, int m, const Rows& mine) {
   ASSIGN_OR_RETURN(const Memory weight, Memory::create(rt, b));
   ASSIGN_OR_RETURN(auto* const a,
                    rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(m) * kDepth));
-  ASSIGN_OR_RETURN(auto* const c, rt.allocate_device<std::uint16_t>(
-                                      static_cast<std::size_t>(mine.count) * kColumns));
+  ASSIGN_OR_RETURN(auto* const c,
+                   rt.allocate_device<std::uint16_t>(static_cast<std::size_t>(m) * kColumns));
   ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<int>(2));
   auto* const wrong = reinterpret_cast<unsigned*>(words + 1);
 
@@ -112,13 +113,17 @@ void on_all_gpus(const Body& body) {
 
 TEST(GemmRsGraphs, AreReplayed) {
   on_all_gpus([](Runtime& rt) -> Status {
-    for (const GemmRsAlgorithm algorithm :
-         {GemmRsAlgorithm::kOverlapped, GemmRsAlgorithm::kSequential})
-      for (const int rows : {1, 200, 1031}) {
-        GemmRsOptions options;
-        options.algorithm = algorithm;
-        RETURN_IF_ERROR(replay<GemmRs>(rt, options, rows * rt.npes(), {rows * rt.pe(), rows}));
-      }
+    const auto play = [&](GemmRsAlgorithm algorithm, int m) {
+      GemmRsOptions options;
+      options.algorithm = algorithm;
+      const int each = (m + rt.npes() - 1) / rt.npes(), first = std::min(m, rt.pe() * each);
+      return replay<GemmRs>(rt, options, m, {first, std::min(each, m - first)});
+    };
+    for (const int rows : {1, 200, 1031}) {
+      RETURN_IF_ERROR(play(GemmRsAlgorithm::kOverlapped, rows * rt.npes()));
+      RETURN_IF_ERROR(play(GemmRsAlgorithm::kSequential, rows * rt.npes()));
+    }
+    for (const int m : {1, 17, 128}) RETURN_IF_ERROR(play(GemmRsAlgorithm::kDirect, m));
     return Status::ok();
   });
 }

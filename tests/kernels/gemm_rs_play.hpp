@@ -8,6 +8,7 @@
 
 #include <weft/kernels/gemm_rs.hpp>
 
+#include "tests/kernels/direct_play.hpp"
 #include "tests/kernels/partial_sums.hpp"
 
 namespace weft::kernels::test {
@@ -56,5 +57,7 @@ class GemmRsModel : public PartialSums {
   std::int64_t first_of(std::int64_t m) const { return std::min(m, each_of(m) * team().rank); }
   std::int64_t rows_of(std::int64_t m) const { return std::min(m - first_of(m), each_of(m)); }
 };
+
+using DirectGemmRsModel = DirectModel<GemmRsModel>;
 
 }  // namespace weft::kernels::test

@@ -13,7 +13,13 @@ using GemmRsTest = ModelTest<GemmRsModel>;
 TEST_P(GemmRsTest, EqualsGemmThenReduceScatter) { equals_the_model(); }
 INSTANTIATE_TEST_SUITE_P(Algorithms, GemmRsTest, GemmRsTest::cases(), GemmRsTest::name);
 
+using DirectGemmRsTest = ModelTest<DirectGemmRsModel>;
+TEST_P(DirectGemmRsTest, EqualsGemmThenReduceScatter) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, DirectGemmRsTest, DirectGemmRsTest::cases(),
+                         DirectGemmRsTest::name);
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Operators, FusedTest, GemmRsModel, NameOfModel);
+INSTANTIATE_TYPED_TEST_SUITE_P(Direct, FusedTest, DirectGemmRsModel, NameOfModel);
 
 namespace {
 
@@ -29,8 +35,12 @@ TEST(GemmRs, IsNearTheExactSum) {
           bs.push_back(random_matrix(p.dtype, p.n, p.k, p.ldb, 64 * test_seed() + rank + 32));
         }
         const auto mine = static_cast<std::size_t>(rt.pe());
-        for (const auto algorithm : {GemmRsAlgorithm::kSequential, GemmRsAlgorithm::kOverlapped}) {
-          auto op = GemmRs::create(rt, p, GemmRsModel::options(algorithm));
+        for (const auto algorithm : {GemmRsAlgorithm::kSequential, GemmRsAlgorithm::kOverlapped,
+                                     GemmRsAlgorithm::kDirect}) {
+          const bool direct = algorithm == GemmRsAlgorithm::kDirect;
+          auto op = GemmRs::create(rt, p,
+                                   direct ? DirectGemmRsModel::options(GemmRsAlgorithm::kOverlapped)
+                                          : GemmRsModel::options(algorithm));
           if (!op) return std::move(op).status();
           ASSIGN_OR_RETURN(const Memory a, Memory::create(rt, as[mine]));
           ASSIGN_OR_RETURN(const Memory b, Memory::create(rt, bs[mine]));

@@ -166,6 +166,22 @@ TEST(PausedGemmAr, CallsEqualTheModel) {
       job_options()));
 }
 
+// To the owners of rows, some of whom may have none.
+TEST(PausedDirectGemmRs, CallsEqualTheModel) {
+  EXPECT_OK(run_local(
+      4,
+      [](Runtime& rt) -> Status {
+        std::vector<std::int64_t> rows = {100, 3, 100, 64, 1, 1, 1, 1, 9, 2, 100};
+        for (int call = 0; call < 40; ++call) rows.push_back(1 + call % 7);
+        for (const std::int64_t n : {24, 264})
+          RETURN_IF_ERROR(play<DirectGemmRsModel>(
+              rt, rt.world(), {100, n, 24, DType::kBfloat16},
+              DirectGemmRsModel::options(GemmRsAlgorithm::kOverlapped), rows, test_seed() % 1000));
+        return Status::ok();
+      },
+      job_options()));
+}
+
 TEST(PausedAgGemm, CallsEqualAllGatherAndGemm) {
   const std::uint64_t before = pauses.load();
   EXPECT_OK(run_local(

@@ -14,16 +14,18 @@
 // what Gemm and ReduceScatter make of the same tiles: the same in every run.
 //
 // Where it pays, tiles travel as soon as they are multiplied: each straight to the owner of its
-// rows, who adds what the others have sent when it stores its own. The others' rows come first.
-// Elsewhere Gemm, then ReduceScatter: for few rows, for members that do not map each other, where
-// team size does not divide m, and on GPUs without kernels of Weft's own.
+// rows, who adds what the others have sent when it stores its own. The others' rows come first. Few
+// rows, whose tiles are all multiplied at once, go by a kernel of their own, whose threads send
+// each what they have of the others' rows and add up what comes of mine; whether team size divides
+// m or not. Elsewhere Gemm, then ReduceScatter: for members that do not map each other, where team
+// size does not divide more rows, and on GPUs without kernels of Weft's own.
 //
-// The operator holds symmetric memory (workspace_bytes()): of an overlapped call, twice what it
-// sends, and of others the whole product. a, b and c need not be symmetric. There is no barrier,
-// before a call or behind it: members make the same calls with the same m in the same order, on one
-// stream at a time. Operators of their own may run at once where their grids fit on the GPU
-// together (GemmOptions::multiprocessors); PEs that share one get a part of it each, unless that is
-// set. A CUDA graph may hold calls, and be replayed any number of times.
+// The operator holds symmetric memory (workspace_bytes()): of direct and overlapped calls, twice
+// what it sends, and of others the whole product. a, b and c need not be symmetric. There is no
+// barrier, before a call or behind it: members make the same calls with the same m in the same
+// order, on one stream at a time. Operators of their own may run at once where their grids fit on
+// the GPU together (GemmOptions::multiprocessors); PEs that share one get a part of it each, unless
+// that is set. A CUDA graph may hold calls, and be replayed any number of times.
 //
 // create() is collective over the job, as that of a collective (weft/kernels/collectives.hpp), and
 // so is destruction. A member that does not come until WEFT_WAIT_TIMEOUT is printed and returned by
@@ -51,7 +53,8 @@ class Impl;
 enum class GemmRsAlgorithm : std::uint8_t {
   kAuto,        // what is expected to be faster
   kSequential,  // Gemm, then ReduceScatter
-  kOverlapped,  // at once, few rows too; kUnsupported where it cannot be
+  kOverlapped,  // tiles as they come, of few rows too; kUnsupported where it cannot be
+  kDirect,      // in one kernel of all tiles at once; kUnsupported where problem.m rows cannot be
 };
 
 // The same on every member.

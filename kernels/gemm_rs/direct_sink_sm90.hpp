@@ -65,24 +65,25 @@ class DirectSink {
 
   // Rows that are not there do not travel.
   __device__ __forceinline__ void store(const Part<Shape>& part, float (&d)[Shape::kPartN / 2]) {
-    Quads<Shape> mine = add_up(base_, part, d);
+    const Quads<Shape> mine = add_up(base_, part, d);
     const bool lower = part.thread % 2 != 0;
     const int row = part.row + part.first_row() + (lower ? 8 : 0);
     const int column = part.column + part.first_column() / 4 * 4;
-    if (!__any_sync(~0u, row < p_.rows)) return;
-    look();
     std::uint64_t words[kQuads];
 #pragma unroll
     for (int j = 0; j < kQuads; ++j) words[j] = row_of(lower, d + 4 * j);
-    if (row >= p_.rows) mine.last = mine.first;
-    const int tile = part.row / Shape::kM * p_.columns + part.column / Shape::kN;
+    const unsigned there = __ballot_sync(~0u, row < p_.rows);
+    if (row >= p_.rows) return;
+    look();
+    if (!sends_) return;
     // Words of a warp's upper rows lie together, and those of its lower ones behind: where only one
     // kind is sent, or there, stores are of whole lines.
     const int lane = part.thread % 32, place = part.thread - lane + lane / 2 + (lower ? 16 : 0);
+    const int tile = part.row / Shape::kM * p_.columns + part.column / Shape::kN;
     const std::uint64_t at = std::uint64_t{static_cast<unsigned>(tile)} * kTileWords +
                              part.consumer * kGroupThreads + place;
-    meet(tile, row, at, mine, words);
-    if (!ok_) return;
+    const bool is_mine = meet(owner_of(tile, row), there, at, mine, words);
+    if (!ok_ || !is_mine) return;
 #pragma unroll
     for (int j = 0; j < kQuads; ++j) {
       if (mine.have(j)) p_.c.put_four(row - p_.first, column + 8 * j, words[j]);
@@ -141,32 +142,34 @@ class DirectSink {
     sends_ = ok_ || broken == round_;
   }
 
-  // What I have of the tile's words, `mine`, becomes the sum of all, or nothing where that is
-  // another's.
-  __device__ __forceinline__ void meet(int tile, int row, std::uint64_t at, Quads<Shape>& mine,
-                                       std::uint64_t (&words)[kQuads]) {
+  // The rank that adds up the words of a row; mine where all do.
+  __device__ __forceinline__ int owner_of(int tile, int row) const {
+    const Team& team = p_.members.team;
+    if (p_.way == gemm_rs::Way::kScatter) return row / p_.each;
+    return p_.way == gemm_rs::Way::kTwoShots ? gemm_rs::owner_of(tile, team.size) : team.rank;
+  }
+  // What I have of the tile's words, `mine`, becomes the sum of all. False: where that is not mine
+  // to have. By those of a warp that are `there`, who may have different owners.
+  __device__ __forceinline__ bool meet(int owner, unsigned there, std::uint64_t at,
+                                       const Quads<Shape>& mine, std::uint64_t (&words)[kQuads]) {
     using gemm_rs::Way;
     const DirectMembers& m = p_.members;
     const std::uint64_t part = m.space.slot_offset(round_, m.team.rank) + at;
-    if (!sends_) return;
-    int owner = m.team.rank;
+    const bool adds = owner == m.team.rank;
     if (p_.way == Way::kOneShot) {
       send_to_all(part, mine, words);
-    } else {
-      owner = p_.way == Way::kScatter ? min(row, p_.rows - 1) / p_.each
-                                      : gemm_rs::owner_of(tile, m.team.size);
-      if (owner != m.team.rank) send(m.words[owner] + part, mine, words);
+    } else if (!adds) {
+      send(m.words[owner] + part, mine, words);
     }
-    __syncwarp();  // a warp may have rows of several owners: all are sent before any is waited for
-    if (owner == m.team.rank) {
+    __syncwarp(there);  // nobody waits before all have sent
+    if (adds) {
       fold(at, mine, words);
       if (p_.way == Way::kTwoShots && ok_) send_to_all(part, mine, words);  // else they find out
     } else if (p_.way == Way::kTwoShots) {
       const std::uint64_t sum = m.space.slot_offset(round_, owner) + at;
       take(m.space.words + sum, m.team.pe_of(owner), mine, words);
-    } else {
-      mine.last = mine.first;
     }
+    return adds || p_.way == Way::kTwoShots;
   }
   static __device__ __forceinline__ void send(std::uint64_t* there, const Quads<Shape>& mine,
                                               const std::uint64_t (&words)[kQuads]) {

@@ -4,12 +4,14 @@
 # other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory. What they
 # print goes to FOLDER, and a report of it: report.md, report.csv and report.svg.
 #
-#   perftest/kernels_report.sh [--gpus N] [--vs LIST] [--nccl FILE] [--build DIR] [--link GB/s] [--rate TFLOP/s] FOLDER
+#   perftest/kernels_report.sh [--gpus N] [--vs LIST] [--nccl FILE] [--build DIR] [--rounds N] [--link GB/s]
+#       [--rate TFLOP/s] FOLDER
 #
 #   --gpus N     PEs, a GPU each; by default all GPUs. With one the product runs alone: nothing travels
 #   --vs LIST    peers: nccl,cublas,torch, which is all of them and the default, or some, or none
 #   --nccl FILE  its library; by default python3's, or libnccl.so.2, as the system finds it
 #   --build DIR  Weft's build with WEFT_CUDA=ON; by default build/cuda-sm90
+#   --rounds N   turns that products and fused operators and their peers take, 5
 #   --link, --rate   ceilings of a GPU: what its links take, and its multiply-adds of bfloat16; by default
 #                those of an H100 or H200 (kernels_report.py)
 #
@@ -29,7 +31,7 @@ usage() {
   exit 2
 }
 
-gpus='' vs=nccl,cublas,torch nccl='' build=$here/build/cuda-sm90 ceilings='' folder=''
+gpus='' vs=nccl,cublas,torch nccl='' build=$here/build/cuda-sm90 rounds=5 ceilings='' folder=''
 while [ $# -gt 0 ]; do
   case $1 in --*) [ $# -ge 2 ] || usage "$1: without its value" ;; esac
   case $1 in
@@ -37,6 +39,7 @@ while [ $# -gt 0 ]; do
     --vs) vs=$2 ;;
     --nccl) nccl=$2 ;;
     --build) build=$(cd "$2" 2> /dev/null && pwd) || usage "--build $2: no such folder" ;;
+    --rounds) rounds=$2 ;;
     --link | --rate) ceilings="$ceilings $1 $2" ;;
     --*) usage "$1: unknown" ;;
     *)
@@ -147,9 +150,9 @@ if [ "$gpus" -gt 1 ]; then
 else
   say "one GPU: the product alone; collectives and fused operators need two"
 fi
-launch gemm 1 weft-gpu-gemm --vs "$against"
+launch gemm 1 weft-gpu-gemm --vs "$against" --rounds "$rounds"
 if [ "$gpus" -gt 1 ] && [ -x "$bin/weft-gpu-fused" ]; then
-  launch fused "$gpus" weft-gpu-fused --vs "$against" --nccl "$nccl"
+  launch fused "$gpus" weft-gpu-fused --vs "$against" --nccl "$nccl" --rounds "$rounds"
   set -- "$@" "$folder/fused.txt"
 fi
 if [ "$gpus" -gt 1 ] && compares torch && python3 -c 'import torch.distributed._symmetric_memory' 2> /dev/null; then

@@ -1,7 +1,7 @@
 """The rows of kernels_report.py in a few tables that fit on a page: Weft's time, and that of the fastest peer."""
 import math
 
-SIZES = ("2 KiB", "32 KiB", "128 KiB", "512 KiB", "2 MiB", "8 MiB", "32 MiB", "128 MiB")
+SIZES = ("8 B", "2 KiB", "32 KiB", "128 KiB", "512 KiB", "2 MiB", "8 MiB", "32 MiB", "128 MiB")
 
 
 def us(value):

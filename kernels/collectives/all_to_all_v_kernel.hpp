@@ -16,7 +16,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/bulk_kernels.hpp"
-#include "kernels/core/packet_wire.hpp"
+#include "kernels/core/packet_channel.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {

@@ -27,11 +27,12 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if (is_words(options_.algorithm) && !is_of_floats())
+  if (is_words(options_.algorithm) && !sums_floats())
     return Status::error(
         Code::kUnsupported,
-        fmt::format("{}: options.algorithm is {}, which is for floats; dtype is {}", name(),
-                    to_string(options_.algorithm), to_string(problem_.dtype)));
+        fmt::format("{}: options.algorithm is {}, which is for kSum of floats; dtype is {}, op {}",
+                    name(), to_string(options_.algorithm), to_string(problem_.dtype),
+                    static_cast<int>(problem_.op)));
   if ((reduces() || what_ == Collective::kAllReduceNorm) && problem_.dtype == DType::kFloat8E4m3)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: dtype is float8_e4m3, which is not summed up; widen it "

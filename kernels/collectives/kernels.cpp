@@ -8,6 +8,7 @@
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/collectives/word_kernels.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -60,17 +61,19 @@ Status norm(const Call& call, Stream stream) {
   }
 }
 
-// More at a time where only one other member has to be waited for.
-template <class T, int kUnits>
+template <class T, class Pairs, int kOthers>
 Status reduce_words(const Call& call, Stream stream) {
+  const std::size_t shared = WordChannel::shared_bytes(call.team.size);
   if (call.plan.algorithm == Algorithm::kWords)
-    return start(call, FoldPackets<T, kUnits, WordWire>{packets(call), call.op}, stream);
-  return start(call, TwoShotPackets<T, kUnits, WordWire>{packets(call), call.op}, stream);
+    return start(call, FoldWords<T, Pairs, kOthers>{kernel_call(call)}, stream, shared);
+  return start(call, TwoShotWords<T, Pairs, kOthers>{kernel_call(call)}, stream, shared);
 }
+// How members' messages lie is nothing to the others.
 template <class T>
 Status reduce_words(const Call& call, Stream stream) {
-  return call.team.size == 2 ? reduce_words<T, kUnitsTogether>(call, stream)
-                             : reduce_words<T, 1>(call, stream);
+  if (!WholePairs::are_in(call.messages)) return reduce_words<T, AnyPairs, 7>(call, stream);
+  return call.team.size <= 2 ? reduce_words<T, WholePairs, 1>(call, stream)
+                             : reduce_words<T, WholePairs, 7>(call, stream);
 }
 
 template <class T>

@@ -22,11 +22,16 @@ struct Slots {
   std::size_t bulk;     // bytes
 };
 
+// That a member hears from; one at least.
+std::size_t others_of(const LayoutProblem& p) {
+  return static_cast<std::size_t>(std::max(p.team_size, 2) - 1);
+}
+
 // At most: of a large team less, so that all together need no more. On hosts little, so that small
 // tests go through many rounds.
 Slots most_slots(const LayoutProblem& p) {
   const auto size = static_cast<std::size_t>(p.team_size);
-  const std::size_t others = std::max<std::size_t>(size, 2) - 1;
+  const std::size_t others = others_of(p);
   if (!p.gpu) return {64, std::max<std::size_t>((4 << 10) / others / kLine * kLine, 1024)};
   const std::size_t bulk = kStagingBytes / (kBulkPlaces * p.channels * others) / kLine * kLine;
   return {std::clamp<std::size_t>(4096 / size, 64, 512),
@@ -59,8 +64,7 @@ Slots slots_of(const LayoutProblem& p) {
 // All of a message, or of the largest that goes as words: in one round. On hosts little, so that
 // tests have some that do not.
 std::size_t words_of(const LayoutProblem& p) {
-  const std::size_t room =
-      (p.gpu ? kWordBytes : kWordBytes / 256) / (2 * static_cast<std::size_t>(p.team_size));
+  const std::size_t room = (p.gpu ? kWordBytes : kWordBytes / 256) / (2 * others_of(p));
   const std::size_t units = dev::packed_units(std::min(p.most_bytes, room));
   return rounded_up(shares(units, p.channels) + kUnitsOfLine - 1, kUnitsOfLine);
 }
@@ -70,7 +74,8 @@ std::size_t words_of(const LayoutProblem& p) {
 Layout layout_of(const LayoutProblem& p) {
   const Slots slots = slots_of(p);
   const std::size_t members = p.channels * static_cast<std::size_t>(p.team_size);
-  const std::size_t places = kBulkPlaces * (members - p.channels);
+  const std::size_t pairs = members - p.channels;  // of a channel and another member
+  const std::size_t places = kBulkPlaces * pairs;
   const std::size_t sums = p.row_bytes != 0 ? 2 * std::size_t{p.channels} * kMostChunks : 0;
   const std::size_t headers = p.what == Collective::kAllToAllV ? 2 * members : 0;
   Layout made;
@@ -78,7 +83,7 @@ Layout layout_of(const LayoutProblem& p) {
   made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
   made.word_slot = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
   made.words = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
-  made.staging = made.words + 2 * members * made.word_slot * sizeof(std::uint64_t);
+  made.staging = made.words + 2 * pairs * made.word_slot * sizeof(std::uint64_t);
   made.sums = made.staging + places * made.bulk_slot;
   made.signals = made.sums + sums * sizeof(dev::Packet);
   made.headers = made.signals + places * sizeof(std::uint64_t);

@@ -12,9 +12,8 @@
 
 #include "kernels/collectives/call.hpp"
 #include "kernels/core/fold.hpp"
-#include "kernels/core/packet_wire.hpp"
+#include "kernels/core/packet_channel.hpp"
 #include "kernels/core/pause.hpp"
-#include "kernels/core/word_wire.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -59,14 +58,14 @@ struct PacketCall : KernelCall {
   }
   // kUnits of everybody, as take_many() has them, folded to results. unit(i) is the i-th's in the
   // message, which may lie beyond its end. What memory has is loaded before the wait.
-  template <class T, int kUnits, class Channel, class Unit>
-  WEFT_DEVICE bool take_folded(const Channel& channel, ReduceOp op, std::size_t at, int count,
+  template <class T, int kUnits, class Unit>
+  WEFT_DEVICE bool take_folded(const PacketChannel& channel, ReduceOp op, std::size_t at, int count,
                                Unit unit, std::uint64_t (&results)[kUnits]) const {
     const std::size_t units = dev::packed_units(m.bytes);
     std::uint64_t own[kUnits] = {}, last[kUnits] = {};
     for (int i = 0; i < kUnits; ++i) {
       if (i >= count || unit(i) >= units) continue;
-      own[i] = Channel::carried(load(team.rank, unit(i)));
+      own[i] = load(team.rank, unit(i));
       if (m.addend != nullptr) last[i] = dev::load_unit(m.addend, m.bytes, unit(i));
     }
     FoldOfUnit<T> folds[kUnits];
@@ -74,7 +73,7 @@ struct PacketCall : KernelCall {
       folds[i].add(op, rank == 0, data);
     };
     const auto mine = [&](int i) { return own[i]; };
-    if (!channel.template take_many<kUnits>(at, dev::block_size(), count, mine, use)) return false;
+    if (!channel.take_many<kUnits>(at, dev::block_size(), count, mine, use)) return false;
     for (int i = 0; i < kUnits; ++i) {
       if (m.addend != nullptr) folds[i].add(op, false, last[i]);
       results[i] = folds[i].result();
@@ -82,8 +81,7 @@ struct PacketCall : KernelCall {
     return true;
   }
   // Unit `unit`, which has number `at` in the channel, of what each of the others is to get.
-  template <class Channel>
-  WEFT_DEVICE void send(const Channel& channel, std::size_t at, std::size_t unit) const {
+  WEFT_DEVICE void send(const PacketChannel& channel, std::size_t at, std::size_t unit) const {
     if (m.in_stride == 0) return channel.send_to_all(at, load(0, unit));
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
@@ -91,9 +89,9 @@ struct PacketCall : KernelCall {
     }
   }
   // body(first unit, units) for each round of my block's share; false ends it.
-  template <class Wire, class Body>
-  WEFT_DEVICE void rounds(UnitChannel<Wire>& channel, std::size_t units, Body body) const {
-    const std::size_t most = Wire::slot(space);
+  template <class Body>
+  WEFT_DEVICE void rounds(PacketChannel& channel, std::size_t units, Body body) const {
+    const std::size_t most = space.packet_slot;
     const Share share = share_of(units);
     if (share.count == 0) return;
     bool ok = channel.open();
@@ -167,16 +165,15 @@ WEFT_DEVICE int units_from(std::size_t u, std::size_t count) {
 
 // AllReduce in one shot (in_stride 0): everybody gets all and folds it; and ReduceScatter. A thread
 // has kUnits units under way at a time.
-template <class T, int kUnits = 1, class Wire = PacketWire>
+template <class T, int kUnits = 1>
 struct FoldPackets : PacketCall {
-  using Channel = UnitChannel<Wire>;
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
 
   // Units of a message that have places in the channel.
   WEFT_DEVICE std::size_t units() const { return dev::packed_units(m.bytes); }
   // A round, of `count` of them.
-  WEFT_DEVICE bool round(Channel& channel, std::size_t first, std::size_t count) const {
+  WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
     const std::size_t step = dev::block_size();
     WEFT_KERNELS_PAUSE(kBeforeData);
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
@@ -193,13 +190,13 @@ struct FoldPackets : PacketCall {
   }
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    Channel channel(ctx, team, space, m.in_stride == 0 ? "AllReduce" : "ReduceScatter");
+    PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllReduce" : "ReduceScatter");
     rounds(channel, units(),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
 
  private:
-  WEFT_DEVICE void send_all(const Channel& channel, std::size_t at, std::size_t unit,
+  WEFT_DEVICE void send_all(const PacketChannel& channel, std::size_t at, std::size_t unit,
                             int there) const {
     if (m.in_stride != 0) {
       for (int i = 0; i < there; ++i)
@@ -220,9 +217,8 @@ struct FoldPackets : PacketCall {
 // all. Parts are of the same number of units, so that all hear from all; what is beyond the end is
 // sent as zeros. Unit u of the second round is sent once unit u of the first has come from
 // everybody: whoever sends has left the round before both.
-template <class T, int kUnits = 1, class Wire = PacketWire>
+template <class T, int kUnits = 1>
 struct TwoShotPackets : PacketCall {
-  using Channel = UnitChannel<Wire>;
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   ReduceOp op;
 
@@ -232,7 +228,7 @@ struct TwoShotPackets : PacketCall {
     return (dev::packed_units(m.bytes) + size - 1) / size;
   }
   // The two rounds of `count` units of every part; the caller has entered the first.
-  WEFT_DEVICE bool round(Channel& channel, std::size_t first, std::size_t count) const {
+  WEFT_DEVICE bool round(PacketChannel& channel, std::size_t first, std::size_t count) const {
     WEFT_KERNELS_PAUSE(kBeforeData);
     send_parts(channel, first, count);
     const bool folded = fold_mine(channel, first, count);
@@ -241,7 +237,7 @@ struct TwoShotPackets : PacketCall {
   }
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    Channel channel(ctx, team, space, "AllReduce");
+    PacketChannel channel(ctx, team, space, "AllReduce");
     rounds(channel, units(),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
@@ -250,7 +246,8 @@ struct TwoShotPackets : PacketCall {
   WEFT_DEVICE void store_if_there(std::size_t unit, std::uint64_t data) const {
     if (unit < dev::packed_units(m.bytes)) store(unit, data);
   }
-  WEFT_DEVICE void send_parts(const Channel& channel, std::size_t first, std::size_t count) const {
+  WEFT_DEVICE void send_parts(const PacketChannel& channel, std::size_t first,
+                              std::size_t count) const {
     const std::size_t all = dev::packed_units(m.bytes), part = units(), step = dev::block_size();
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
       for (int k = 1; k < team.size; ++k) {
@@ -265,7 +262,8 @@ struct TwoShotPackets : PacketCall {
           if (i < there) channel.send(rank, u + static_cast<unsigned>(i) * step, data[i]);
       }
   }
-  WEFT_DEVICE bool fold_mine(const Channel& channel, std::size_t first, std::size_t count) const {
+  WEFT_DEVICE bool fold_mine(const PacketChannel& channel, std::size_t first,
+                             std::size_t count) const {
     const std::size_t step = dev::block_size();
     const std::size_t begin = static_cast<unsigned>(team.rank) * units() + first;  // of mine
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
@@ -276,14 +274,14 @@ struct TwoShotPackets : PacketCall {
       if (!take_folded<T, kUnits>(channel, op, u, there, unit, sums)) return false;
       for (int i = 0; i < kUnits; ++i) {
         if (i >= there) continue;
-        sums[i] = Wire::carried(sums[i]);
         store_if_there(unit(i), sums[i]);
         channel.send_to_all(at(i), sums[i], 1);
       }
     }
     return true;
   }
-  WEFT_DEVICE bool take_parts(const Channel& channel, std::size_t first, std::size_t count) const {
+  WEFT_DEVICE bool take_parts(const PacketChannel& channel, std::size_t first,
+                              std::size_t count) const {
     const std::size_t part = units(), step = dev::block_size();
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
       const auto use = [&](int i, int rank, std::uint64_t data) {
@@ -293,7 +291,7 @@ struct TwoShotPackets : PacketCall {
               data);
       };
       const auto mine = [](int) { return std::uint64_t{0}; };
-      if (!channel.template take_many<kUnits>(u, step, units_from<kUnits>(u, count), mine, use))
+      if (!channel.take_many<kUnits>(u, step, units_from<kUnits>(u, count), mine, use))
         return false;
     }
     return true;

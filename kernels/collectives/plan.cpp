@@ -24,16 +24,15 @@ using enum Algorithm;
 // (docs/guide/kernels.md). More PEs by what goes over the links then, at 350 GB/s, behind the
 // measured times of next to nothing: an estimate.
 const std::vector<PlanRow> kGpuTable = {
-    {kAllReduce, 2, 128 * KiB, kPackets, 128, 128},
-    {kAllReduce, 2, 256 * KiB, kPackets, 128, 256},
-    {kAllReduce, 2, 2048 * KiB, kWords, 128, 512},
-    {kAllReduce, 2, 8192 * KiB, kTwoShotWords, 128, 512},
-    {kAllReduce, 4, 64 * KiB, kPackets, 128, 128},
-    {kAllReduce, 4, 512 * KiB, kWords, 128, 512},
-    {kAllReduce, 0, 32 * KiB, kPackets, 128, 128},
+    {kAllReduce, 2, 4 * KiB, kPackets, 32, 128},
+    {kAllReduce, 2, 1024 * KiB, kWords, 256, 256},
+    {kAllReduce, 2, 2048 * KiB, kWords, 256, 512},
+    {kAllReduce, 2, 16384 * KiB, kTwoShotWords, 256, 512},
+    {kAllReduce, 4, 8 * KiB, kPackets, 128, 128},
+    {kAllReduce, 4, 256 * KiB, kWords, 128, 256},
+    {kAllReduce, 0, 8 * KiB, kPackets, 128, 128},
     {kAllReduce, 0, 128 * KiB, kWords, 128, 256},
-    {kAllReduce, 0, 256 * KiB, kTwoShotPackets, 128, 256},
-    {kAllReduce, 0, 4096 * KiB, kTwoShotWords, 128, 512},
+    {kAllReduce, 0, 16384 * KiB, kTwoShotWords, 128, 512},
     {kAllReduce, 2, kAny, kBulk, 256, 256},
     {kAllReduce, 0, kAny, kBulk, 128, 512},
     {kAllGather, 0, 16 * KiB, kPackets, 32, 128},
@@ -44,11 +43,9 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllGather, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllGather, 2, kAny, kBulk, 256, 256},
     {kAllGather, 0, kAny, kBulk, 128, 512},
-    {kReduceScatter, 0, 16 * KiB, kPackets, 32, 128},
-    {kReduceScatter, 2, 128 * KiB, kPackets, 128, 128},
-    {kReduceScatter, 2, 256 * KiB, kPackets, 128, 256},
-    {kReduceScatter, 0, 64 * KiB, kPackets, 64, 256},
-    {kReduceScatter, 2, 4096 * KiB, kBulk, 128, 512},
+    {kReduceScatter, 0, 4 * KiB, kPackets, 32, 128},
+    {kReduceScatter, 2, 16384 * KiB, kWords, 256, 256},
+    {kReduceScatter, 0, 2048 * KiB, kWords, 128, 512},
     {kReduceScatter, 2, kAny, kBulk, 256, 256},
     {kReduceScatter, 0, kAny, kBulk, 128, 512},
     {kAllToAll, 0, 16 * KiB, kPackets, 32, 128},
@@ -265,7 +262,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   const std::size_t parts = parts_of(what, made.algorithm, npes);
   if (is_words(made.algorithm))
     made.blocks = useful_blocks(made, shares(bytes, parts),
-                                std::min(8 * std::size_t{made.threads}, limits.word_bytes));
+                                std::min(16 * std::size_t{made.threads}, limits.word_bytes));
   else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else

@@ -73,7 +73,7 @@ struct __attribute__((may_alias)) Vector {
 // What a thread loads before it folds: a GPU's memory is far away.
 inline constexpr int kVectorsTogether = 4, kSourcesTogether = 2;
 
-WEFT_DEVICE bool is_aligned(const void* address) {
+WEFT_HOST_DEVICE bool is_aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector) == 0;
 }
 

@@ -11,6 +11,7 @@
 // something to do meanwhile: it puts round r once it has taken all up to r - kBulkAhead. Its twin
 // had taken all up to r - 2 kBulkAhead when it put that one, so there are twice as many places.
 // Places are large, and nobody sends to himself: so the sender d ranks before has the (d - 1)-th.
+// So have words.
 //
 // A packet orders nothing but itself, so packets and bulk puts have rounds and staging apart.
 #pragma once
@@ -37,14 +38,14 @@ struct alignas(64) Rounds {
 struct Workspace {
   Rounds* rounds = nullptr;          // [channel]; nobody else's
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
-  std::uint64_t* words = nullptr;    // [parity][channel][rank of the sender][word_slot]
+  std::uint64_t* words = nullptr;    // [parity][channel][sender, by distance][word_slot]
   std::byte* staging = nullptr;      // [place][channel][sender, by distance][bulk_slot]
   std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
   std::uint64_t* signals = nullptr;  // [place][channel][sender, by distance]: its bulk round
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none
-  std::uint32_t word_slot = 0;    // words; 0: none
+  std::uint32_t word_slot = 0;    // words, a multiple of 2; 0: none
   std::uint32_t bulk_slot = 0;    // bytes, a multiple of 16
 };
 

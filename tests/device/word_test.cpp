@@ -16,86 +16,120 @@ WEFT_HOST_DEVICE std::uint64_t value_of(int from, unsigned round, unsigned threa
 
 constexpr unsigned kThreads = 2 * kWarp + 1;
 
+// What differs between a word and a pair of them.
+struct Words {
+  using Data = std::uint64_t;
+  using Awaited = dev::AwaitedWord;
+  static WEFT_HOST_DEVICE Data of(std::uint64_t value) { return value; }
+  static WEFT_HOST_DEVICE bool is(Data data, std::uint64_t value) { return data == value; }
+  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_word(place, data); }
+};
+struct Pairs {
+  using Data = dev::WordPair;
+  using Awaited = dev::AwaitedPair;
+  static WEFT_HOST_DEVICE Data of(std::uint64_t value) { return {value, ~value << 1}; }
+  static WEFT_HOST_DEVICE bool is(Data data, std::uint64_t value) {
+    return data.first == value && data.second == ~value << 1;
+  }
+  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_words(place, data); }
+};
+
 // Everybody sends to everybody, in a kernel of its own for each round; places have two halves, used
 // in turns. Odd threads skip every third round.
+template <class Kind>
 struct Exchange {
+  using Data = typename Kind::Data;
   DeviceContext handle;
-  std::uint64_t* places;  // [2][npes][threads]
+  Data* places;  // [2][npes][threads]
   unsigned round;
   int* wrong;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     const unsigned me = dev::thread_rank();
     if (me % 2 == 1 && round % 3 == 0) return;
-    std::uint64_t* const half =
-        places + (round & 1) * static_cast<unsigned>(ctx.npes()) * kThreads + me;
+    Data* const half = places + (round & 1) * static_cast<unsigned>(ctx.npes()) * kThreads + me;
     for (int pe = 0; pe < ctx.npes(); ++pe)
-      dev::send_word(ctx.ptr(half + static_cast<unsigned>(ctx.pe()) * kThreads, pe),
-                     value_of(ctx.pe(), round, me));
-    std::uint64_t data[8];
-    const auto awaited = [&](int k) -> dev::AwaitedWord {
+      Kind::send(ctx.ptr(half + static_cast<unsigned>(ctx.pe()) * kThreads, pe),
+                 Kind::of(value_of(ctx.pe(), round, me)));
+    Data data[8];
+    const auto awaited = [&](int k) -> typename Kind::Awaited {
       if (k >= ctx.npes()) return {nullptr, -1};
       return {half + static_cast<unsigned>(k) * kThreads, k};
     };
     bool ok = dev::take_words<8>(handle, "exchange", awaited, data);
-    for (int pe = 0; ok && pe < ctx.npes(); ++pe) ok = data[pe] == value_of(pe, round, me);
+    for (int pe = 0; ok && pe < ctx.npes(); ++pe) ok = Kind::is(data[pe], value_of(pe, round, me));
     if (!ok) wrong[me] = 1;
   }
 };
 
 class WordTest : public ::testing::TestWithParam<int> {};
 
-TEST_P(WordTest, BringThemselvesFromAll) {
-  on_pes(Way::kMapped, GetParam(), [](Pe& pe) {
-    const std::size_t count = 2 * static_cast<std::size_t>(pe.npes()) * kThreads;
-    auto* const places = pe.allocate<std::uint64_t>(count);
-    for (std::size_t i = 0; i < count; ++i) places[i] = dev::kNoWord;
+template <class Kind>
+void exchange(int npes) {
+  using Data = typename Kind::Data;
+  on_pes(Way::kMapped, npes, [](Pe& pe) {
+    const std::size_t all = 2 * static_cast<std::size_t>(pe.npes()) * kThreads;
+    const std::size_t count = all * sizeof(Data) / sizeof(std::uint64_t);
+    auto* const places = pe.allocate<Data>(all);
+    auto* const words = reinterpret_cast<std::uint64_t*>(places);
+    for (std::size_t i = 0; i < count; ++i) words[i] = dev::kNoWord;
     SharedVector<int> wrong(kThreads, 0);
     pe.barrier();
     for (unsigned round = 1; round <= 40; ++round)
-      pe.run(1, kThreads, Exchange{pe.handle(), places, round, wrong.data()});
+      pe.run(1, kThreads, Exchange<Kind>{pe.handle(), places, round, wrong.data()});
     for (const int w : wrong) EXPECT_EQ(w, 0);
     pe.barrier();
-    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(places[i], dev::kNoWord) << i;
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(words[i], dev::kNoWord) << i;
   });
 }
+TEST_P(WordTest, BringThemselvesFromAll) { exchange<Words>(GetParam()); }
+TEST_P(WordTest, BringThemselvesInPairs) { exchange<Pairs>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Pes, WordTest, ::testing::Values(1, 2, 3, 8),
                          ::testing::PrintToStringParamName());
 
-// Of three, the second does not come.
+// Three are awaited.
+template <class Kind>
 struct TakeThree {
   DeviceContext handle;
-  std::uint64_t* places;
+  typename Kind::Data* places;
   int* answer;
   WEFT_DEVICE void operator()() const {
-    std::uint64_t data[3];
-    const auto awaited = [&](int k) -> dev::AwaitedWord { return {places + k, k}; };
+    typename Kind::Data data[3];
+    const auto awaited = [&](int k) -> typename Kind::Awaited { return {places + k, k}; };
     *answer = dev::take_words<3>(handle, "three words", awaited, data) ? 1 : 0;
   }
 };
 
-TEST(Words, ThatDoNotComeAreReported) {
+// All have come but word `missing`, which is part of what PE 1 sends.
+template <class Kind>
+void report(std::size_t missing) {
+  using Data = typename Kind::Data;
+  constexpr std::size_t kCount = 3 * sizeof(Data) / sizeof(std::uint64_t);
   JobOptions options;
   options.npes = 3;
   options.deadline_ns = 20'000'000;
   DeviceJob job(options);
-  const std::uint64_t offset = job.allocate<std::uint64_t>(3);
-  auto* const places = job.at<std::uint64_t>(0, offset);
-  places[0] = 5;
-  places[1] = dev::kNoWord;
-  places[2] = 6;
+  const std::uint64_t offset = job.allocate<Data>(3);
+  auto* const places = job.at<Data>(0, offset);
+  auto* const words = reinterpret_cast<std::uint64_t*>(places);
+  for (std::size_t i = 0; i < kCount; ++i) words[i] = i == missing ? dev::kNoWord : i;
   SharedVector<int> answer(1, -1);
   enter_pe(0);
-  EXPECT_OK(dev::launch({1, 1, 0}, TakeThree{job.handle(0), places, answer.data()}));
+  EXPECT_OK(dev::launch({1, 1, 0}, TakeThree<Kind>{job.handle(0), places, answer.data()}));
   EXPECT_OK(dev::synchronize());
   EXPECT_EQ(answer[0], 0);
-  EXPECT_EQ(places[0], 5u);
+  for (std::size_t i = 0; i < kCount; ++i) EXPECT_EQ(words[i], i == missing ? dev::kNoWord : i);
   FaultRecord record;
   ASSERT_TRUE(job.take_fault(0, &record));
   EXPECT_EQ(record.code, static_cast<std::uint32_t>(FaultCode::kWaitTimeout));
   EXPECT_EQ(record.pe, 1);
   EXPECT_STREQ(record.where, "three words");
-  EXPECT_EQ(record.offset, offset + 8);
+  EXPECT_EQ(record.offset, offset + 8 * missing);
+}
+TEST(Words, ThatDoNotComeAreReported) { report<Words>(1); }
+TEST(Words, HalvesOfPairsThatDoNotComeAreReported) {
+  report<Pairs>(2);
+  report<Pairs>(3);
 }
 
 }  // namespace

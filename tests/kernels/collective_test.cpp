@@ -65,8 +65,9 @@ TEST_P(CollectiveTest, EqualsTheModel) {
         for (const Algorithm algorithm : algorithms_of(what))
           for (const DType dtype : dtypes_for(rt.npes(), random)) {
             if (is_words(algorithm) && (dtype == DType::kInt32 || dtype == DType::kUint8)) continue;
-            const ReduceOp op =
-                std::array{ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}[random() % 3];
+            const ReduceOp op = is_words(algorithm) ? ReduceOp::kSum
+                                                    : std::array{ReduceOp::kSum, ReduceOp::kMin,
+                                                                 ReduceOp::kMax}[random() % 3];
             const std::vector<std::size_t> counts = sizes_of(bytes_of(dtype));
             CollectiveOptions options;
             options.algorithm = algorithm;
@@ -354,6 +355,10 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         options.algorithm = Algorithm::kTwoShotPackets;
         expect_refused(AllGather::create(rt, {.max_count = 10}, options).status(),
                        Code::kUnsupported, "no algorithm 'two-shot-packets'");
+        options.algorithm = Algorithm::kWords;
+        expect_refused(
+            AllReduce::create(rt, {10, DType::kFloat32, ReduceOp::kMin}, options).status(),
+            Code::kUnsupported, "which is for kSum of floats");
         // What differs between PEs is refused on all.
         const auto mine = static_cast<std::size_t>(rt.pe());
         expect_refused(AllReduce::create(rt, {.max_count = 10 + mine}).status(), argument,

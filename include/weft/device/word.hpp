@@ -20,9 +20,19 @@ namespace weft::dev {
 
 inline constexpr std::uint64_t kNoWord = ~std::uint64_t{0};
 
+// Two of them side by side, which one instruction sends or looks at: each is there when it is not
+// kNoWord, whatever the other is.
+struct alignas(16) WordPair {
+  std::uint64_t first, second;
+};
+
 // A word of mine that `pe` sends; `place` null: none.
 struct AwaitedWord {
   std::uint64_t* place;
+  int pe;
+};
+struct AwaitedPair {
+  WordPair* place;
   int pe;
 };
 
@@ -30,13 +40,14 @@ inline namespace WEFT_TARGET {
 
 // By one thread, to a place that it can store to: ctx.ptr(place, pe). `data` is not kNoWord.
 WEFT_DEVICE_CALL void send_word(std::uint64_t* place, std::uint64_t data);
+WEFT_DEVICE_CALL void send_words(WordPair* place, WordPair data);
 
-// By one thread: data[k] of awaited(k), which is an AwaitedWord, for each k below kMany. All are
-// asked for before the first is looked at. False: the deadline passed, which is reported with
-// `where` and the PE; then no place is free again.
-template <int kMany, class GetAwaited>
+// By one thread: data[k] of awaited(k), for each k below kMany: an AwaitedWord of a std::uint64_t,
+// an AwaitedPair of a WordPair. All are asked for before the first is looked at. False: the
+// deadline passed, which is reported with `where` and the PE; then no place is free again.
+template <int kMany, class GetAwaited, class Data>
 WEFT_DEVICE_CALL bool take_words(const DeviceContext& handle, const char* where, GetAwaited awaited,
-                                 std::uint64_t (&data)[kMany]);
+                                 Data (&data)[kMany]);
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev

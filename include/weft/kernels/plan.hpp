@@ -33,9 +33,9 @@ enum class Algorithm : std::uint8_t {
           // other all goes so
   kScatteredBulk,  // Broadcast only: a share to each member, who puts it to all. The root sends
                    // each byte once. Of two members the same as kBulk
-  kWords,          // AllReduce and ReduceScatter of floats: as kPackets, half the bytes, as words
-                   // (weft/device/word.hpp); a call in one round
-  kTwoShotWords,   // AllReduce of floats
+  kWords,          // AllReduce and ReduceScatter, sums of floats: as kPackets, half the bytes, as
+                   // words (weft/device/word.hpp); a call in one round
+  kTwoShotWords,   // AllReduce, sums of floats
 };
 
 WEFT_API const char* to_string(Collective what);

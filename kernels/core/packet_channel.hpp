@@ -1,19 +1,11 @@
 // A block's side of its channel, where all members map one another and messages are small: units of
-// 8 bytes, by a Wire that brings them. See workspace.hpp.
+// 8 bytes as packets (weft/device/packet.hpp), which bring the number of their round. See
+// workspace.hpp.
 //
 // Threads of a block run through a round by themselves: unit u of a message is sent, and unit u of
 // the others taken, by one thread. leave() is where they meet: behind it every thread knows that
 // all units of the round have come from every twin, and every twin will know that this block has
 // taken all of its own.
-//
-// A Wire is packet_wire.hpp's or word_wire.hpp's:
-//   Place, Awaited                        where a unit comes to, and one that is waited for
-//   places(space), slot(space)            of the workspace
-//   round(rounds)                         the last round that is over, in what a block keeps
-//   kCounts                               a place tells rounds apart, so their numbers end
-//   carried(data)                         what comes of them; the sender keeps that, too
-//   send(place, data, round)              of what is carried
-//   take<kMany>(ctx, where, awaited, round, data)     as dev::take_packets()
 #pragma once
 
 #include <cstddef>
@@ -32,51 +24,41 @@ inline constexpr int kTogether = 8;  // members whose units a thread waits for a
 // A call has fewer rounds than lie between this and the end of the numbers.
 inline constexpr std::uint32_t kRewindAt = ~std::uint32_t{0} - (1u << 20);
 
-template <class Wire>
-class UnitChannel {
+class PacketChannel {
  public:
-  using Place = typename Wire::Place;
-  using Awaited = typename Wire::Awaited;
-
-  WEFT_DEVICE UnitChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
-                          const char* where)
+  WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                            const char* where)
       : ctx_(ctx), team_(team), space_(space), where_(where) {
     const Rounds* const kept = space.rounds + dev::block_rank();
-    first_ = round_ = Wire::round(*kept);
+    first_ = round_ = kept->packets;
     open_ = kept->broken == 0;
   }
-  UnitChannel(const UnitChannel&) = delete;
-  UnitChannel& operator=(const UnitChannel&) = delete;
+  PacketChannel(const PacketChannel&) = delete;
+  PacketChannel& operator=(const PacketChannel&) = delete;
 
   // The channel works. All threads call, first of all.
-  WEFT_DEVICE bool open() {
-    if constexpr (Wire::kCounts) return open_ && (round_ < kRewindAt || rewind());
-    return open_;
-  }
-
-  static WEFT_DEVICE std::uint64_t carried(std::uint64_t data) { return Wire::carried(data); }
+  WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }
 
   // The next round, which every thread enters by itself.
   WEFT_DEVICE void enter() { ++round_; }
   // `ahead`: 1 belongs to the round behind this one.
   WEFT_DEVICE void send(int rank, std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
     const std::uint32_t round = round_ + ahead;
-    Wire::send(ctx_.ptr(slot(round, team_.rank) + unit, team_.pe_of(rank)), Wire::carried(data),
-               round);
+    dev::send_packet(ctx_.ptr(slot(round, team_.rank) + unit, team_.pe_of(rank)), data, round);
   }
   WEFT_DEVICE void send_to_all(std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
     for (int i = 1; i < team_.size; ++i) send(other(i), unit, data, ahead);
   }
   // Unit `unit` of one of the others, for take_these().
-  WEFT_DEVICE Awaited awaited(int rank, std::size_t unit) const {
+  WEFT_DEVICE dev::Awaited awaited(int rank, std::size_t unit) const {
     return {slot(round_, rank) + unit, team_.pe_of(rank)};
   }
-  // data[k] of get(k), which is an Awaited, for each k below kMany; the waits are one. False: gave
-  // up.
+  // data[k] of get(k), which is a dev::Awaited, for each k below kMany; the waits are one. False:
+  // gave up.
   template <int kMany, class GetAwaited>
   WEFT_DEVICE bool take_these(GetAwaited get, std::uint64_t (&data)[kMany]) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    return Wire::template take<kMany>(ctx_, where_, get, round_, data);
+    return dev::take_packets<kMany>(ctx_, where_, get, round_, data);
   }
   // Unit `unit` of every member in rank order, use(rank, data); mine is `own`.
   template <class Use>
@@ -96,7 +78,7 @@ class UnitChannel {
       const auto is_there = [&](int k) {
         return k / kMembers < count && first + k % kMembers < team_.size;
       };
-      const auto get = [&](int k) -> Awaited {
+      const auto get = [&](int k) -> dev::Awaited {
         const int rank = first + k % kMembers;
         if (!is_there(k) || rank == team_.rank) return {nullptr, -1};
         return awaited(rank, unit + static_cast<unsigned>(k / kMembers) * step);
@@ -124,7 +106,7 @@ class UnitChannel {
     WEFT_KERNELS_PAUSE(kBeforeExit);
     if (dev::thread_rank() != 0 || round_ == first_) return;
     Rounds* const kept = space_.rounds + dev::block_rank();
-    Wire::round(*kept) = round_;
+    kept->packets = round_;
     kept->broken = ok ? 0 : 1;
   }
 
@@ -136,11 +118,11 @@ class UnitChannel {
 
  private:
   // Of my units, or where they are at every member.
-  WEFT_DEVICE Place* slot(std::uint32_t round, int rank) const {
+  WEFT_DEVICE dev::Packet* slot(std::uint32_t round, int rank) const {
     const std::size_t channel = (round & 1) * space_.channels + dev::block_rank();
-    return Wire::places(space_) +
+    return space_.packets +
            (channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank)) *
-               Wire::slot(space_);
+               space_.packet_slot;
   }
 
   // The numbers begin anew, and no unit of before may be taken for one of now: two rounds of one
@@ -162,10 +144,10 @@ class UnitChannel {
   }
   WEFT_DEVICE void wipe() const {
     const std::size_t count =
-        static_cast<std::size_t>(team_.size) * static_cast<std::size_t>(Wire::slot(space_));
-    Place* const first = slot(round_, 0);
+        static_cast<std::size_t>(team_.size) * static_cast<std::size_t>(space_.packet_slot);
+    dev::Packet* const first = slot(round_, 0);
     for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
-      Wire::send(first + i, 0, 0);
+      dev::send_packet(first + i, 0, 0);
     ctx_.quiet(dev::Block{});
   }
 

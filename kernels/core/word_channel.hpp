@@ -1,0 +1,135 @@
+// A block's side of its channel for words, two at a time (weft/device/word.hpp): half the bytes of
+// packets, for floats, whose NaNs may change their bits. See workspace.hpp.
+//
+// Threads run through a round by themselves: pair p of a message is sent, and pair p of the others
+// taken, by one thread.
+//
+// A place is free once its pair has been taken, and its next sender must know that through
+// something behind a fence: that is a kernel's end. So a call has no more than two rounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/core/pause.hpp"
+#include "kernels/core/sendable.hpp"
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+class WordChannel {
+ public:
+  using Pair = dev::WordPair;
+  // What it takes of shared memory, from its beginning.
+  static std::size_t shared_bytes(int team_size) {
+    return static_cast<std::size_t>(team_size) * sizeof(Twin);
+  }
+
+  // By all threads of the block. `where`: what reports call it.
+  WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                          const char* where)
+      : ctx_(ctx), team_(team), space_(space), where_(where), twins_(dev::shared<Twin>()) {
+    const Rounds* const kept = space.rounds + dev::block_rank();
+    first_ = round_ = kept->words;
+    open_ = kept->broken == 0;
+    half_ = space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2);
+    // Before the loops: to find a place costs more than to send to it.
+    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
+         rank += static_cast<int>(dev::block_size()))
+      if (rank != team.rank)
+        twins_[rank] = {ctx.ptr(places(distance(team.rank, rank)), team.pe_of(rank)),
+                        places(distance(rank, team.rank))};
+    dev::Block{}.sync();
+  }
+  WordChannel(const WordChannel&) = delete;
+  WordChannel& operator=(const WordChannel&) = delete;
+
+  WEFT_DEVICE bool is_open() const { return open_; }
+  static WEFT_DEVICE Pair carried(Pair data) {
+    return {sendable(data.first), sendable(data.second)};
+  }
+
+  // The next round, which every thread enters by itself.
+  WEFT_DEVICE void enter() { ++round_; }
+  // What is carried. `ahead`: 1 belongs to the round behind this one.
+  WEFT_DEVICE void send(int rank, std::size_t pair, Pair data, unsigned ahead = 0) const {
+    dev::send_words(twins_[rank].to + half(round_ + ahead) + pair, data);
+  }
+  WEFT_DEVICE void send_to_all(std::size_t pair, Pair data, unsigned ahead = 0) const {
+    for (int i = 1; i < team_.size; ++i) send(other(i), pair, data, ahead);
+  }
+  // Pair `pair` of every member in rank order, use(rank, data), of kOthers waited for at once; mine
+  // is own(), asked for behind that. False: gave up.
+  template <int kOthers, class Own, class Use>
+  WEFT_DEVICE bool take(std::size_t pair, Own own, Use use, unsigned ahead = 0) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    const int others = team_.size - 1;
+    const auto rank_of = [&](int other) { return other < team_.rank ? other : other + 1; };
+    for (int first = 0; first < others; first += kOthers) {
+      Pair data[kOthers], *from[kOthers];
+      for (int k = 0; k < kOthers; ++k)
+        from[k] = first + k < others ? twins_[rank_of(first + k)].from + half(round_ + ahead) + pair
+                                     : nullptr;
+      const auto awaited = [&](int k) -> dev::AwaitedPair {
+        return {from[k], team_.pe_of(rank_of(first + k))};
+      };
+      if (!dev::take_words<kOthers>(ctx_.handle(), where_, awaited, data)) return false;
+      for (int k = 0; k < kOthers && first + k < others; ++k) {
+        if (first + k == team_.rank) use(team_.rank, own());
+        use(rank_of(first + k), data[k]);
+      }
+    }
+    if (team_.rank == others) use(team_.rank, own());
+    return true;
+  }
+
+  // The call is over, for all threads.
+  WEFT_DEVICE void close(bool ok) const {
+    ok = dev::Block{}.all(ok);
+    WEFT_KERNELS_PAUSE(kBeforeExit);
+    if (dev::thread_rank() != 0 || round_ == first_) return;
+    Rounds* const kept = space_.rounds + dev::block_rank();
+    kept->words = round_;
+    kept->broken = ok ? 0 : 1;
+  }
+
+  // The i-th of the others: each begins with another one.
+  WEFT_DEVICE int other(int i) const {
+    const int rank = team_.rank + i;
+    return rank < team_.size ? rank : rank - team_.size;
+  }
+
+ private:
+  // Places of even rounds.
+  struct Twin {
+    Pair *to, *from;
+  };
+
+  WEFT_DEVICE int distance(int from, int to) const {
+    return to > from ? to - from : to - from + team_.size;
+  }
+  // Of even rounds, for what the sender so many ranks before sends.
+  WEFT_DEVICE Pair* places(int distance) const {
+    const std::size_t others = static_cast<std::size_t>(team_.size) - 1;
+    const std::size_t slot = dev::block_rank() * others + static_cast<std::size_t>(distance - 1);
+    return reinterpret_cast<Pair*>(space_.words + slot * space_.word_slot);
+  }
+  // From these to those of that round.
+  WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
+
+  const dev::Context& ctx_;
+  const Team& team_;
+  const Workspace& space_;
+  const char* const where_;
+  Twin* const twins_;  // [rank]
+  std::uint32_t first_, round_;
+  std::size_t half_;  // pairs
+  bool open_;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

@@ -54,10 +54,8 @@ struct AllToAllVBulk : BulkCall {
     const dev::Context ctx(handle);
     BulkChannel channel(ctx, team, space, "AllToAllV");
     std::uint64_t rounds = 0;
-    bool ok = channel.is_open() && exchange_headers(channel, &rounds);
-    copy_own();
-    ok = ok && exchange_pieces(channel, 0, rounds);
-    channel.close(ok);
+    channel.close(channel.is_open() && exchange_headers(channel, &rounds) &&
+                  exchange_pieces(channel, 0, rounds));
   }
 
  protected:
@@ -94,19 +92,26 @@ struct AllToAllVBulk : BulkCall {
     *rounds = most;
     return true;
   }
-  // The pieces from `first` on, of `count`.
+  // The pieces from `first` on, of `count`; of mine for myself all there are.
   WEFT_DEVICE bool exchange_pieces(BulkChannel& channel, std::uint64_t first,
                                    std::uint64_t count) const {
-    return one_ahead(
+    const bool ok = one_ahead(
         channel, first, [&](std::uint64_t i) { return i < count; },
-        [&](std::uint64_t round, std::size_t begin) { put_piece(channel, round, begin); },
+        [&](std::uint64_t round, std::size_t begin) {
+          put_piece(channel, round, begin);
+          copy_own(begin);  // while the links are busy
+        },
         [&](std::uint64_t round, std::size_t begin) { return take_piece(channel, round, begin); });
+    copy_own_from(count > first ? count : first);
+    return ok;
   }
-  WEFT_DEVICE void copy_own() const {
-    const std::size_t bytes = sent(team.rank);
-    for (std::uint64_t round = 0; at(round) < bytes; ++round)
-      dev::copy(dev::Block{}, place(team.rank) + at(round), source(team.rank) + at(round),
-                bytes_at(at(round), bytes));
+  WEFT_DEVICE void copy_own(std::size_t begin) const {
+    const std::size_t bytes = bytes_at(begin, sent(team.rank));
+    if (bytes != 0)
+      dev::copy(dev::Block{}, place(team.rank) + begin, source(team.rank) + begin, bytes);
+  }
+  WEFT_DEVICE void copy_own_from(std::uint64_t i) const {
+    for (; at(i) < sent(team.rank); ++i) copy_own(at(i));
   }
   // body(rank) for each rank that is this thread's.
   template <class Body>
@@ -159,7 +164,8 @@ struct AllToAllVPackets : AllToAllVBulk {
       ok = packets.leave(exchange_packets(packets, &more));
     }
     packets.close(ok);
-    if (!ok || !more) return;
+    if (!ok) return;
+    if (!more) return copy_own_from(1);
     std::uint64_t rounds = 0;
     ok = exchange_headers(bulk, &rounds) && exchange_pieces(bulk, 1, rounds);
     bulk.close(ok);
@@ -177,7 +183,7 @@ struct AllToAllVPackets : AllToAllVBulk {
       if (rank != team.rank) channel.send(rank, 0, sent(rank) << 1 | (*more ? 1 : 0));
     });
     for (int i = 1; i < team.size; ++i) send_piece(channel, channel.other(i));
-    copy_own();
+    copy_own(at(0));
     tell(team.rank, sent(team.rank));
     for (int first = 0; first < team.size; first += kMembers)
       if (!take_pieces(channel, first, more)) return false;

@@ -1,5 +1,6 @@
 #include "kernels/core/memory.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -31,10 +32,13 @@ void SymmetricMemory::swap(SymmetricMemory& other) noexcept {
   std::swap(bytes_, other.bytes_);
 }
 
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 17;  // words: 1 MiB
+
 Status empty_words(Runtime& runtime, std::uint64_t* words, std::size_t count) {
-  if (count == 0) return Status::ok();
-  const std::vector<std::uint64_t> none(count, dev::kNoWord);
-  RETURN_IF_ERROR(runtime.context().put(words, none.data(), count, runtime.pe()));
+  const std::vector<std::uint64_t> none(std::min(count, kMostAtOnce), dev::kNoWord);
+  for (std::size_t done = 0; done < count; done += none.size())
+    RETURN_IF_ERROR(runtime.context().put(words + done, none.data(),
+                                          std::min(none.size(), count - done), runtime.pe()));
   return runtime.context().quiet();
 }
 

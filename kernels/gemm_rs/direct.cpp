@@ -1,6 +1,6 @@
 #include "kernels/gemm_rs/direct.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -10,7 +10,8 @@
 namespace weft::kernels::gemm_rs {
 namespace {
 
-constexpr std::int64_t kMostRows = 128;
+constexpr std::int64_t kTileRows = 128;
+constexpr std::int64_t kMostElements = std::int64_t{8} << 20;  // of the sum, unless asked
 
 }  // namespace
 
@@ -43,7 +44,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   bool can = !is_empty && size_ <= kMostMembers;
   if (gpu)
     can = can && machine.multiprocessors > 0 &&
-          (tile < 0 || gemm::kTiles[static_cast<std::size_t>(tile)].splits);
+          (tile < 0 || goes_directly(gemm::kTiles[static_cast<std::size_t>(tile)], scatters));
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;
@@ -52,23 +53,25 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
                             static_cast<int>(p.k), scatters};
     const DirectPlan plan = direct_plan(shape, machine, tile);
-    if (which == Which::kAll) return plan.product.turns == 1;
-    return plan.us < sequential_us(shape, machine);
+    return std::isfinite(plan.us) &&
+           (which == Which::kAll || plan.us < indirect_us(shape, machine));
   };
   const auto goes = [&](std::int64_t rows) {
-    return can && (which == Which::kAll || rows <= kMostRows) && (!gpu || plan_of(rows));
+    const bool are_few = gpu && !scatters ? rows * p.n <= kMostElements : rows <= kTileRows;
+    return can && (which == Which::kAll || are_few) && (!gpu || plan_of(rows));
   };
   if (which == Which::kAll && !goes(p.m) && !is_empty)
     return Status::error(
         Code::kUnsupported,
         fmt::format("{}: options.algorithm is kDirect, which needs up to {} members that map "
                     "each other, and on GPUs those of compute capability 9.0, kernels of Weft's "
-                    "own, a tile that splits k and so few of them that all are multiplied at once; "
-                    "leave it kAuto",
-                    who, kMostMembers));
+                    "own, and a tile that splits k and so few of them that all are multiplied at "
+                    "once{}; leave it kAuto",
+                    who, kMostMembers, scatters ? "" : ", or one of 128x80, 128x96 and 128x160"));
   if (!can || which == Which::kNone) return Status::ok();
-  std::int64_t rows = std::min(p.m, which == Which::kAll ? p.m : kMostRows);
-  while (rows > 0 && !goes(rows)) rows /= 2;
+  std::int64_t rows = p.m;
+  while (rows > 0 && !goes(rows))
+    rows = rows > kTileRows ? (rows - 1) / kTileRows * kTileRows : rows / 2;
   if (rows == 0) return Status::ok();
   most_ = rows;
   GemmProblem few = p;

@@ -1,6 +1,8 @@
 #include "kernels/gemm_rs/direct_kernels_sm90.hpp"
 
+#include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gemm/launch_sm90.hpp"
@@ -13,15 +15,24 @@ template <class T, int kTile>
 struct Direct {
   using Launch = sm90::Launch<kTile>;
   static constexpr gemm::Tile kShape = Launch::kShape;
-  using S = typename Launch::template ShapeOf<T>;
-  using Sink = DirectSink<S>;
-  using Arguments = Params<S, gemm::SplitOrder, Sink>;
-  static constexpr int kBytes = Layout<S, Sink>::kBytes;
-  static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
-
-  static const void* entry() {
-    return reinterpret_cast<const void*>(&gemm_kernel<S, gemm::SplitOrder, Sink>);
+  // As Launch has it, but for the stages, of which there are what is left beside a tile.
+  template <int kStages>
+  using ShapeOf = Shape<T, kShape.m, kShape.n, kStages, kShape.sharing>;
+  static constexpr int kMostBytes = 227 * 1024;
+  static constexpr int stages() {
+    using One = ShapeOf<1>;
+    const int left = kMostBytes - DirectSink<One>::kSharedBytes;
+    return std::min(kShape.stages, left / (One::kRingBytes + 2 * 8));
   }
+  using S = ShapeOf<stages()>;
+  using Sink = DirectSink<S>;
+  using Order =
+      std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder<S::kHasSegments>>;
+  using Arguments = Params<S, Order, Sink>;
+  static constexpr int kBytes = Layout<S, Sink>::kBytes;
+  static_assert(kBytes <= kMostBytes, "more shared memory than a block can have");
+
+  static const void* entry() { return reinterpret_cast<const void*>(&gemm_kernel<S, Order, Sink>); }
   static cudaError_t prepare() {
     return cudaFuncSetAttribute(entry(), cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
@@ -36,14 +47,20 @@ struct Direct {
     arguments.a = call.a;
     arguments.b = call.b;
     arguments.rows_a = call.rows_a;
-    arguments.order = {plan.rows, plan.columns, kShape.m,
-                       kShape.n,  plan.cluster, gemm::ceil_div(call.k, kSliceK)};
+    const int k_blocks = gemm::ceil_div(call.k, kSliceK);
+    if constexpr (kShape.splits) {
+      arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
+    } else {
+      arguments.order = {1,        0,        plan.rows,      plan.columns, plan.band,
+                         kShape.m, kShape.n, kShape.sharing, k_blocks};
+    }
     const Team& team = call.members.team;
     const int each = gemm::ceil_div(call.m, team.size);
     const gemm_rs::Rows mine = gemm_rs::rows_of(call.plan.way, team.rank, each, call.m);
     arguments.sink = {{static_cast<T*>(call.c), call.stride, mine.count, call.n},
                       call.members,
                       call.plan.way,
+                      plan.rows * plan.columns,
                       plan.columns,
                       call.m,
                       each,
@@ -58,7 +75,7 @@ struct Direct {
 
 template <class T, int kTile>
 DirectKernel kernel_of() {
-  if constexpr (gemm::kTiles[kTile].splits) {
+  if constexpr (gemm_rs::goes_directly(gemm::kTiles[kTile])) {
     using D = Direct<T, kTile>;
     return {&D::prepare, &D::clusters, &D::run, D::Launch::kBoxB, D::Sink::kTileWords};
   } else {

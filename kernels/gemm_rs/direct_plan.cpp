@@ -1,5 +1,6 @@
 #include "kernels/gemm_rs/direct_plan.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/gemm_rs/plan.hpp"
@@ -9,21 +10,55 @@ namespace {
 
 // In us and bytes a us, of two H200 (docs/design/fused.md).
 constexpr double kHop = 1.8;          // a word's way, and the look for it
-constexpr double kLinkBytes = 300e3;  // that a member sends
-constexpr double kReduceStart = 4.6;  // an AllReduce of next to nothing behind a product
+constexpr double kLinkBytes = 280e3;  // that a member sends, behind all products
+// A turn's words beside the products of the next: that long, half of the products' time, since
+// these keep memory busy, and the words' own.
+constexpr double kTurn = 6.0, kBytesBeside = 480e3;
+constexpr double kStart = 4.5;  // a kernel, and a tile beside its products
+// AllReduce behind a product: of next to nothing, as packets; as words.
+constexpr double kPacketStart = 4.6, kWordStart = 6.5;
+constexpr double kGatherStart = 4.0;
+constexpr int kLeastRows = 64;  // of each, in GemmRs
 
 double bytes_of_sum(const DirectShape& s) { return 2.0 * s.m * s.n; }
 
 struct Sum {
   Way way;
-  double us;  // behind the product
+  double hops;   // one after the other
+  double times;  // of the sum's bytes that a member sends
 };
-Sum sum_of(const DirectShape& s, int tiles) {
-  const double all = (s.members - 1) * bytes_of_sum(s) / kLinkBytes, share = all / s.members;
-  if (s.scatters) return {Way::kScatter, kHop + share};
-  const double one = kHop + all, two = 2 * kHop + 2 * share;
-  if (takes_two_shots(tiles, s.members) && two < one) return {Way::kTwoShots, two};
-  return {Way::kOneShot, one};
+Sum sum_of(const DirectShape& s, int tiles, double last) {
+  const double others = s.members - 1, share = others / s.members;
+  if (s.scatters) return {Way::kScatter, 1, share};
+  const bool is_shorter = kHop < (others - 2 * share) * last / kLinkBytes;
+  if (takes_two_shots(tiles, s.members) && is_shorter) return {Way::kTwoShots, 2, 2 * share};
+  return {Way::kOneShot, 1, others};
+}
+
+// What splits k has one turn: clusters of so many blocks that there are two are none.
+gemm::Machine for_one_turn(const gemm::Tile& tile, const DirectShape& s, gemm::Machine machine) {
+  const int tiles = gemm::ceil_div(s.m, tile.m) * gemm::ceil_div(s.n, tile.n);
+  for (int& clusters : machine.clusters)
+    if (clusters < tiles) clusters = 0;
+  return machine;
+}
+
+DirectPlan with(int tile, const DirectShape& s, const gemm::Machine& machine) {
+  const gemm::Plan p = gemm::plan(s.m, s.n, s.k, machine, tile);
+  const int tiles = p.rows * p.columns, at_once = p.blocks / p.cluster;
+  const double bytes = bytes_of_sum(s);
+  // Those of the last turn are sent when all has been multiplied.
+  const double last = bytes * (tiles - (p.turns - 1) * at_once) / tiles;
+  const Sum sum = sum_of(s, tiles, last);
+  double us = p.us;
+  if (p.turns > 1) {
+    const double tile_us = gemm::ceil_div(s.k, 64) * gemm::tile_at(tile).slice;
+    const double turn = sum.times * (bytes - last) / (p.turns - 1);
+    const double beside = std::max(tile_us, sum.hops * kTurn + tile_us / 2 + turn / kBytesBeside);
+    // What the last turn but one has left goes beside the last one's, half of it for nothing.
+    us = std::max(us, kStart + tile_us + (p.turns - 1.5) * beside + tile_us / 2);
+  }
+  return {p, sum.way, us + sum.hops * kHop + sum.times * last / kLinkBytes};
 }
 
 }  // namespace
@@ -33,21 +68,23 @@ DirectPlan direct_plan(const DirectShape& s, const gemm::Machine& machine, int t
   best.us = std::numeric_limits<double>::infinity();
   for (int i = 0; i < static_cast<int>(gemm::kTiles.size()); ++i) {
     const gemm::Tile& shape = gemm::kTiles[static_cast<std::size_t>(i)];
-    if (!shape.splits || (tile >= 0 && tile != i)) continue;
-    const gemm::Plan product = gemm::plan(s.m, s.n, s.k, machine, i);
-    if (product.turns != 1 || machine.clusters[static_cast<std::size_t>(product.cluster)] == 0)
-      continue;
-    const Sum sum = sum_of(s, product.rows * product.columns);
-    if (product.us + sum.us < best.us) best = {product, sum.way, product.us + sum.us};
+    if (!goes_directly(shape, s.scatters) || (tile >= 0 && tile != i)) continue;
+    const gemm::Machine here = shape.splits ? for_one_turn(shape, s, machine) : machine;
+    const DirectPlan plan = with(i, s, here);
+    if (here.clusters[static_cast<std::size_t>(plan.product.cluster)] == 0) continue;
+    if (plan.us < best.us) best = plan;
   }
   return best;
 }
 
-double sequential_us(const DirectShape& s, const gemm::Machine& machine) {
-  if (s.scatters)
-    return sequential_us(Shape{s.members, gemm::ceil_div(s.m, s.members), s.n, s.k}, machine);
-  const double sent = 4.0 * (s.members - 1) / s.members * bytes_of_sum(s);  // in packets
-  return gemm::plan(s.m, s.n, s.k, machine).us + kReduceStart + sent / kLinkBytes;
+double indirect_us(const DirectShape& s, const gemm::Machine& machine) {
+  const Shape each{s.members, gemm::ceil_div(s.m, s.members), s.n, s.k};
+  if (s.scatters) return sequential_us(each, machine);
+  const double share = bytes_of_sum(s) * (s.members - 1) / s.members / kLinkBytes;
+  const double reduce = std::min(kPacketStart + 4 * share, kWordStart + 2 * share);
+  const double in_turn = gemm::plan(s.m, s.n, s.k, machine).us + reduce;
+  if (each.m < kLeastRows) return in_turn;
+  return std::min(in_turn, overlapped(each, machine).us + kGatherStart + share);
 }
 
 }  // namespace weft::kernels::gemm_rs

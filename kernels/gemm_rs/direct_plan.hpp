@@ -1,4 +1,4 @@
-// Whether few rows go directly, and how: pure, so tested without a GPU.
+// Whether calls go directly, and how: pure, so tested without a GPU.
 #pragma once
 
 #include "kernels/gemm/plan.hpp"
@@ -17,11 +17,18 @@ struct DirectPlan {
   double us = 0;  // expected; infinite: there is no way
 };
 
-// All tiles run at once, since they wait for their twins: one turn. `tile`: of gemm::kTiles, one
-// that splits k, or -1.
+// Tiles whose kernels send and add up words: of few rows those that split k, in one turn, since all
+// wait for their twins; of more, where all get the sum, those that two blocks share, in any number
+// of turns, as far as a thread's registers go.
+constexpr bool goes_directly(const gemm::Tile& tile, bool scatters = false) {
+  if (tile.splits) return true;
+  return !scatters && tile.m == 128 && tile.sharing == 2 && (tile.n <= 96 || tile.n == 160);
+}
+
+// `tile`: of gemm::kTiles, or -1 for what is expected to be fastest.
 DirectPlan direct_plan(const DirectShape& shape, const gemm::Machine& machine, int tile = -1);
-// us of the product and a collective behind it.
-double sequential_us(const DirectShape& shape, const gemm::Machine& machine);
+// us of the best other way: the product and a collective behind it, or GemmRs and AllGather.
+double indirect_us(const DirectShape& shape, const gemm::Machine& machine);
 
 constexpr const char* to_string(Way way) {
   return way == Way::kOneShot    ? "one shot"

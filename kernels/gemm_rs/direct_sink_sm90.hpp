@@ -1,247 +1,288 @@
-// The sink of a product that is added up over the members (kernels/gemm/sink_sm90.hpp): blocks of a
-// cluster add up their parts of k, as in ClusterSumSink; each sends its share of the tile on, word
-// by word, to whoever adds it up, and adds up or takes what is its own to have.
+// The sink of a product that is added up over the members (kernels/gemm/sink_sm90.hpp): every tile
+// meets its twins on the other members, word by word (direct_words_sm90.hpp).
 //
 // A word is four neighbours of a row, from two neighbouring threads, of which the even one has the
-// upper row's and the odd one the lower row's. They are the same threads on every member: so nobody
-// has to wait for others of its block.
+// upper row's and the odd one the lower row's. They are the same threads on every member. Words of
+// a warp's upper rows lie together, and those of its lower ones behind: so, word by word of a
+// thread, rows follow one another.
+//
+// The last tile of a block goes straight from the registers of those who have multiplied it, and
+// nobody waits for others of its block. Blocks of a cluster may split k; then they add up their
+// parts first, as in ClusterSumSink, and each has a share of the words.
+//
+// Tiles before the last are left in shared memory. Three warps of the producer's group, the movers,
+// send, wait and add up in their place while the next tile is multiplied. A mover has no more than
+// 4 KiB under way: as much as links carry, so that what is sent stays out of the way of operands.
 #pragma once
 
-#include <weft/device.hpp>
-
-#include "kernels/core/sendable.hpp"
-#include "kernels/gemm/sink_sm90.hpp"
-#include "kernels/gemm_rs/direct_kernels_sm90.hpp"
+#include "kernels/gemm_rs/direct_words_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 
 template <class Shape>
 class DirectSink {
   using T = typename Shape::Element;
+  using Words = DirectWords<T>;
   static constexpr int kQuads = Quads<Shape>::kCount;  // of a thread, in a tile
-  static constexpr int kWriters = kConsumers * kGroupThreads;
+  static constexpr int kWarps = kConsumers * 4, kWriters = 32 * kWarps;
+  // Blocks go from tile to tile, of which none splits k.
+  static constexpr bool kGoesOn = Shape::kSharing > 1;
+  // Words of a thread that are added up together, of more members than two; and how many members'.
+  static constexpr int kSome = kQuads < 8        ? kQuads
+                               : kQuads % 4 == 0 ? 4
+                                                 : 5,
+                       kRanks = kGoesOn ? 1 : 12 / kSome;
+  static constexpr int kOfTwo = kQuads <= 12 ? kQuads : kQuads / 2;
 
  public:
   struct Params {
     Matrix<T> c;
     DirectMembers members;
     gemm_rs::Way way;
+    int tiles;    // of a cluster's blocks together
     int columns;  // of tiles
     int rows;     // of the product
     int each;     // rows of an owner
     int first;    // row of the product that is C's first
   };
   static constexpr int kTileWords = kQuads * kWriters;
-  static constexpr int kSharedBytes = 3 * 8;  // a barrier; what the record says
-  static constexpr bool kMeetsCluster = true;
-  static constexpr int kMovers = 1;  // looks at the record
+  static constexpr int kLeftBytes = kGoesOn ? kTileWords * 8 : 0;
+  static constexpr int kSharedBytes = kLeftBytes + 5 * 8;  // what the record says; barriers
+  static constexpr bool kMeetsCluster = !kGoesOn;
+  static constexpr int kMovers = kGoesOn ? 3 : 1;
   static_assert(kTileWords * 8 == Shape::kM * Shape::kN * 2);
 
-  static __device__ void prepare(const Params&, std::uint32_t shared) { barrier_init(shared, 1); }
+  static __device__ void prepare(const Params&, std::uint32_t shared) {
+    barrier_init(looked(shared), 1);
+    barrier_init(filled(shared), kWriters);
+    barrier_init(empty(shared), kMovers);
+  }
+
+  template <class Order>
+  static __device__ __forceinline__ void move(const Params& p, std::uint32_t shared, int mover,
+                                              const Order& order, int cluster, int clusters,
+                                              int rank) {
+    if (mover == 0) look_at_record(p, shared);
+    if constexpr (kGoesOn) {
+      Words words = begin(p, shared);
+      gemm::Work work;
+      int index = cluster;
+      for (int turn = 0; turn < turns_of(p) - 1; ++turn, index += clusters) {
+        order.work(index, rank, &work);
+        barrier_wait(filled(shared), turn & 1);
+        for (int j = mover; j < kQuads + kAhead; j += kMovers) {
+          if (j < kQuads) send_left(p, shared, j, work, words);
+          if (j >= kAhead) add_up_left(p, shared, j - kAhead, work, words);
+        }
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) barrier_arrive(empty(shared));
+      }
+      words.finish();
+    }
+  }
+
+  __device__ DirectSink(const Params& p, std::uint32_t base, std::uint32_t shared)
+      : p_(p), base_(base), shared_(shared), left_(turns_of(p)) {}
+
+  // Rows that are not there do not travel.
+  __device__ __forceinline__ void store(const Part<Shape>& part, float (&d)[Shape::kPartN / 2]) {
+    Quads<Shape> mine{0, kQuads};
+    if constexpr (!kGoesOn) mine = add_up(base_, part, d);
+    const bool lower = part.thread % 2 != 0;
+    const int lane = part.thread % 32;
+    const int writer =
+        part.consumer * kGroupThreads + part.thread - lane + lane / 2 + (lower ? 16 : 0);
+    std::uint64_t sums[kQuads];
+#pragma unroll
+    for (int j = 0; j < kQuads; ++j) sums[j] = row_of(lower, d + 4 * j);
+    if constexpr (kGoesOn) {
+      if (--left_ > 0) return leave(writer, sums);
+    }
+    const int row = part.row + part.first_row() + (lower ? 8 : 0);
+    const int column = part.column + part.first_column() / 4 * 4;
+    const unsigned there = __ballot_sync(~0u, row < p_.rows);
+    if (row >= p_.rows) return;
+    Words words = begin(p_, shared_);
+    const int tile = tile_at(p_, part.row, part.column);
+    const std::uint64_t first = place_of(tile, writer);
+    const auto owner = [&](int j) { return owner_of(p_, tile, j, row); };
+    const auto have = [&](int j) { return mine.have(j); };
+    words.template send<kWriters>(first, have, owner, sums);
+    __syncwarp(there);  // nobody waits before all have sent
+    if (p_.members.team.size == 2) {
+      by_parts<kOfTwo>(sums, [&](int from, auto& some) {
+        const auto adds = [&](int j) { return kGoesOn ? p_.members.team.rank : owner(from + j); };
+        const auto have_here = [&](int j) { return have(from + j); };
+        words.template add_two<kWriters>(first + from * kWriters, have_here, adds, some);
+        put(words, row, column + 8 * from, have_here, adds, some);
+      });
+    } else {
+      by_parts<kSome>(sums, [&](int from, auto& some) {
+        const auto adds = [&](int j) { return owner(from + j); };
+        const auto have_here = [&](int j) { return have(from + j); };
+        words.template add_more<kWriters, kRanks>(first + from * kWriters, have_here, adds, some);
+        put(words, row, column + 8 * from, have_here, adds, some);
+      });
+    }
+    words.finish();
+  }
+  __device__ void finish() const {}
+
+ private:
+  static constexpr int kAhead = kMovers;  // a mover sends one word more before it waits
+
+  static __device__ std::uint32_t record(std::uint32_t shared) { return shared + kLeftBytes; }
+  static __device__ std::uint32_t looked(std::uint32_t shared) { return record(shared) + 16; }
+  static __device__ std::uint32_t filled(std::uint32_t shared) { return looked(shared) + 8; }
+  static __device__ std::uint32_t empty(std::uint32_t shared) { return looked(shared) + 16; }
+  // Tiles of this block.
+  static __device__ int turns_of(const Params& p) {
+    if constexpr (!kGoesOn) return 1;
+    const int cluster = static_cast<int>(blockIdx.x) / Shape::kSharing;
+    const int clusters = static_cast<int>(gridDim.x) / Shape::kSharing;
+    return (p.tiles - cluster + clusters - 1) / clusters;
+  }
+  static __device__ int tile_at(const Params& p, int row, int column) {
+    return row / Shape::kM * p.columns + column / Shape::kN;
+  }
+  static __device__ std::uint64_t place_of(int tile, int writer) {
+    return std::uint64_t{static_cast<unsigned>(tile)} * kTileWords + writer;
+  }
+  // Of word j of a thread, of that row.
+  static __device__ __forceinline__ int owner_of(const Params& p, int tile, int j, int row) {
+    const Team& team = p.members.team;
+    if (!kGoesOn && p.way == gemm_rs::Way::kScatter) return row / p.each;
+    return p.way == gemm_rs::Way::kTwoShots ? gemm_rs::owner_of(tile * kQuads + j, team.size)
+                                            : team.rank;
+  }
 
   // While the product is under way: tells the block the round, and counts it once all blocks have
   // looked. Acquires and releases: who comes last writes what the others have read before. One
   // block greets the other members.
-  template <class Order>
-  static __device__ __forceinline__ void move(const Params& p, std::uint32_t shared, int,
-                                              const Order&, int, int, int) {
+  static __device__ __forceinline__ void look_at_record(const Params& p, std::uint32_t shared) {
     if (threadIdx.x % 32 == 0) {
-      gemm_rs::Record* const record = p.members.space.record;
-      const std::uint64_t round = record->round + 1, broken = record->broken;
+      gemm_rs::Record* const r = p.members.space.record;
+      const std::uint64_t round = r->round + 1, broken = r->broken;
       asm volatile("st.shared.u64 [%0], %2;\nst.shared.u64 [%1], %3;"
                    :
-                   : "r"(shared + 8), "r"(shared + 16), "l"(round), "l"(broken)
+                   : "r"(record(shared)), "r"(record(shared) + 8), "l"(round), "l"(broken)
                    : "memory");
-      barrier_arrive(shared);  // releases: pairs with store()'s wait
+      barrier_arrive(looked(shared));  // releases: pairs with begin()'s wait
       const std::uint32_t last = gridDim.x - 1;
-      if (count_up(&record->leaving, last) == last) record->round = round;
-      if (blockIdx.x == 0 && !greet(p, round, broken)) record->broken = round;
+      if (count_up(&r->leaving, last) == last) r->round = round;
+      if (blockIdx.x == 0) {
+        Words words(p.members, p.way, round, broken);
+        words.greet();
+        words.finish();
+      }
     }
     __syncwarp();
   }
-
-  __device__ DirectSink(const Params& p, std::uint32_t base, std::uint32_t shared)
-      : p_(p), base_(base), shared_(shared) {}
-
-  // Rows that are not there do not travel.
-  __device__ __forceinline__ void store(const Part<Shape>& part, float (&d)[Shape::kPartN / 2]) {
-    const Quads<Shape> mine = add_up(base_, part, d);
-    const bool lower = part.thread % 2 != 0;
-    const int row = part.row + part.first_row() + (lower ? 8 : 0);
-    const int column = part.column + part.first_column() / 4 * 4;
-    std::uint64_t words[kQuads];
-#pragma unroll
-    for (int j = 0; j < kQuads; ++j) words[j] = row_of(lower, d + 4 * j);
-    const unsigned there = __ballot_sync(~0u, row < p_.rows);
-    if (row >= p_.rows) return;
-    look();
-    if (!sends_) return;
-    // Words of a warp's upper rows lie together, and those of its lower ones behind: where only one
-    // kind is sent, or there, stores are of whole lines.
-    const int lane = part.thread % 32, place = part.thread - lane + lane / 2 + (lower ? 16 : 0);
-    const int tile = part.row / Shape::kM * p_.columns + part.column / Shape::kN;
-    const std::uint64_t at = std::uint64_t{static_cast<unsigned>(tile)} * kTileWords +
-                             part.consumer * kGroupThreads + place;
-    const bool is_mine = meet(owner_of(tile, row), there, at, mine, words);
-    if (!ok_ || !is_mine) return;
-#pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      if (mine.have(j)) p_.c.put_four(row - p_.first, column + 8 * j, words[j]);
-    }
-  }
-  __device__ void finish() {
-    gemm_rs::Record* const record = p_.members.space.record;
-    if (!ok_ && record->broken == 0) record->broken = round_;
+  static __device__ __forceinline__ Words begin(const Params& p, std::uint32_t shared) {
+    barrier_wait(looked(shared), 0);
+    std::uint64_t round, broken;
+    asm volatile("ld.shared.u64 %0, [%2];\nld.shared.u64 %1, [%3];"
+                 : "=&l"(round), "=l"(broken)
+                 : "r"(record(shared)), "r"(record(shared) + 8)
+                 : "memory");
+    return Words(p.members, p.way, round, broken);
   }
 
- private:
-  static constexpr int kMost = kMostMembers;
-
-  static __device__ __forceinline__ std::uint64_t joined(std::uint32_t left, std::uint32_t right) {
-    return sendable(std::uint64_t{right} << 32 | left);
-  }
-  static __device__ __forceinline__ std::uint64_t packed(const float4& sum) {
-    return joined(pack<T>(sum.x, sum.y), pack<T>(sum.z, sum.w));
-  }
   // Of the sums of two rows that I have a half of each, as my neighbour has the others. By a warp.
   static __device__ __forceinline__ std::uint64_t row_of(bool lower, const float* d) {
     const std::uint32_t above = pack<T>(d[0], d[1]), below = pack<T>(d[2], d[3]);
     const std::uint32_t given = __shfl_xor_sync(~0u, lower ? above : below, 1);
-    return lower ? joined(given, below) : joined(above, given);
+    return lower ? Words::joined(given, below) : Words::joined(above, given);
+  }
+  template <int kMany, class Have, class Owner>
+  __device__ __forceinline__ void put(const Words& words, int row, int column, Have have,
+                                      Owner owner, const std::uint64_t (&sums)[kMany]) const {
+    if (!words.ok()) return;
+#pragma unroll
+    for (int j = 0; j < kMany; ++j) {
+      if (!have(j) || (p_.way == gemm_rs::Way::kScatter && owner(j) != p_.members.team.rank))
+        continue;
+      p_.c.put_four(row - p_.first, column + 8 * j, sums[j]);
+    }
   }
 
-  // False: somebody did not come.
-  static __device__ __forceinline__ bool greet(const Params& p, std::uint64_t round,
-                                               std::uint64_t broken) {
-    const DirectMembers& m = p.members;
-    if (broken != 0 && broken != round) return true;  // no more than anything else
-    const std::uint64_t my_place = m.space.greeting_offset(round, m.team.rank);
-    for (int rank = 0; rank < m.team.size; ++rank) {
-      if (rank != m.team.rank) dev::send_word(m.words[rank] + my_place, round);
+  // call(from, words) for words [from, from + kSize), then the next.
+  template <int kSize, class Call>
+  static __device__ __forceinline__ void by_parts(const std::uint64_t (&words)[kQuads], Call call) {
+    static_assert(kQuads % kSize == 0);
+#pragma unroll
+    for (int from = 0; from < kQuads; from += kSize) {
+      std::uint64_t some[kSize];
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) some[j] = words[from + j];
+      call(from, some);
     }
-    const auto awaited = [&](int rank) -> dev::AwaitedWord {
-      if (rank >= m.team.size || rank == m.team.rank) return {nullptr, -1};
-      return {m.space.words + m.space.greeting_offset(round, rank), m.team.pe_of(rank)};
-    };
-    std::uint64_t greetings[kMost];
-    return broken != 0 || dev::take_words<kMost>(m.handle, name(p), awaited, greetings);
-  }
-  static __device__ __forceinline__ const char* name(const Params& p) {
-    return gemm_rs::name_of(p.way == gemm_rs::Way::kScatter);
-  }
-  // What move() has told.
-  __device__ __forceinline__ void look() {
-    barrier_wait(shared_, 0);
-    std::uint64_t broken;
-    asm volatile("ld.shared.u64 %0, [%2];\nld.shared.u64 %1, [%3];"
-                 : "=&l"(round_), "=l"(broken)
-                 : "r"(shared_ + 8), "r"(shared_ + 16)
-                 : "memory");
-    ok_ = broken == 0;
-    // Who sends in later rounds overwrites what a late member reads.
-    sends_ = ok_ || broken == round_;
   }
 
-  // The rank that adds up the words of a row; mine where all do.
-  __device__ __forceinline__ int owner_of(int tile, int row) const {
-    const Team& team = p_.members.team;
-    if (p_.way == gemm_rs::Way::kScatter) return row / p_.each;
-    return p_.way == gemm_rs::Way::kTwoShots ? gemm_rs::owner_of(tile, team.size) : team.rank;
-  }
-  // What I have of the tile's words, `mine`, becomes the sum of all. False: where that is not mine
-  // to have. By those of a warp that are `there`, who may have different owners.
-  __device__ __forceinline__ bool meet(int owner, unsigned there, std::uint64_t at,
-                                       const Quads<Shape>& mine, std::uint64_t (&words)[kQuads]) {
-    using gemm_rs::Way;
-    const DirectMembers& m = p_.members;
-    const std::uint64_t part = m.space.slot_offset(round_, m.team.rank) + at;
-    const bool adds = owner == m.team.rank;
-    if (p_.way == Way::kOneShot) {
-      send_to_all(part, mine, words);
-    } else if (!adds) {
-      send(m.words[owner] + part, mine, words);
-    }
-    __syncwarp(there);  // nobody waits before all have sent
-    if (adds) {
-      fold(at, mine, words);
-      if (p_.way == Way::kTwoShots && ok_) send_to_all(part, mine, words);  // else they find out
-    } else if (p_.way == Way::kTwoShots) {
-      const std::uint64_t sum = m.space.slot_offset(round_, owner) + at;
-      take(m.space.words + sum, m.team.pe_of(owner), mine, words);
-    }
-    return adds || p_.way == Way::kTwoShots;
-  }
-  static __device__ __forceinline__ void send(std::uint64_t* there, const Quads<Shape>& mine,
-                                              const std::uint64_t (&words)[kQuads]) {
+  // Where the movers find it: word j of all consumer threads, then the next.
+  __device__ __forceinline__ void leave(int writer, const std::uint64_t (&sums)[kQuads]) {
+    barrier_wait(empty(shared_), phase_ ^ 1);  // the first time, it is
+    phase_ ^= 1;
 #pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      if (mine.have(j)) dev::send_word(there + j * kWriters, words[j]);
+    for (int j = 0; j < kQuads; ++j)
+      asm volatile("st.shared.u64 [%0], %1;"
+                   :
+                   : "r"(shared_ + (j * kWriters + writer) * 8), "l"(sums[j])
+                   : "memory");
+    barrier_arrive(filled(shared_));  // releases: pairs with move()'s wait
+  }
+  // Of word j of all consumer threads, by a warp. What a lane has of each warp lies in rows that
+  // are 16 apart.
+  static_assert(Shape::kPartsN == 1 || !kGoesOn);
+  static __device__ __forceinline__ void send_left(const Params& p, std::uint32_t shared, int j,
+                                                   const gemm::Work& work, const Words& words) {
+    const int lane = static_cast<int>(threadIdx.x % 32), row = work.row + lane / 2;
+    const int tile = tile_at(p, work.row, work.column);
+    std::uint64_t left[kWarps];
+    load(shared + (j * kWriters + lane) * 8, left);
+    words.template send<32>(
+        place_of(tile, j * kWriters + lane), [&](int i) { return row + 16 * i < p.rows; },
+        [&](int) { return owner_of(p, tile, j, row); }, left);
+  }
+  static __device__ __forceinline__ void add_up_left(const Params& p, std::uint32_t shared, int j,
+                                                     const gemm::Work& work, Words& words) {
+    if (p.members.team.size == 2) return add_up_warps<kWarps>(p, shared, j, 0, work, words);
+#pragma unroll 1
+    for (int warp = 0; warp < kWarps; warp += 4) add_up_warps<4>(p, shared, j, warp, work, words);
+  }
+  template <int kMany>
+  static __device__ __forceinline__ void add_up_warps(const Params& p, std::uint32_t shared, int j,
+                                                      int warp, const gemm::Work& work,
+                                                      Words& words) {
+    const int lane = static_cast<int>(threadIdx.x % 32), row = work.row + lane / 2 + 16 * warp;
+    const int tile = tile_at(p, work.row, work.column), at = j * kWriters + warp * 32 + lane;
+    const auto have = [&](int i) { return row + 16 * i < p.rows; };
+    const auto owner = [&](int) { return owner_of(p, tile, j, row); };
+    std::uint64_t left[kMany];
+    load(shared + at * 8, left);
+    if constexpr (kMany == kWarps) {
+      words.template add_two<32>(
+          place_of(tile, at), have, [&](int) { return p.members.team.rank; }, left);
+    } else {
+      words.template add_more<32, 1>(place_of(tile, at), have, owner, left);
     }
-  }
-  __device__ __forceinline__ void send_to_all(std::uint64_t offset, const Quads<Shape>& mine,
-                                              const std::uint64_t (&words)[kQuads]) const {
-    const DirectMembers& m = p_.members;
-    for (int i = 1; i < m.team.size; ++i) {
-      const int rank = m.team.rank + i;
-      send(m.words[rank < m.team.size ? rank : rank - m.team.size] + offset, mine, words);
-    }
-  }
-  __device__ __forceinline__ void take(std::uint64_t* place, int pe, const Quads<Shape>& mine,
-                                       std::uint64_t (&words)[kQuads]) {
-    if (!ok_) return;
-    const auto awaited = [&](int j) -> dev::AwaitedWord {
-      return {mine.have(j) ? place + j * kWriters : nullptr, pe};
-    };
-    ok_ = dev::take_words<kQuads>(p_.members.handle, name(p_), awaited, words);
-  }
-  // The parts of all, in rank order, to one sum that is rounded once.
-  __device__ __forceinline__ void fold(std::uint64_t at, const Quads<Shape>& mine,
-                                       std::uint64_t (&words)[kQuads]) {
-    const DirectMembers& m = p_.members;
-    if (m.team.size == 2) {  // in either order; all words are one wait
-      std::uint64_t others[kQuads] = {};
-      const int other = 1 - m.team.rank;
-      take(m.space.words + m.space.slot_offset(round_, other) + at, m.team.pe_of(other), mine,
-           others);
+    if (!words.ok()) return;
+    const int column = work.column + 8 * j + lane % 2 * 4;
 #pragma unroll
-      for (int j = 0; j < kQuads; ++j) {
-        if (mine.have(j)) words[j] = packed(added(unpacked(words[j]), unpacked(others[j])));
-      }
-      return;
-    }
-#pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      if (!ok_ || !mine.have(j)) continue;
-      const auto awaited = [&](int rank) -> dev::AwaitedWord {
-        if (rank >= m.team.size || rank == m.team.rank) return {nullptr, -1};
-        return {m.space.words + m.space.slot_offset(round_, rank) + at + j * kWriters,
-                m.team.pe_of(rank)};
-      };
-      std::uint64_t parts[kMost];
-      ok_ = dev::take_words<kMost>(m.handle, name(p_), awaited, parts);
-      float4 sum;
-#pragma unroll
-      for (int rank = 0; rank < kMost; ++rank) {
-        if (rank >= m.team.size) continue;
-        const float4 next = unpacked(rank == m.team.rank ? words[j] : parts[rank]);
-        sum = rank == 0 ? next : added(sum, next);
-      }
-      words[j] = packed(sum);
-    }
+    for (int i = 0; i < kMany; ++i) p.c.put_four(row + 16 * i, column, left[i]);
   }
-  static __device__ __forceinline__ float4 unpacked(std::uint64_t word) {
-    const float2 low = unpack<T>(static_cast<std::uint32_t>(word));
-    const float2 high = unpack<T>(static_cast<std::uint32_t>(word >> 32));
-    return {low.x, low.y, high.x, high.y};
-  }
-  static __device__ __forceinline__ float4 added(const float4& a, const float4& b) {
-    return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+  // Words of the same lane of warps that follow one another.
+  template <int kMany>
+  static __device__ __forceinline__ void load(std::uint32_t from, std::uint64_t (&words)[kMany]) {
+#pragma unroll
+    for (int i = 0; i < kMany; ++i)
+      asm volatile("ld.shared.u64 %0, [%1];" : "=l"(words[i]) : "r"(from + i * 32 * 8) : "memory");
   }
 
   const Params& p_;
   const std::uint32_t base_, shared_;
-  std::uint64_t round_ = 0;
-  bool ok_ = true, sends_ = false;
+  int left_;
+  std::uint32_t phase_ = 0;
 };
 
 }  // namespace weft::kernels::sm90

@@ -29,7 +29,7 @@ class Sm90Direct : public DirectKernel {
 
   Status start() {
     for (std::size_t i = 0; i < gemm::kTiles.size(); ++i)
-      if (gemm::kTiles[i].splits)
+      if (goes_directly(gemm::kTiles[i], scatters_))
         RETURN_IF_FAILED("preparing a kernel", kernel(static_cast<int>(i)).prepare());
     return Status::ok();
   }
@@ -39,7 +39,7 @@ class Sm90Direct : public DirectKernel {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < gemm::kTiles.size(); ++i) {
       const gemm::Tile& tile = gemm::kTiles[i];
-      if (!tile.splits) continue;
+      if (!goes_directly(tile, scatters_)) continue;
       const auto tiles =
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.m), tile.m)) *
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.n), tile.n));

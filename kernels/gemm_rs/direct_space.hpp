@@ -20,7 +20,7 @@ namespace weft::kernels::gemm_rs {
 // Who adds up a word, and what becomes of the sum.
 enum class Way : std::uint8_t {
   kOneShot,   // everybody gets all parts
-  kTwoShots,  // the owner of the tile, who sends the sum to all
+  kTwoShots,  // the owner of a part of the tile, who sends the sum to all
   kScatter,   // the owner of the row, who keeps the sum
 };
 
@@ -46,8 +46,9 @@ struct DirectSpace {
   }
 };
 
-// Who adds up a tile in two shots. What it sends goes where its own part would.
-WEFT_HOST_DEVICE int owner_of(int tile, int members) { return tile % members; }
+// Who adds up in two shots: on hosts a tile of that number, on GPUs a word of all threads of a
+// tile. What it sends goes where its own part would.
+WEFT_HOST_DEVICE int owner_of(int number, int members) { return number % members; }
 
 // Rows of C that a member gets.
 struct Rows {

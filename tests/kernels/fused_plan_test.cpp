@@ -116,18 +116,43 @@ TEST(DirectPlan, TakesFewRowsWhoseTilesAreOneTurn) {
       for (const int k : {1024, 3200}) {
         const gemm_rs::DirectShape shape{2, m, 5120, k, scatters};
         const gemm_rs::DirectPlan plan = direct_plan(shape, {});
-        EXPECT_LT(plan.us, gemm_rs::sequential_us(shape, {})) << m << " rows";
+        EXPECT_LT(plan.us, gemm_rs::indirect_us(shape, {})) << m << " rows";
         EXPECT_EQ(plan.product.turns, 1);
         EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
         EXPECT_EQ(plan.way, scatters ? Way::kScatter : Way::kOneShot);
       }
     }
-    EXPECT_FALSE(std::isfinite(direct_plan({2, 256, 5120, 3200, scatters}, {}).us)) << "two turns";
-    EXPECT_EQ(gemm::kTiles[direct_plan({2, 16, 6400, 5120, scatters}, {}).product.tile].n, 64)
-        << "134 tiles of 48 columns are two turns";
+    for (const char* tile : {"64x48/k", "128x48/k"})
+      EXPECT_FALSE(std::isfinite(
+          direct_plan({2, 256, 5120, 3200, scatters}, {}, *gemm::tile_named("", tile)).us))
+          << "two turns";
+    const gemm_rs::DirectPlan wide = direct_plan({2, 16, 6400, 5120, scatters}, {});
+    EXPECT_LT(wide.us, 40);
+    EXPECT_EQ(wide.product.turns, 1);
+    EXPECT_EQ(gemm::kTiles[wide.product.tile].n, 64) << "134 tiles of 48 columns are two turns";
   }
   EXPECT_EQ(direct_plan({8, 128, 5120, 3200}, {}).way, Way::kTwoShots);
   EXPECT_EQ(direct_plan({8, 128, 5120, 3200, true}, {}).way, Way::kScatter);
+}
+
+// As measured on two GPUs: of more rows, which tiles are fastest and how many turns they go.
+TEST(DirectPlan, TakesManyRowsInTurns) {
+  using gemm_rs::direct_plan;
+  const std::map<int, int> turns = {{256, 1}, {512, 2}, {1024, 2}, {2048, 4}};
+  for (const auto& [m, expected] : turns) {
+    const gemm_rs::DirectShape shape{2, m, 5120, 3200};
+    const gemm_rs::DirectPlan plan = direct_plan(shape, {});
+    EXPECT_LT(plan.us, gemm_rs::indirect_us(shape, {})) << m << " rows";
+    EXPECT_EQ(plan.product.turns, expected) << m << " rows";
+    EXPECT_EQ(plan.way, gemm_rs::Way::kOneShot);
+    EXPECT_EQ(direct_plan({8, m, 5120, 3200}, {}).way, gemm_rs::Way::kTwoShots);
+  }
+  for (int tile = 0; tile < static_cast<int>(gemm::kTiles.size()); ++tile) {
+    const gemm::Tile& shape = gemm::kTiles[static_cast<std::size_t>(tile)];
+    EXPECT_EQ(std::isfinite(direct_plan({2, 2048, 5120, 3200}, {}, tile).us),
+              gemm_rs::goes_directly(shape) && !shape.splits);
+    EXPECT_FALSE(std::isfinite(direct_plan({2, 2048, 5120, 3200, true}, {}, tile).us));
+  }
 }
 
 // Every row has one owner, as ReduceScatter has it, whether there are fewer rows than members or

@@ -50,4 +50,28 @@ class GemmArModel : public PartialSums {
 
 using DirectGemmArModel = DirectModel<GemmArModel>;
 
+// The same of many rows, in turns of a few tiles.
+class TurnsGemmArModel : public DirectGemmArModel {
+ public:
+  using DirectGemmArModel::DirectGemmArModel;
+
+  static Options options(Algorithm algorithm) {
+    Options options = DirectGemmArModel::options(algorithm);
+    if (algorithm == Algorithm::kOverlapped) {
+      options.gemm.tile = "128x80";
+      options.gemm.multiprocessors = 4;
+    }
+    return options;
+  }
+  static std::int64_t rows(std::int64_t each, int members) {
+    return GemmArModel::rows(each, members);
+  }
+  static std::vector<GemmProblem> problems(int npes, Algorithm) {
+    std::vector<GemmProblem> all = GemmArModel::problems(npes, Algorithm::kAuto);
+    all.push_back({300, 328, 40, DType::kBfloat16});
+    all.push_back({131, 555, 72, DType::kFloat16});
+    return all;
+  }
+};
+
 }  // namespace weft::kernels::test

@@ -15,6 +15,16 @@ TEST_P(DirectGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
 INSTANTIATE_TEST_SUITE_P(Algorithms, DirectGemmArTest, DirectGemmArTest::cases(),
                          DirectGemmArTest::name);
 
+#if !WEFT_TARGET_CPU  // host threads go from tile to tile as it is
+using TurnsGemmArTest = ModelTest<TurnsGemmArModel>;
+TEST_P(TurnsGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, TurnsGemmArTest,
+                         ::testing::Combine(::testing::Values(GemmArAlgorithm::kOverlapped),
+                                            ::testing::Range(1, 9)),
+                         TurnsGemmArTest::name);
+INSTANTIATE_TYPED_TEST_SUITE_P(Turns, FusedTest, TurnsGemmArModel, NameOfModel);
+#endif
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Operators, FusedTest, GemmArModel, NameOfModel);
 INSTANTIATE_TYPED_TEST_SUITE_P(Direct, FusedTest, DirectGemmArModel, NameOfModel);
 

@@ -10,9 +10,10 @@
 // elements; these are added in rank order as float, and the sum is rounded once. So c is the same
 // bits on every member and in every run, and those of Gemm and AllReduce of the same tiles.
 //
-// Few rows go by one kernel: each tile is sent as soon as it is multiplied, and the same threads
-// add up what comes of it. Of many, each member adds up its share while the product runs, and sends
-// it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else Gemm, then AllReduce.
+// Up to some thousand rows go by one kernel: each tile is sent as soon as it is multiplied, and the
+// same kernel adds up what comes of it. Of more, each member adds up its share while the product
+// runs, and sends it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else Gemm,
+// then AllReduce.
 //
 // Symmetric memory, streams, graphs, create() and what happens where a member does not come are as
 // GemmRs has them.
@@ -40,7 +41,7 @@ enum class GemmArAlgorithm : std::uint8_t {
   kAuto,        // what is expected to be faster
   kSequential,  // Gemm, then AllReduce
   kOverlapped,  // GemmRs, overlapped, then AllGather; kUnsupported where it cannot be
-  kDirect,      // in one kernel; kUnsupported where problem.m rows cannot be
+  kDirect,      // in one kernel; kUnsupported where it cannot be
 };
 
 // The same on every member.

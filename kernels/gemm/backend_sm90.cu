@@ -28,21 +28,28 @@ WEFT_DECLARE(11)
 WEFT_DECLARE(12)
 WEFT_DECLARE(13)
 WEFT_DECLARE(14)
-#undef WEFT_DECLARE
-#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(15)
 WEFT_DECLARE(16)
 WEFT_DECLARE(17)
 WEFT_DECLARE(18)
 WEFT_DECLARE(19)
 WEFT_DECLARE(20)
+#undef WEFT_DECLARE
+#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(21)
+WEFT_DECLARE(22)
+WEFT_DECLARE(23)
+WEFT_DECLARE(24)
+WEFT_DECLARE(25)
+WEFT_DECLARE(26)
+WEFT_DECLARE(27)
+WEFT_DECLARE(28)
 #undef WEFT_DECLARE
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kTiles.size() == 15 && kAllTiles == 22, "declare those that were added");
+static_assert(kFirstE4m3 == 21 && kAllTiles == 29, "declare those that were added");
 
 struct Kernel {
   cudaError_t (*prepare)();
@@ -76,7 +83,7 @@ const Kernels& kernels_of(DType dtype) {
   return dtype == DType::kBfloat16 ? bfloat16 : float16;
 }
 
-TileRange tiles_of(DType dtype) { return dtype == DType::kFloat8E4m3 ? kOfE4m3 : TileRange{}; }
+TileRange tiles_of(DType dtype) { return dtype == DType::kFloat8E4m3 ? kOfE4m3 : kOfTwoBytes; }
 
 // To copies, plans and sinks two e4m3 that are neighbours along k are one bfloat16.
 GemmProblem in_pairs(GemmProblem p) {
@@ -132,6 +139,10 @@ class Sm90 : public GpuBackend {
     sm90::Call call{};
     call.rows_a = std::min(tile.m, ceil_div(m, 8) * 8);
     RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
+    call.last_first = std::max(1, m / tile.m) * tile.m;
+    call.last_rows = ceil_div(std::max(0, m - call.last_first), 8) * 8;
+    if (call.last_rows > 0)
+      RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.last_rows, sm90::kSliceK}, &call.last));
     RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
     // Columns behind the last eight are stored without it; it has to have some, though.
     const int copied = std::max(8, sm90::copied_columns(n));

@@ -36,7 +36,8 @@ template <class Shape>
 class PartScales {
   static constexpr int kThreads = 4;
   static constexpr int kBlocksB = gemm::kScaled % Shape::kPartN == 0 ? 1 : 2;
-  static constexpr int kColumns = 32;  // no block of B ends between them
+  // No block of B ends between so many.
+  static constexpr int kColumns = Shape::kPartN % 32 == 0 ? 32 : 8;
   static_assert(Shape::kPartN % kColumns == 0 && Shape::kPartN <= gemm::kScaled + 2 * kColumns);
   using Scale = float[kBlocksB][2];
 

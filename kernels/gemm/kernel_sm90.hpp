@@ -16,56 +16,10 @@
 
 #include "kernels/gemm/gate_sm90.hpp"
 #include "kernels/gemm/ptx_sm90.hpp"
-#include "kernels/gemm/tile_order.hpp"
+#include "kernels/gemm/shape_sm90.hpp"
 #include "kernels/gemm/wgmma_sm90.hpp"
 
 namespace weft::kernels::sm90 {
-
-inline constexpr int kSliceK = 64;     // elements along k of a stage: one row of the swizzle
-inline constexpr int kRowBytes = 128;  // of a slice
-inline constexpr int kGroupThreads = 128;
-inline constexpr int kConsumers = 2;  // warp-groups, but for tiles of 192 rows
-// Registers of a thread of the producer's group and of consumers, where a sink has movers.
-inline constexpr int kMoverRegisters = 104, kMoverConsumerRegisters = 200;
-
-struct NoScales {};  // of operands of two bytes
-
-template <class T, int kM_, int kN_, int kStages_, int kSharing_>
-struct Shape {
-  using Element = T;
-  using Scales = NoScales;
-  static constexpr int kM = kM_, kN = kN_, kStages = kStages_, kSharing = kSharing_;
-  static constexpr int kConsumers = kM == 192 ? 3 : sm90::kConsumers;
-  static constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
-  // The consumers' parts of a tile: its rows by their number, or its columns where it has 64 rows.
-  static constexpr int kPartsM = kM == 64 ? 1 : kConsumers, kPartsN = kConsumers / kPartsM;
-  static constexpr int kPartM = kM / kPartsM, kPartN = kN / kPartsN;
-  static constexpr int kBlocks = kPartM / 64;  // products of a part, one above the other
-  static constexpr int kBytesA = kM * kRowBytes, kBytesB = kN * kRowBytes;
-  static constexpr int kRingBytes = kStages * (kBytesA + kBytesB);
-  static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
-  static constexpr bool kHasSegments = gemm::has_segments(kM, kN);
-  // Of a thread: no more than the 168 * 384, or 128 * 512, that a block begins with.
-  static constexpr bool kIsLargest = kM * kN > 256 * 160;
-  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : kIsLargest ? 24 : 40;
-  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : kIsLargest ? 240 : 232;
-  static_assert(kM == 64 || kM == 128 || kM == 192 || kM == 256,
-                "a consumer multiplies 64 or 128 rows");
-  static_assert(kBoxB % 8 == 0, "a box begins at a multiple of the swizzle's 1024 bytes");
-};
-
-// 64 rows of one consumer's part of a tile, and their place in C.
-template <class Shape>
-struct Part {
-  int segment;      // of C
-  int row, column;  // of its first element, in the segment
-  int consumer;     // its number
-  int thread;       // in the warp-group
-  // Of the accumulator d, d[4 * j + i] is row first_row() + (i & 2) * 4 and column
-  // first_column() + 8 * j + (i & 1), from the part's first element.
-  __device__ int first_row() const { return thread / 32 * 16 + thread % 32 / 4; }
-  __device__ int first_column() const { return thread % 4 * 2; }
-};
 
 // Where A's segments are gathered, `a` of Params is my own alone, and this the others.
 template <bool kHasSegments>
@@ -76,14 +30,26 @@ struct Gathered<true> {
   Gate gate;
 };
 
+// The tiles that A's last rows do not fill, or that have none of them.
+template <bool kHasSegments>
+struct LastRows {
+  CUtensorMap map;         // box of as many rows
+  int first = 0x7fffffff;  // row of that tile: those above are whole, those below have nothing
+  int rows = 0;            // a multiple of 8
+};
+template <>
+struct LastRows<true> {};  // a tile's rows, in any segment, come by one map
+
 template <class Shape, class Order, class Sink>
 struct Params {
   CUtensorMap a, b;
   Gathered<Shape::kHasSegments> gathered;
+  LastRows<Shape::kHasSegments> last;
   typename Sink::Params sink;
   Order order;
   // Of A that a copy brings: all of a tile's, or fewer where M has fewer: rows that are outside
-  // cost as much as others. What the rest of a stage holds ends up in rows of C that are not there.
+  // cost more than those that are there. What the rest of a stage holds ends up in rows of C that
+  // are not there.
   int rows_a;
   typename Shape::Scales scales;
 };
@@ -108,9 +74,13 @@ struct Layout {
   static constexpr int kBarriers = kSink + Sink::kSharedBytes;
   static constexpr int kBytes = kBarriers + 2 * 8 * Shape::kStages;
   std::uint32_t base;
-  __device__ std::uint32_t a(int stage) const { return base + stage * Shape::kBytesA; }
-  __device__ std::uint32_t b(int stage) const {
-    return base + Shape::kStages * Shape::kBytesA + stage * Shape::kBytesB;
+  // Of the slice-th of a stage.
+  __device__ std::uint32_t a(int stage, int slice = 0) const {
+    return base + (stage * Shape::kDepth + slice) * Shape::kBytesA;
+  }
+  __device__ std::uint32_t b(int stage, int slice = 0) const {
+    return base + Shape::kStages * Shape::kDepth * Shape::kBytesA +
+           (stage * Shape::kDepth + slice) * Shape::kBytesB;
   }
   __device__ std::uint32_t sink() const { return base + kSink; }
   // Complete when a stage's bytes have come, and when all consumers are done with it.
@@ -123,7 +93,6 @@ struct Layout {
 template <class Shape, class Layout, class Params>
 __device__ __forceinline__ void produce(const Layout& shared, const Params& p, int cluster,
                                         int clusters, int rank) {
-  const std::uint32_t bytes = p.rows_a * kRowBytes + Shape::kBytesB;
   constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
   Cursor<Shape::kStages> at;
   gemm::Work work;
@@ -131,7 +100,13 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
   if constexpr (Shape::kHasSegments) round = p.gathered.gate.round();
   for (int index = cluster; p.order.work(index, rank, &work); index += clusters) {
     const CUtensorMap* a = &p.a;
-    int segment = work.segment;
+    int segment = work.segment, rows = p.rows_a;
+    if constexpr (!Shape::kHasSegments) {
+      if (work.row >= p.last.first) {
+        a = &p.last.map;
+        rows = work.row == p.last.first ? p.last.rows : 0;
+      }
+    }
     if constexpr (Shape::kHasSegments) {
       const Gate& gate = p.gathered.gate;
       if (gate.is_there() && !gate.is_own(segment)) {
@@ -142,18 +117,25 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
         segment = 0;
       }
     }
+    const std::uint32_t bytes = Shape::kDepth * (rows * kRowBytes + Shape::kBytesB);
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
       // Pairs with the consumers' releases; in the first lap, every stage is empty.
       barrier_wait(shared.empty(at.stage), at.lap ^ 1);
       const std::uint32_t full = shared.full(at.stage);
       barrier_arrive_expect(full, bytes);
-      tma_load(shared.a(at.stage), *a, full, segment, work.row, k * kSliceK);
-      if constexpr (Shape::kSharing == 1) {
-        tma_load(shared.b(at.stage), p.b, full, 0, work.column, k * kSliceK);
-      } else {
-        const int part = rank * Shape::kBoxB;
-        tma_load_all(shared.b(at.stage) + part * kRowBytes, p.b, full, work.column + part,
-                     k * kSliceK, kAll);
+#pragma unroll
+      for (int slice = 0; slice < Shape::kDepth; ++slice) {
+        const int column = (k * Shape::kDepth + slice) * kSliceK;
+        // What comes from memory and not from L2 first: B, where no other block has it.
+        if constexpr (Shape::kSharing == 1)
+          tma_load(shared.b(at.stage, slice), p.b, full, 0, work.column, column);
+        if (Shape::kHasSegments || rows > 0)
+          tma_load(shared.a(at.stage, slice), *a, full, segment, work.row, column);
+        if constexpr (Shape::kSharing > 1) {
+          const int part = rank * Shape::kBoxB;
+          tma_load_all(shared.b(at.stage, slice) + part * kRowBytes, p.b, full, work.column + part,
+                       column, kAll);
+        }
       }
     }
   }
@@ -177,6 +159,7 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
   const int consumer = threadIdx.x / kGroupThreads - 1;
   const int thread = threadIdx.x % kGroupThreads;
   const int part_m = consumer / Shape::kPartsN, part_n = consumer % Shape::kPartsN;
+  constexpr int kSteps = kSliceK / 16;
   float d[Shape::kBlocks][Shape::kPartN / 2];
   Cursor<Shape::kStages> at;
   gemm::Work work;
@@ -188,11 +171,14 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
       const std::uint64_t b = operand(shared.b(at.stage) + part_n * Shape::kPartN * kRowBytes);
       wgmma_fence();
 #pragma unroll
-      for (int step = 0; step < kSliceK / 16; ++step) {
+      for (int i = 0; i < Shape::kDepth * kSteps; ++i) {
+        const int slice = i / kSteps, step = 2 * (i % kSteps);  // in 16 bytes
 #pragma unroll
         for (int block = 0; block < Shape::kBlocks; ++block) {
-          wgmma<T, Shape::kPartN>(d[block], a + 2 * step + block * (64 * kRowBytes / 16),
-                                  b + 2 * step, k > work.k_begin || step > 0);
+          const int row = block * 64 * kRowBytes;
+          wgmma<T, Shape::kPartN>(d[block], a + step + (slice * Shape::kBytesA + row) / 16,
+                                  b + step + slice * Shape::kBytesB / 16,
+                                  k > work.k_begin || i > 0);
         }
       }
       wgmma_commit();
@@ -250,7 +236,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
   }
 
   if (threadIdx.x < kGroupThreads) {
-    give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters>();
+    if constexpr (Shape::kTradesRegisters)
+      give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters>();
     if (threadIdx.x < 32) {
       if (elect_one()) produce<Shape>(shared, p, cluster, clusters, rank);
       __syncwarp();
@@ -262,7 +249,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     if (Sink::kMeetsCluster && clustered) cluster_sync();
     if (clustered) cluster_sync();
   } else {
-    take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();
+    if constexpr (Shape::kTradesRegisters)
+      take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();
     Sink sink(p.sink, shared.base, shared.sink());
     consume<Shape>(shared, p, p.scales, cluster, clusters, rank, sink);
     // A block's shared memory must be there for as long as peers copy to it or read it.

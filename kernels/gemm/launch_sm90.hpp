@@ -11,12 +11,14 @@ namespace weft::kernels::sm90 {
 // One GEMM: matrices as the copy engine sees them, and C as it is.
 struct Call {
   CUtensorMap a, b, c, gathered;  // boxes as Launch says; c: not looked at where k is split
+  CUtensorMap last;               // of A: box of last_rows, where they are any
   void* data;
   long long stride;
   int m, n, k;  // m: rows of a segment
   int rows_a;   // of A's box
-  int first;    // segment to begin with
-  Gate gate;    // Gate(): all of A is there
+  int last_rows, last_first;
+  int first;  // segment to begin with
+  Gate gate;  // Gate(): all of A is there
   gemm::Plan plan;
   cudaStream_t stream;
   Scales scales;  // of e4m3
@@ -29,9 +31,10 @@ template <int kTile>
 struct Launch {
   static constexpr gemm::Tile kShape = gemm::tile_at(kTile);
   template <class T>
-  using ShapeOf = std::conditional_t<std::is_same_v<T, gemm::E4m3>,
-                                     E4m3Shape<kShape.m, kShape.n, kShape.stages, kShape.sharing>,
-                                     Shape<T, kShape.m, kShape.n, kShape.stages, kShape.sharing>>;
+  using ShapeOf =
+      std::conditional_t<std::is_same_v<T, gemm::E4m3>,
+                         E4m3Shape<kShape.m, kShape.n, kShape.stages, kShape.sharing>,
+                         Shape<T, kShape.m, kShape.n, kShape.stages, kShape.sharing, kShape.depth>>;
 
   // Rows of B's box, columns of C's (64 rows).
   static constexpr int kBoxB = kShape.n / kShape.sharing;
@@ -101,7 +104,7 @@ template <class T>
 cudaError_t Launch<kTile>::run(const Call& call) {
   using P = Parts<T>;
   const gemm::Plan& plan = call.plan;
-  const int k_blocks = gemm::ceil_div(call.k, kSliceK);
+  const int k_blocks = gemm::ceil_div(call.k, kSliceK * kShape.depth);
   using Element = typename P::S::Element;
   const Matrix<Element> matrix{static_cast<Element*>(call.data), call.stride, call.m, call.n};
   typename P::Arguments arguments{};
@@ -109,7 +112,11 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   arguments.b = call.b;
   arguments.rows_a = call.rows_a;
   if constexpr (std::is_same_v<T, gemm::E4m3>) arguments.scales = call.scales;
-  if constexpr (P::S::kHasSegments) arguments.gathered = {call.gathered, call.gate};
+  if constexpr (P::S::kHasSegments) {
+    arguments.gathered = {call.gathered, call.gate};
+  } else {
+    arguments.last = {call.last, call.last_first, call.last_rows};
+  }
   if constexpr (kShape.splits) {
     arguments.sink = matrix;
     arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};

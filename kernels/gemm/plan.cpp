@@ -51,7 +51,8 @@ Plan with(int index, int splits, int segments, int m, int n, int k, const Machin
   const double slices = tile.splits ? ceil_div(k_blocks, splits) : k_blocks;
   const double products = p.turns * (slices * tile.slice + kTurn) + (splits > 1 ? kClusterSum : 0);
   // Of what waits for memory alike, the one with fewer products to do.
-  p.us = kStart + std::max(products, from_memory(1.0 * segments * m, n, k)) + 0.01 * products;
+  const double memory = from_memory(1.0 * segments * m, n, k);
+  p.us = kStart + std::max(products, memory) + 0.01 * products;
   if (tile.splits && splits == 1) p.us += kByThreads;
   if (machine.clusters[p.cluster] == 0) p.us += kTooLarge;
   return p;

@@ -16,8 +16,9 @@ struct Tile {
   int m, n;    // of C, for a block
   int stages;  // slices of 64 along k in shared memory
   int sharing;
-  bool splits;   // blocks of a cluster split k instead, and add up in the end
-  double slice;  // us for 64 along k: measured where tiles filled an H100 in a few turns
+  bool splits;    // blocks of a cluster split k instead, and add up in the end
+  double slice;   // us for 64 along k: measured where tiles filled an H100 in a few turns
+  int depth = 1;  // slices of a stage
 };
 
 // Each is compiled for both types (tiles/, one file a shape).
@@ -39,9 +40,21 @@ inline constexpr std::array<Tile, 15> kTiles{{
     {128, 48, 10, 1, true, 0.17},
 }};
 
+// The same for few rows; measured on an H200. Their columns are as many as share a weight out among
+// all multiprocessors: of 4096, 5120, 6144 and 7168 each gets 32, 40, 48 and 56. Gemm's alone;
+// their numbers are behind those of kTiles.
+inline constexpr std::array<Tile, 6> kFewRowTiles{{
+    {64, 32, 9, 1, false, 0.09, 2},
+    {64, 40, 8, 1, false, 0.09, 2},
+    {64, 48, 7, 1, false, 0.105, 2},
+    {64, 56, 7, 1, false, 0.105, 2},
+    {128, 32, 5, 1, false, 0.12, 2},
+    {128, 40, 5, 1, false, 0.14, 2},
+}};
+
 // The same for e4m3, of which a slice is 128 along k: 64 pairs; measured on an H200. Their numbers
-// are behind those of kTiles.
-inline constexpr std::array<Tile, 7> kE4m3Tiles{{
+// are behind those of kFewRowTiles.
+inline constexpr std::array<Tile, 8> kE4m3Tiles{{
     {64, 64, 8, 1, false, 0.18},
     {128, 64, 8, 1, false, 0.22},
     {128, 128, 6, 1, false, 0.42},
@@ -49,22 +62,27 @@ inline constexpr std::array<Tile, 7> kE4m3Tiles{{
     {192, 128, 4, 2, false, 0.545},
     {64, 64, 8, 1, true, 0.18},
     {128, 64, 8, 1, true, 0.24},
+    {64, 56, 9, 1, false, 0.175},
 }};
 
-inline constexpr int kFirstE4m3 = static_cast<int>(kTiles.size());
+inline constexpr int kFirstFewRows = static_cast<int>(kTiles.size());
+inline constexpr int kFirstE4m3 = kFirstFewRows + static_cast<int>(kFewRowTiles.size());
 inline constexpr int kAllTiles = kFirstE4m3 + static_cast<int>(kE4m3Tiles.size());
 constexpr const Tile& tile_at(int number) {
-  return number < kFirstE4m3 ? kTiles[static_cast<std::size_t>(number)]
-                             : kE4m3Tiles[static_cast<std::size_t>(number - kFirstE4m3)];
+  if (number < kFirstFewRows) return kTiles[static_cast<std::size_t>(number)];
+  if (number < kFirstE4m3) return kFewRowTiles[static_cast<std::size_t>(number - kFirstFewRows)];
+  return kE4m3Tiles[static_cast<std::size_t>(number - kFirstE4m3)];
 }
 
-// The numbers of a type's tiles: from first until end.
+// Numbers of tiles from first until end: of kTiles, which all operators have; Gemm's of two bytes;
+// and of e4m3.
 struct TileRange {
-  int first = 0, end = kFirstE4m3;
+  int first = 0, end = kFirstFewRows;
 };
+inline constexpr TileRange kOfTwoBytes{0, kFirstE4m3};
 inline constexpr TileRange kOfE4m3{kFirstE4m3, kAllTiles};
 
-constexpr int tile_of(int m, int n, bool splits = false, TileRange tiles = {}) {
+constexpr int tile_of(int m, int n, bool splits = false, TileRange tiles = kOfTwoBytes) {
   for (int i = tiles.first; i < tiles.end; ++i) {
     const Tile& tile = tile_at(i);
     if (tile.m == m && tile.n == n && tile.splits == splits) return i;

@@ -233,5 +233,13 @@ __device__ __forceinline__ void store_matrices(std::uint32_t to, std::uint32_t r
                : "r"(to), "r"(r0), "r"(r1), "r"(r2), "r"(r3)
                : "memory");
 }
+// Two; each of the first 16 lanes gives the address of one row.
+__device__ __forceinline__ void store_matrices(std::uint32_t to, std::uint32_t r0,
+                                               std::uint32_t r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+               :
+               : "r"(to), "r"(r0), "r"(r1)
+               : "memory");
+}
 
 }  // namespace weft::kernels::sm90

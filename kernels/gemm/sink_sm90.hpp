@@ -82,31 +82,33 @@ class StoreSink {
 
  public:
   struct Params {
-    CUtensorMap c;  // box of 64 rows and kChunk columns, swizzled by as many bytes as its rows have
+    CUtensorMap c;  // box of 64 rows and kChunk columns, swizzled as swizzled() says
     Matrix<T> matrix;
     // Columns that copies store. They clip at 16 bytes, not at elements: what is behind the last
     // eight columns is stored by threads.
     int copied;
   };
   static constexpr int kMost = Shape::kBlocks == 1 ? 64 : 32;  // columns that there is room for
-  static constexpr int kChunk = Shape::kPartN % kMost == 0 ? kMost
-                                : Shape::kPartN % 32 == 0  ? 32
-                                                           : 16;
+  static constexpr int kChunk = Shape::kPartN < kMost        ? Shape::kPartN
+                                : Shape::kPartN % kMost == 0 ? kMost
+                                : Shape::kPartN % 32 == 0    ? 32
+                                                             : 16;
   static constexpr int kChunkBytes = 64 * kChunk * 2;
-  static constexpr int kSharedBytes = Shape::kConsumers * 2 * kChunkBytes;
+  static constexpr int kBuffers = kChunk == Shape::kPartN ? 1 : 2;
+  static constexpr int kSharedBytes = Shape::kConsumers * kBuffers * kChunkBytes;
   static constexpr bool kMeetsCluster = false;
   static constexpr int kMovers = 0;
 
   __device__ StoreSink(const Params& p, std::uint32_t, std::uint32_t shared)
-      : p_(p), shared_(shared + (threadIdx.x / kGroupThreads - 1) * 2 * kChunkBytes) {}
+      : p_(p), shared_(shared + (threadIdx.x / kGroupThreads - 1) * kBuffers * kChunkBytes) {}
 
   __device__ __forceinline__ void store(const Part<Shape>& part,
                                         const float (&d)[Shape::kPartN / 2]) {
     const int barrier = 1 + part.consumer;
 #pragma unroll
-    for (int chunk = 0; chunk < Shape::kPartN / kChunk; ++chunk, turn_ ^= 1) {
+    for (int chunk = 0; chunk < Shape::kPartN / kChunk; ++chunk, turn_ ^= kBuffers - 1) {
       const std::uint32_t buffer = shared_ + turn_ * kChunkBytes;
-      if (part.thread == 0) tma_store_wait_read<1>();  // the buffer's last copy has read it
+      if (part.thread == 0) tma_store_wait_read<kBuffers - 1>();  // its last copy has read it
       named_barrier(barrier, kGroupThreads);
       fill(buffer, part.thread, d + chunk * (kChunk / 2));
       fence_shared_for_copies();
@@ -135,6 +137,10 @@ class StoreSink {
                      pack<T>(d[0], d[1]), pack<T>(d[2], d[3]), pack<T>(d[4], d[5]),
                      pack<T>(d[6], d[7]));
     }
+    if constexpr (kChunk % 16 != 0) {
+      store_matrices(buffer + row * kChunk * 2 + (kChunk / 8 - 1) * 16, pack<T>(d[0], d[1]),
+                     pack<T>(d[2], d[3]));
+    }
   }
 
  private:
@@ -142,7 +148,8 @@ class StoreSink {
   static __device__ int swizzled(int row, int unit) {
     if constexpr (kChunk == 64) return unit ^ (row & 7);
     if constexpr (kChunk == 32) return unit ^ (row >> 1 & 3);
-    return unit ^ (row >> 2 & 1);
+    if constexpr (kChunk == 16) return unit ^ (row >> 2 & 1);
+    return unit;  // rows of 80 or 112 bytes share no banks as they are
   }
   __device__ void store_rest(const Part<Shape>& part, const float (&d)[Shape::kPartN / 2],
                              int rest) const {

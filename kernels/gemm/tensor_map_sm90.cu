@@ -42,7 +42,8 @@ Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
   const cuuint32_t every[] = {1, 1, 1};
   const CUtensorMapSwizzle swizzle = view.box_columns == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : view.box_columns == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                              : CU_TENSOR_MAP_SWIZZLE_32B;
+                                     : view.box_columns == 16 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
   Entry& entry = entries_[next_];
   entry.view = {};
   const CUresult result = encode_(

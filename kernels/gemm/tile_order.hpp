@@ -51,13 +51,18 @@ struct BandedOrder {
     } else if (index >= rows * columns) {
       return false;
     }
+    work->k_begin = 0;
+    work->k_end = k_blocks;
+    if (rows == 1) {  // what is below lies before the first load
+      work->row = rank * tile_m;
+      work->column = tile * tile_n;
+      return true;
+    }
     const int top = tile / (band * columns) * band;
     const int height = rows - top < band ? rows - top : band;
     const int within = tile - top * columns;
     work->row = ((top + within % height) * blocks + rank) * tile_m;
     work->column = within / height * tile_n;
-    work->k_begin = 0;
-    work->k_end = k_blocks;
     return true;
   }
 };

@@ -45,7 +45,9 @@ __device__ __forceinline__ void pin(float (&d)[kCount]) {
 #define WEFT_R0 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define WEFT_R1 ",%8,%9,%10,%11,%12,%13,%14,%15"
 #define WEFT_R1_HALF ",%8,%9,%10,%11"
+#define WEFT_R2_HALF ",%16,%17,%18,%19"
 #define WEFT_R2 ",%16,%17,%18,%19,%20,%21,%22,%23"
+#define WEFT_R3_HALF ",%24,%25,%26,%27"
 #define WEFT_R3 ",%24,%25,%26,%27,%28,%29,%30,%31"
 #define WEFT_R4 ",%32,%33,%34,%35,%36,%37,%38,%39"
 #define WEFT_R5 ",%40,%41,%42,%43,%44,%45,%46,%47"
@@ -65,7 +67,9 @@ __device__ __forceinline__ void pin(float (&d)[kCount]) {
 #define WEFT_D32(i) WEFT_D8(i), WEFT_D8(i + 8), WEFT_D8(i + 16), WEFT_D8(i + 24)
 #define WEFT_T12 WEFT_R0 WEFT_R1_HALF
 #define WEFT_T16 WEFT_R0 WEFT_R1
+#define WEFT_T20 WEFT_T16 WEFT_R2_HALF
 #define WEFT_T24 WEFT_T16 WEFT_R2
+#define WEFT_T28 WEFT_T24 WEFT_R3_HALF
 #define WEFT_T32 WEFT_T16 WEFT_R2 WEFT_R3
 #define WEFT_T40 WEFT_T32 WEFT_R4
 #define WEFT_T48 WEFT_T40 WEFT_R5
@@ -94,14 +98,18 @@ template <class T, int kN>
 __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                       int sum) {
   static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half> || std::is_same_v<T, gemm::E4m3>);
-  static_assert(kN == 24 || kN == 32 || kN == 48 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 160 || kN == 176 || kN == 192 || kN == 224 ||
+  static_assert(kN == 24 || kN == 32 || kN == 40 || kN == 48 || kN == 56 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 160 || kN == 176 || kN == 192 || kN == 224 ||
                     kN == 256, "no such shape here");
   if constexpr (kN == 24) {
     WEFT_WGMMA_OF("n24", WEFT_T12, 12, 13, 14, WEFT_D8(0), WEFT_D4(8))
   } else if constexpr (kN == 32) {
     WEFT_WGMMA_OF("n32", WEFT_T16, 16, 17, 18, WEFT_D8(0), WEFT_D8(8))
+  } else if constexpr (kN == 40) {
+    WEFT_WGMMA_OF("n40", WEFT_T20, 20, 21, 22, WEFT_D8(0), WEFT_D8(8), WEFT_D4(16))
   } else if constexpr (kN == 48) {
     WEFT_WGMMA_OF("n48", WEFT_T24, 24, 25, 26, WEFT_D8(0), WEFT_D8(8), WEFT_D8(16))
+  } else if constexpr (kN == 56) {
+    WEFT_WGMMA_OF("n56", WEFT_T28, 28, 29, 30, WEFT_D8(0), WEFT_D8(8), WEFT_D8(16), WEFT_D4(24))
   } else if constexpr (kN == 64) {
     WEFT_WGMMA_OF("n64", WEFT_T32, 32, 33, 34, WEFT_D32(0))
   } else if constexpr (kN == 80) {
@@ -135,7 +143,9 @@ __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::
 #undef WEFT_T48
 #undef WEFT_T40
 #undef WEFT_T32
+#undef WEFT_T28
 #undef WEFT_T24
+#undef WEFT_T20
 #undef WEFT_T16
 #undef WEFT_T12
 #undef WEFT_D32
@@ -154,7 +164,9 @@ __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::
 #undef WEFT_R5
 #undef WEFT_R4
 #undef WEFT_R3
+#undef WEFT_R3_HALF
 #undef WEFT_R2
+#undef WEFT_R2_HALF
 #undef WEFT_R1_HALF
 #undef WEFT_R1
 #undef WEFT_R0

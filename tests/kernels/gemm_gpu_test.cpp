@@ -25,6 +25,7 @@ TEST(Gemm, EveryTileIsRight) {
         Case test(size.m, size.n, size.k, type, 7);
         std::vector<std::string> tiles;
         for (const gemm::Tile& tile : gemm::kTiles) tiles.push_back(name_of(tile));
+        for (const gemm::Tile& tile : gemm::kFewRowTiles) tiles.push_back(name_of(tile));
         for (const sm80::Tile& tile : sm80::kTiles) tiles.push_back(name_of(tile));
         for (const std::string& tile : tiles) {
           GemmOptions options;

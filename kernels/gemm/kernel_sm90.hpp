@@ -201,6 +201,11 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
   sink.finish();
 }
 
+// Whether hosts may have the kernel start before the one before it in its stream is over: it then
+// waits for it before it looks at memory. Not with gates and movers, which look at it before.
+template <class Shape, class Sink>
+inline constexpr bool kMayStartEarly = !Shape::kHasSegments && Sink::kMovers == 0;
+
 template <class Shape, class Order, class Sink>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     gemm_kernel(const __grid_constant__ Params<Shape, Order, Sink> p) {
@@ -233,6 +238,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     cluster_sync();  // a peer's first copy must find the barriers
   } else {
     __syncthreads();
+  }
+  // So far, nothing was read that a kernel before may write.
+  if constexpr (kMayStartEarly<Shape, Sink>) {
+    let_next_kernel_start();
+    wait_for_kernels_before();
   }
 
   if (threadIdx.x < kGroupThreads) {

@@ -125,9 +125,15 @@ cudaError_t Launch<kTile>::run(const Call& call) {
     arguments.order = {plan.segments, call.first, plan.rows,      plan.columns, plan.band,
                        kShape.m,      kShape.n,   kShape.sharing, k_blocks};
   }
-  cudaLaunchAttribute attribute;
+  cudaLaunchAttribute attributes[2];
   cudaLaunchConfig_t config =
-      launch_config(plan.blocks, plan.cluster, P::kBytes, &attribute, P::S::kConsumers);
+      launch_config(plan.blocks, plan.cluster, P::kBytes, attributes, P::S::kConsumers);
+  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early) {
+    attributes[1] = {};
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs = 2;
+  }
   config.stream = call.stream;
   void* pointers[] = {&arguments};
   return cudaLaunchKernelExC(&config, P::entry(), pointers);

@@ -15,7 +15,10 @@ constexpr double kClusterSum = 2.5;    // adding up what the blocks of a cluster
 constexpr double kByThreads = 0.5;     // C by threads instead of copies, where a block is a cluster
 constexpr double kBytesPerUs = 3.0e6;  // from memory
 constexpr int kBands = 4;              // of segments, at least where they have as many rows
-constexpr double kTooLarge = 1e12;     // for a cluster of more blocks than it may take
+// On an H200: a start before the kernel before is over hides so much; but blocks then go where
+// there is room, not evenly, which costs such a part of the time from memory, were all left over.
+constexpr double kEarly = 0.9, kUneven = 0.75;
+constexpr double kTooLarge = 1e12;  // for a cluster of more blocks than it may take
 
 double from_memory(double m, double n, double k) {
   return 2 * (m * k + n * k + m * n) / kBytesPerUs;
@@ -53,6 +56,8 @@ Plan with(int index, int splits, int segments, int m, int n, int k, const Machin
   // Of what waits for memory alike, the one with fewer products to do.
   const double memory = from_memory(1.0 * segments * m, n, k);
   p.us = kStart + std::max(products, memory) + 0.01 * products;
+  const double left_over = 1 - 1.0 * p.blocks / machine.multiprocessors;
+  p.starts_early = kUneven * left_over * memory < kEarly;
   if (tile.splits && splits == 1) p.us += kByThreads;
   if (machine.clusters[p.cluster] == 0) p.us += kTooLarge;
   return p;

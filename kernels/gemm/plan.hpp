@@ -114,10 +114,11 @@ struct Plan {
   int segments = 1;
   // Of a segment's tiles; a row is as high as the tiles of a cluster that share B.
   int rows = 0, columns = 0;
-  int band = 1;    // rows of tiles that are gone through together, column by column
-  int blocks = 0;  // of the grid
-  int turns = 0;   // tiles of a block, at most
-  double us = 0;   // expected
+  int band = 1;               // rows of tiles that are gone through together, column by column
+  int blocks = 0;             // of the grid
+  int turns = 0;              // tiles of a block, at most
+  bool starts_early = false;  // before the kernel before it is over
+  double us = 0;              // expected
 };
 
 // m, n, k > 0; k in elements of two bytes, or in pairs of e4m3. `tile`: a number, or -1 for the one

@@ -104,6 +104,60 @@ TEST_P(GemmTest, ReplaysInAGraphWithOtherData) {
   });
 }
 
+// Each product reads what the one before has written, and writes what the one before that has read:
+// with a weight that moves columns by one, any that begins too early leaves a column behind.
+TEST(Gemm, StartsEarlyButReadsNothingBefore) {
+  run([](Runtime& runtime, Stream stream) {
+    constexpr int kRows = 64, kSize = 4096, kSteps = 40;
+    Bits values(std::size_t{kRows} * kSize);  // from 1 to 2
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::uint16_t>(0x3f80 + (i * 2654435761u >> 16) % 128);
+    Bits moving(std::size_t{kSize} * kSize, 0);
+    for (std::size_t i = 0; i < kSize; ++i) moving[i * kSize + (i + 1) % kSize] = 0x3f80;
+    GemmOptions options;
+    options.tile = "64x32";  // has 128 blocks here
+    auto gemm = Gemm::create(runtime, {kRows, kSize, kSize, DType::kBfloat16}, options);
+    ASSERT_OK(gemm);
+    Operand<std::uint16_t> weight(runtime, moving), x(runtime, values), y(runtime, values);
+    const auto native = static_cast<cudaStream_t>(stream);
+    const auto step = [&](int i) {
+      auto &from = i % 2 == 0 ? x : y, &to = i % 2 == 0 ? y : x;
+      if (i % 7 == 3) {  // behind something else, too
+        ASSERT_EQ(cudaMemsetAsync(to.data(), 0xff, values.size() * 2, native), cudaSuccess);
+      }
+      ASSERT_OK((*gemm)(stream, to.data(), from.data(), weight.data()));
+    };
+    const auto check = [&] {
+      ASSERT_OK(dev::synchronize(stream));
+      const Bits got = x.read();
+      std::size_t wrong = 0;
+      for (std::size_t row = 0; row < kRows; ++row) {
+        for (std::size_t i = 0; i < kSize; ++i) {
+          const std::size_t from = row * kSize + (i + kSteps) % kSize;
+          if (got[row * kSize + i] != values[from]) ++wrong;
+        }
+      }
+      EXPECT_EQ(wrong, 0u);
+    };
+    for (int i = 0; i < kSteps; ++i) step(i);
+    check();
+
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(native, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    for (int i = 0; i < kSteps; ++i) step(i);
+    ASSERT_EQ(cudaStreamEndCapture(native, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+    for (int replay = 0; replay < 3; ++replay) {
+      x.write(values);
+      ASSERT_EQ(cudaGraphLaunch(ready, native), cudaSuccess);
+      check();
+    }
+    EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  });
+}
+
 TEST(Gemm, NamesTheTilesThatThereAre) {
   run([](Runtime& runtime, Stream) {
     GemmOptions options;

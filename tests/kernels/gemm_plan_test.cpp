@@ -114,6 +114,17 @@ TEST(GemmPlan, LeavesMultiprocessorsAlone) {
   EXPECT_EQ(plan(8192, 8192, 512, machine).blocks, 1);
 }
 
+// Where the blocks that are left over cost less than the start.
+TEST(GemmPlan, StartsEarlyWhereBlocksFillTheGpuOrBytesAreFew) {
+  const auto starts_early = [](int m, int n, int k, int tile) {
+    return plan(m, n, k, {}, tile, 1, kOfTwoBytes).starts_early;
+  };
+  EXPECT_TRUE(starts_early(64, 5120, 3200, tile_of(64, 40)));
+  EXPECT_FALSE(starts_early(64, 5120, 3200, tile_of(64, 64))) << "80 blocks";
+  EXPECT_TRUE(starts_early(64, 1280, 5120, tile_of(64, 64, true))) << "100, few bytes";
+  EXPECT_FALSE(starts_early(16, 6400, 5120, tile_of(64, 64))) << "100, many bytes";
+}
+
 TEST(GemmPlan, SaysWhatItIs) {
   const std::string text = describe(plan(8192, 3584, 8192, {}));
   EXPECT_THAT(text, ::testing::HasSubstr("tile 128x256, 4 stages, 2 blocks to a cluster"));

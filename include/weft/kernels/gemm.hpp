@@ -22,6 +22,9 @@
 // capability 9.0 with fewer bits. Blocks are scaled and added as float, in the order of k. A NaN
 // among the scales is in all that it scales.
 //
+// On compute capability 9.0 a call may be on the GPU before the kernel before it in its stream is
+// over (programmatic dependent launch); it waits for that one's end before it reads or writes.
+//
 // It needs no other PE: the runtime says where it runs. On GPUs of compute capability 9.0 (H100,
 // H200) these are kernels of Weft's own. On others it is cuBLASLt, which is looked for when it is
 // wanted; where it is not found, or GemmBackend::kKernels is asked for, from 8.0 on (A100, L20)

@@ -70,10 +70,9 @@ struct AllToAllVBulk : BulkCall {
     ranks_of_mine([&](int rank) { headers[rank] = {sent(rank), most}; });
     dev::Block{}.sync();
     const std::uint64_t round = channel.enter();
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(round, rank, reinterpret_cast<const std::byte*>(headers + rank), sizeof(Header));
-    }
+    channel.put_to_all(round, [&](int rank) -> BulkChannel::Bytes {
+      return {reinterpret_cast<const std::byte*>(headers + rank), sizeof(Header)};
+    });
     if (!channel.wait_for_all(round)) return false;
     const auto theirs_of = [&](int rank) {
       return reinterpret_cast<const Header*>(channel.slot(round, rank));
@@ -134,11 +133,10 @@ struct AllToAllVBulk : BulkCall {
   }
   WEFT_DEVICE void put_piece(const BulkChannel& channel, std::uint64_t round,
                              std::size_t begin) const {
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
+    channel.put_to_all(round, [&](int rank) -> BulkChannel::Bytes {
       const std::size_t bytes = bytes_at(begin, sent(rank));
-      channel.put(round, rank, source(rank) + (bytes != 0 ? begin : 0), bytes);
-    }
+      return {source(rank) + (bytes != 0 ? begin : 0), bytes};
+    });
   }
   WEFT_DEVICE bool take_piece(const BulkChannel& channel, std::uint64_t round,
                               std::size_t begin) const {

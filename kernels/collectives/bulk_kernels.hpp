@@ -62,10 +62,9 @@ struct BulkCall : KernelCall {
   // To each of the others what is for him.
   WEFT_DEVICE void put_to_others(const BulkChannel& channel, std::uint64_t round, std::size_t begin,
                                  std::size_t bytes) const {
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(round, rank, in(rank) + begin, bytes);
-    }
+    channel.put_to_all(round, [&](int rank) -> BulkChannel::Bytes {
+      return {in(rank) + begin, bytes};
+    });
   }
 };
 
@@ -101,8 +100,9 @@ struct BroadcastBulk : BulkCall {
     BulkChannel channel(ctx, team, space, "Broadcast");
     const bool is_root = team.rank == root;
     const auto send = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
-      for (int i = 1; i < team.size; ++i)
-        channel.put(round, channel.other(i), is_root ? m.in + at : m.out, is_root ? bytes : 0);
+      channel.put_to_all(round, [&](int) -> BulkChannel::Bytes {
+        return {is_root ? m.in + at : m.out, is_root ? bytes : 0};
+      });
       if (is_root && m.in != m.out) dev::copy(dev::Block{}, m.out + at, m.in + at, bytes);
     };
     const auto take = [&](std::uint64_t round, std::size_t at, std::size_t bytes) {
@@ -142,21 +142,19 @@ struct ScatteredBroadcastBulk : BulkCall {
     const auto bytes_of_part = [&](int rank) { return smaller(part, bytes - begin(rank)); };
     const bool is_root = team.rank == root;
     const std::uint64_t first = channel.enter();
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(first, rank, is_root ? m.in + at + begin(rank) : m.out,
-                  is_root ? bytes_of_part(rank) : 0);
-    }
+    channel.put_to_all(first, [&](int rank) -> BulkChannel::Bytes {
+      if (!is_root) return {m.out, 0};
+      return {m.in + at + begin(rank), bytes_of_part(rank)};
+    });
     if (is_root && m.in != m.out) dev::copy(dev::Block{}, m.out + at, m.in + at, bytes);
     if (!channel.wait_for_all(first)) return false;
     std::byte* const mine = m.out + at + (is_root ? 0 : begin(team.rank));
     if (!is_root)
       dev::copy(dev::Block{}, mine, channel.slot(first, root), bytes_of_part(team.rank));
     const std::uint64_t second = channel.enter();
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(second, rank, mine, is_root || rank == root ? 0 : bytes_of_part(team.rank));
-    }
+    channel.put_to_all(second, [&](int rank) -> BulkChannel::Bytes {
+      return {mine, is_root || rank == root ? 0 : bytes_of_part(team.rank)};
+    });
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.before(i);
       if (!channel.wait(second, rank)) return false;
@@ -251,10 +249,9 @@ class AllReduceBulk : public BulkCall {
 
   WEFT_DEVICE void send_parts(BulkChannel& channel, Piece& p) const {
     p.parts = channel.enter();
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.put(p.parts, rank, m.in + p.begin + p.begin_of_part(rank), p.bytes_of_part(rank));
-    }
+    channel.put_to_all(p.parts, [&](int rank) -> BulkChannel::Bytes {
+      return {m.in + p.begin + p.begin_of_part(rank), p.bytes_of_part(rank)};
+    });
   }
   WEFT_DEVICE bool fold_mine(const BulkChannel& channel, const Piece& p) const {
     if (!channel.wait_for_all(p.parts)) return false;
@@ -269,8 +266,9 @@ class AllReduceBulk : public BulkCall {
   }
   WEFT_DEVICE void send_sum(BulkChannel& channel, Piece& p) const {
     p.sums = channel.enter();
-    for (int i = 1; i < team.size; ++i)
-      channel.put(p.sums, channel.other(i), m.out + mine(p), p.bytes_of_part(team.rank));
+    channel.put_to_all(p.sums, [&](int) -> BulkChannel::Bytes {
+      return {m.out + mine(p), p.bytes_of_part(team.rank)};
+    });
   }
   WEFT_DEVICE bool take_sums(const BulkChannel& channel, const Piece& p) const {
     for (int i = 1; i < team.size; ++i) {

@@ -1,5 +1,6 @@
-// A block's side of its channel for large messages, and for members that are not mapped: puts with
-// a signal whose value is the round. See workspace.hpp. All threads of the block call everything.
+// A block's side of its channel for large messages, and for members that are not mapped: puts, and
+// a signal behind each whose value is the round. See workspace.hpp. All threads of the block call
+// everything.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +33,41 @@ class BulkChannel {
 
   // The next round. All up to kBulkAhead before it have been taken, in their order.
   WEFT_DEVICE std::uint64_t enter() { return ++round_; }
-  // To the slot of that round there; without bytes only the signal. The source may be reused.
-  WEFT_DEVICE void put(std::uint64_t round, int rank, const std::byte* src,
-                       std::size_t bytes) const {
+  struct Bytes {
+    const std::byte* data;
+    std::size_t count;
+  };
+  // bytes_for(rank), which are Bytes, to the slot of that round at each of the others; without any
+  // only the signal. The sources may be reused.
+  template <class BytesFor>
+  WEFT_DEVICE void put_to_all(std::uint64_t round, BytesFor bytes_for) const {
     WEFT_KERNELS_PAUSE(kBeforeData);
-    const std::size_t there = index(round, distance(team_.rank, rank));
-    // Release: pairs with the acquire of wait() there.
-    ctx_.put(dev::Block{}, space_.staging + there * space_.bulk_slot, src, bytes, team_.pe_of(rank),
-             weft::set(space_.signals + there, round));
+    if (team_.size == 2) {
+      const int rank = other(1);
+      return put_and_tell(round, rank, bytes_for(rank));
+    }
+    // A signal waits until all that went before it has arrived, some microseconds once the links
+    // are full. So there is one fence for all of them, not a wait for each.
+    dev::Block{}.sync();  // the sources are as the block's threads have left them
+    bool fences = false;
+    for (int i = 1; i < team_.size; ++i) {
+      const int rank = other(i);
+      const Bytes bytes = bytes_for(rank);
+      std::byte* const there = ctx_.ptr(slot_at(round, rank), team_.pe_of(rank));
+      if (there == nullptr) {
+        put_and_tell(round, rank, bytes);
+      } else {
+        fences = true;
+        dev::copy(dev::Block{}, there, bytes.data, bytes.count);
+      }
+    }
+    if (!fences) return;
+    ctx_.fence(dev::Block{});  // release, with the signals: pairs with the acquire of wait() there
+    if (dev::thread_rank() != 0) return;
+    for (int i = 1; i < team_.size; ++i) {
+      const int rank = other(i), pe = team_.pe_of(rank);
+      if (ctx_.ptr(slot_at(round, rank), pe) != nullptr) ctx_.signal(signal_at(round, rank), pe);
+    }
   }
   // What `rank` sent in that round is in slot(round, rank).
   WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
@@ -77,6 +105,18 @@ class BulkChannel {
   }
 
  private:
+  WEFT_DEVICE void put_and_tell(std::uint64_t round, int rank, const Bytes& bytes) const {
+    // Release: pairs with the acquire of wait() there.
+    ctx_.put(dev::Block{}, slot_at(round, rank), bytes.data, bytes.count, team_.pe_of(rank),
+             signal_at(round, rank));
+  }
+  // What I send to that rank in a round lies there, and its signal.
+  WEFT_DEVICE std::byte* slot_at(std::uint64_t round, int rank) const {
+    return space_.staging + index(round, distance(team_.rank, rank)) * space_.bulk_slot;
+  }
+  WEFT_DEVICE Notify signal_at(std::uint64_t round, int rank) const {
+    return weft::set(space_.signals + index(round, distance(team_.rank, rank)), round);
+  }
   // What the host carries may overtake what went before, the next round's signal this one's: so
   // they, too, have words of their own. [place][channel][distance]
   WEFT_DEVICE std::size_t index(std::uint64_t round, int distance) const {

@@ -42,20 +42,20 @@ class BulkChannel {
   template <class BytesFor>
   WEFT_DEVICE void put_to_all(std::uint64_t round, BytesFor bytes_for) const {
     WEFT_KERNELS_PAUSE(kBeforeData);
-    if (team_.size == 2) {
-      const int rank = other(1);
-      return put_and_tell(round, rank, bytes_for(rank));
-    }
     // A signal waits until all that went before it has arrived, some microseconds once the links
     // are full. So there is one fence for all of them, not a wait for each.
-    dev::Block{}.sync();  // the sources are as the block's threads have left them
+    const bool together = team_.size > 2;
+    if (together) dev::Block{}.sync();  // the sources are as the block's threads have left them
     bool fences = false;
     for (int i = 1; i < team_.size; ++i) {
       const int rank = other(i);
       const Bytes bytes = bytes_for(rank);
-      std::byte* const there = ctx_.ptr(slot_at(round, rank), team_.pe_of(rank));
+      std::byte* const there =
+          together ? ctx_.ptr(slot_at(round, rank), team_.pe_of(rank)) : nullptr;
       if (there == nullptr) {
-        put_and_tell(round, rank, bytes);
+        // Release: pairs with the acquire of wait() there.
+        ctx_.put(dev::Block{}, slot_at(round, rank), bytes.data, bytes.count, team_.pe_of(rank),
+                 signal_at(round, rank));
       } else {
         fences = true;
         dev::copy(dev::Block{}, there, bytes.data, bytes.count);
@@ -105,11 +105,6 @@ class BulkChannel {
   }
 
  private:
-  WEFT_DEVICE void put_and_tell(std::uint64_t round, int rank, const Bytes& bytes) const {
-    // Release: pairs with the acquire of wait() there.
-    ctx_.put(dev::Block{}, slot_at(round, rank), bytes.data, bytes.count, team_.pe_of(rank),
-             signal_at(round, rank));
-  }
   // What I send to that rank in a round lies there, and its signal.
   WEFT_DEVICE std::byte* slot_at(std::uint64_t round, int rank) const {
     return space_.staging + index(round, distance(team_.rank, rank)) * space_.bulk_slot;

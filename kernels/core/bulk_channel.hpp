@@ -10,26 +10,16 @@
 #include <weft/team.hpp>
 
 #include "kernels/core/block_wait.hpp"
-#include "kernels/core/pause.hpp"
-#include "kernels/core/workspace.hpp"
+#include "kernels/core/channel.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-class BulkChannel {
+class BulkChannel : public Channel<&Rounds::bulk> {
  public:
-  // `where`: what reports call it.
   WEFT_DEVICE BulkChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
-      : ctx_(ctx), team_(team), space_(space), where_(where) {
-    const Rounds* const kept = space.rounds + dev::block_rank();
-    first_ = round_ = kept->bulk;
-    open_ = kept->broken == 0;
-  }
-  BulkChannel(const BulkChannel&) = delete;
-  BulkChannel& operator=(const BulkChannel&) = delete;
-
-  WEFT_DEVICE bool is_open() const { return open_; }
+      : Channel(ctx, team, space, where) {}
 
   // The next round. All up to kBulkAhead before it have been taken, in their order.
   WEFT_DEVICE std::uint64_t enter() { return ++round_; }
@@ -86,24 +76,6 @@ class BulkChannel {
   // All threads have read the slots.
   WEFT_DEVICE void leave() const { dev::Block{}.sync(); }
 
-  WEFT_DEVICE void close(bool ok) const {
-    WEFT_KERNELS_PAUSE(kBeforeExit);
-    if (dev::thread_rank() != 0 || round_ == first_) return;
-    Rounds* const kept = space_.rounds + dev::block_rank();
-    kept->bulk = round_;
-    kept->broken = ok ? 0 : 1;
-  }
-
-  // The i-th to send to, and the i-th to hear from: at any time all send to different members.
-  WEFT_DEVICE int other(int i) const {
-    const int rank = team_.rank + i;
-    return rank < team_.size ? rank : rank - team_.size;
-  }
-  WEFT_DEVICE int before(int i) const {
-    const int rank = team_.rank - i;
-    return rank >= 0 ? rank : rank + team_.size;
-  }
-
  private:
   // What I send to that rank in a round lies there, and its signal.
   WEFT_DEVICE std::byte* slot_at(std::uint64_t round, int rank) const {
@@ -123,16 +95,6 @@ class BulkChannel {
   WEFT_DEVICE std::size_t here(std::uint64_t round, int rank) const {
     return index(round, distance(rank, team_.rank));
   }
-  WEFT_DEVICE int distance(int from, int to) const {
-    return to > from ? to - from : to - from + team_.size;
-  }
-
-  const dev::Context& ctx_;
-  const Team& team_;
-  const Workspace& space_;
-  const char* const where_;
-  std::uint64_t first_, round_;
-  bool open_;
 };
 
 }  // namespace WEFT_TARGET

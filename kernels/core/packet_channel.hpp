@@ -14,8 +14,7 @@
 #include <weft/device.hpp>
 #include <weft/team.hpp>
 
-#include "kernels/core/pause.hpp"
-#include "kernels/core/workspace.hpp"
+#include "kernels/core/channel.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -24,17 +23,11 @@ inline constexpr int kTogether = 8;  // members whose units a thread waits for a
 // A call has fewer rounds than lie between this and the end of the numbers.
 inline constexpr std::uint32_t kRewindAt = ~std::uint32_t{0} - (1u << 20);
 
-class PacketChannel {
+class PacketChannel : public Channel<&Rounds::packets> {
  public:
   WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                             const char* where)
-      : ctx_(ctx), team_(team), space_(space), where_(where) {
-    const Rounds* const kept = space.rounds + dev::block_rank();
-    first_ = round_ = kept->packets;
-    open_ = kept->broken == 0;
-  }
-  PacketChannel(const PacketChannel&) = delete;
-  PacketChannel& operator=(const PacketChannel&) = delete;
+      : Channel(ctx, team, space, where) {}
 
   // The channel works. All threads call, first of all.
   WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }
@@ -101,21 +94,6 @@ class PacketChannel {
   // The round is over, for all threads or for none.
   WEFT_DEVICE bool leave(bool ok) const { return dev::Block{}.all(ok); }
 
-  // The call is over.
-  WEFT_DEVICE void close(bool ok) const {
-    WEFT_KERNELS_PAUSE(kBeforeExit);
-    if (dev::thread_rank() != 0 || round_ == first_) return;
-    Rounds* const kept = space_.rounds + dev::block_rank();
-    kept->packets = round_;
-    kept->broken = ok ? 0 : 1;
-  }
-
-  // The i-th of the others: each begins with another one.
-  WEFT_DEVICE int other(int i) const {
-    const int rank = team_.rank + i;
-    return rank < team_.size ? rank : rank - team_.size;
-  }
-
  private:
   // Of my units, or where they are at every member.
   WEFT_DEVICE dev::Packet* slot(std::uint32_t round, int rank) const {
@@ -150,13 +128,6 @@ class PacketChannel {
       dev::send_packet(first + i, 0, 0);
     ctx_.quiet(dev::Block{});
   }
-
-  const dev::Context& ctx_;
-  const Team& team_;
-  const Workspace& space_;
-  const char* const where_;
-  std::uint32_t first_, round_;
-  bool open_;
 };
 
 }  // namespace WEFT_TARGET

@@ -14,14 +14,13 @@
 #include <weft/device.hpp>
 #include <weft/team.hpp>
 
-#include "kernels/core/pause.hpp"
+#include "kernels/core/channel.hpp"
 #include "kernels/core/sendable.hpp"
-#include "kernels/core/workspace.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-class WordChannel {
+class WordChannel : public Channel<&Rounds::words> {
  public:
   using Pair = dev::WordPair;
   // What it takes of shared memory, from its beginning.
@@ -32,10 +31,7 @@ class WordChannel {
   // By all threads of the block. `where`: what reports call it.
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
-      : ctx_(ctx), team_(team), space_(space), where_(where), twins_(dev::shared<Twin>()) {
-    const Rounds* const kept = space.rounds + dev::block_rank();
-    first_ = round_ = kept->words;
-    open_ = kept->broken == 0;
+      : Channel(ctx, team, space, where), twins_(dev::shared<Twin>()) {
     half_ = space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2);
     // Before the loops: to find a place costs more than to send to it.
     for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
@@ -45,10 +41,7 @@ class WordChannel {
                         places(distance(rank, team.rank))};
     dev::Block{}.sync();
   }
-  WordChannel(const WordChannel&) = delete;
-  WordChannel& operator=(const WordChannel&) = delete;
 
-  WEFT_DEVICE bool is_open() const { return open_; }
   static WEFT_DEVICE Pair carried(Pair data) {
     return {sendable(data.first), sendable(data.second)};
   }
@@ -87,21 +80,8 @@ class WordChannel {
     return true;
   }
 
-  // The call is over, for all threads.
-  WEFT_DEVICE void close(bool ok) const {
-    ok = dev::Block{}.all(ok);
-    WEFT_KERNELS_PAUSE(kBeforeExit);
-    if (dev::thread_rank() != 0 || round_ == first_) return;
-    Rounds* const kept = space_.rounds + dev::block_rank();
-    kept->words = round_;
-    kept->broken = ok ? 0 : 1;
-  }
-
-  // The i-th of the others: each begins with another one.
-  WEFT_DEVICE int other(int i) const {
-    const int rank = team_.rank + i;
-    return rank < team_.size ? rank : rank - team_.size;
-  }
+  // The call is over, for all threads, which have come to what they have by themselves.
+  WEFT_DEVICE void close(bool ok) const { Channel::close(dev::Block{}.all(ok)); }
 
  private:
   // Places of even rounds.
@@ -109,9 +89,6 @@ class WordChannel {
     Pair *to, *from;
   };
 
-  WEFT_DEVICE int distance(int from, int to) const {
-    return to > from ? to - from : to - from + team_.size;
-  }
   // Of even rounds, for what the sender so many ranks before sends.
   WEFT_DEVICE Pair* places(int distance) const {
     const std::size_t others = static_cast<std::size_t>(team_.size) - 1;
@@ -121,14 +98,8 @@ class WordChannel {
   // From these to those of that round.
   WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
 
-  const dev::Context& ctx_;
-  const Team& team_;
-  const Workspace& space_;
-  const char* const where_;
   Twin* const twins_;  // [rank]
-  std::uint32_t first_, round_;
-  std::size_t half_;  // pairs
-  bool open_;
+  std::size_t half_;   // pairs
 };
 
 }  // namespace WEFT_TARGET

@@ -1,0 +1,70 @@
+// What a block's channels of each kind have in common: the count of their rounds, which it keeps
+// from call to call, and an order of the other members. See workspace.hpp.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <weft/device.hpp>
+#include <weft/team.hpp>
+
+#include "kernels/core/pause.hpp"
+#include "kernels/core/workspace.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+// `kCount`: where Rounds keeps the number of the last round.
+template <auto kCount>
+class Channel {
+ public:
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  WEFT_DEVICE bool is_open() const { return open_; }
+  // The call is over, for all threads.
+  WEFT_DEVICE void close(bool ok) const {
+    WEFT_KERNELS_PAUSE(kBeforeExit);
+    if (dev::thread_rank() != 0 || round_ == first_) return;
+    Rounds* const kept = space_.rounds + dev::block_rank();
+    kept->*kCount = round_;
+    kept->broken = ok ? 0 : 1;
+  }
+
+  // The i-th to send to, and the i-th to hear from: at any time all send to different members.
+  WEFT_DEVICE int other(int i) const {
+    const int rank = team_.rank + i;
+    return rank < team_.size ? rank : rank - team_.size;
+  }
+  WEFT_DEVICE int before(int i) const {
+    const int rank = team_.rank - i;
+    return rank >= 0 ? rank : rank + team_.size;
+  }
+
+ protected:
+  using Round = std::remove_reference_t<decltype(std::declval<Rounds&>().*kCount)>;
+
+  // `where`: what reports call it.
+  WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                      const char* where)
+      : ctx_(ctx), team_(team), space_(space), where_(where) {
+    const Rounds* const kept = space.rounds + dev::block_rank();
+    first_ = round_ = kept->*kCount;
+    open_ = kept->broken == 0;
+  }
+
+  // Ranks from one to another, the way that other() goes.
+  WEFT_DEVICE int distance(int from, int to) const {
+    return to > from ? to - from : to - from + team_.size;
+  }
+
+  const dev::Context& ctx_;
+  const Team& team_;
+  const Workspace& space_;
+  const char* const where_;
+  Round first_, round_;
+  bool open_;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

@@ -71,7 +71,8 @@ typedef enum {
   WEFT_BULK,
   WEFT_SCATTERED_BULK,
   WEFT_WORDS,
-  WEFT_TWO_SHOT_WORDS
+  WEFT_TWO_SHOT_WORDS,
+  WEFT_SYMMETRIC
 } weft_algorithm;
 /* weft::kernels::GemmRsAlgorithm and GemmArAlgorithm, and AgGemmAlgorithm, which has not the last. */
 typedef enum {
@@ -96,6 +97,7 @@ typedef struct {
   unsigned blocks, threads;
   const char* table;       /* a file as weft/kernels/table.hpp has it; null: WEFT_KERNELS_TABLE */
   const weft_team_t* team; /* of the same runtime; null: all PEs */
+  int symmetric;           /* not 0: weft::kernels::CollectiveOptions::symmetric */
 } weft_collective_options;
 typedef struct {
   size_t max_rows, hidden;
@@ -150,6 +152,10 @@ int weft_runtime_barrier(weft_runtime_t* runtime);
 int weft_runtime_synchronize(weft_runtime_t* runtime,
                              void* stream);       /* all that is queued has run */
 int weft_runtime_health(weft_runtime_t* runtime); /* the first failure of a kernel, or of a PE */
+/* Symmetric memory for kernels, as options.symmetric speaks of it: Runtime::allocate_device_bytes
+ * and Runtime::free. Collective, of the same size on all PEs. */
+int weft_runtime_allocate(weft_runtime_t* runtime, size_t bytes, void** made);
+int weft_runtime_free(weft_runtime_t* runtime, void* memory); /* null does nothing */
 
 /* Teams, collective over their parent (null: all PEs), whose members all ask for the same. Who is
  * not in the new team gets one of which it is no member. Teams go after the operators that were

@@ -25,6 +25,7 @@ static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
 static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));
 static_assert(WEFT_TWO_SHOT_WORDS == static_cast<int>(Algorithm::kTwoShotWords));
+static_assert(WEFT_SYMMETRIC == static_cast<int>(Algorithm::kSymmetric));
 static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
@@ -53,6 +54,7 @@ inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
   made.algorithm = enum_from_c<Algorithm>(c.algorithm);
   made.blocks = c.blocks;
   made.threads = c.threads;
+  made.symmetric = c.symmetric != 0;
   if (c.table != nullptr) {
     ASSIGN_OR_RETURN(made.table, read_table(c.table));
   }

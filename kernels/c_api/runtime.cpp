@@ -1,17 +1,33 @@
 #include "kernels/c_api/runtime.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include <weft/kernels/stream.hpp>
 
+#include "kernels/core/status.hpp"
+
 namespace weft::kernels::c_api {
 namespace {
+
+constexpr std::size_t kAlignment = 256;  // bytes
 
 Result<weft_runtime_t*> create(weft_runtime_t** made) {
   if (made == nullptr) return refuse_null("weft_runtime_create", "made");
   auto runtime = Runtime::create();
   if (!runtime) return std::move(runtime).status();
   return new weft_runtime_t{*std::move(runtime)};
+}
+
+Status allocate(weft_runtime_t* runtime, std::size_t bytes, void** made) {
+  if (runtime == nullptr) return refuse_null("weft_runtime_allocate", "the runtime");
+  if (made == nullptr) return refuse_null("weft_runtime_allocate", "made");
+  ASSIGN_OR_RETURN(*made, runtime->runtime.allocate_device<std::byte>(bytes, kAlignment));
+  return Status::ok();
+}
+Status free(weft_runtime_t* runtime, void* memory) {
+  if (runtime == nullptr) return refuse_null("weft_runtime_free", "the runtime");
+  return memory == nullptr ? Status::ok() : runtime->runtime.free(memory);
 }
 
 }  // namespace
@@ -40,5 +56,11 @@ int weft_runtime_synchronize(weft_runtime_t* runtime, void* stream) {
 }
 int weft_runtime_health(weft_runtime_t* runtime) {
   return c_api::code_of(runtime->runtime.health());
+}
+int weft_runtime_allocate(weft_runtime_t* runtime, size_t bytes, void** made) {
+  return c_api::code_of(c_api::allocate(runtime, bytes, made));
+}
+int weft_runtime_free(weft_runtime_t* runtime, void* memory) {
+  return c_api::code_of(c_api::free(runtime, memory));
 }
 }

@@ -53,6 +53,7 @@ Status CollectiveImpl::agree(Runtime& runtime) {
       {"options.algorithm", static_cast<std::uint64_t>(options_.algorithm)},
       {"options.blocks", options_.blocks},
       {"options.threads", options_.threads},
+      {"options.symmetric", options_.symmetric ? 1u : 0u},
       {"options.first_round", options_.first_round},
       {"options.table (a checksum of it)", checksum(options_.table)},
       {"the team's size", static_cast<std::uint64_t>(team.is_member() ? team.size : 0), true}};

@@ -33,6 +33,16 @@ Status CollectiveImpl::check_problem(int npes) const {
         fmt::format("{}: options.algorithm is {}, which is for kSum of floats; dtype is {}, op {}",
                     name(), to_string(options_.algorithm), to_string(problem_.dtype),
                     static_cast<int>(problem_.op)));
+  if (options_.symmetric && !has_algorithm(what_, Algorithm::kSymmetric))
+    return Status::error(
+        Code::kUnsupported,
+        fmt::format("{}: options.symmetric is set, but its data always go through its workspace",
+                    name()));
+  if (options_.algorithm == Algorithm::kSymmetric && !options_.symmetric)
+    return refuse(
+        fmt::format("{}: options.algorithm is symmetric, but options.symmetric does not "
+                    "say that buffers are",
+                    name()));
   if ((reduces() || what_ == Collective::kAllReduceNorm) && problem_.dtype == DType::kFloat8E4m3)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: dtype is float8_e4m3, which is not summed up; widen it "
@@ -63,6 +73,34 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
   RETURN_IF_ERROR(check_address("out", out));
   const bool needs_in = what_ != Collective::kBroadcast || team.rank == root;
   return needs_in ? check_address("in", in) : Status::ok();
+}
+
+// Of a call for which options.symmetric promises that others can touch its buffers.
+Status CollectiveImpl::check_symmetric(const Messages& m) const {
+  const auto parts = static_cast<std::size_t>(call_.team.size);
+  if (what_ != Collective::kReduceScatter)
+    RETURN_IF_ERROR(check_symmetric("out", m.out, m.out_stride != 0 ? m.bytes * parts : m.bytes));
+  if (reduces())
+    RETURN_IF_ERROR(check_symmetric("in", m.in, m.in_stride != 0 ? m.bytes * parts : m.bytes));
+  if (what_ != Collective::kAllToAll || m.in != m.out) return Status::ok();
+  return refuse(name() +
+                ": in is out, which others fill; it takes two buffers with "
+                "options.symmetric");
+}
+Status CollectiveImpl::check_symmetric(const char* argument, const std::byte* address,
+                                       std::size_t bytes) const {
+  const Context& context = runtime_->context();
+  const bool all = runtime_->offset_of(address, bytes).has_value();
+  for (int rank = 0; rank < call_.team.size; ++rank) {
+    const int pe = call_.team.pe_of(rank);
+    if (!all || context.ptr(address, pe) == nullptr)
+      return Status::error(
+          Code::kNotSymmetric,
+          fmt::format("{}: {}, {} bytes from {} on, is not symmetric memory that PE {} maps; "
+                      "allocate it with Runtime::allocate_device, or leave options.symmetric off",
+                      name(), argument, bytes, static_cast<const void*>(address), pe));
+  }
+  return Status::ok();
 }
 
 Status CollectiveImpl::check_address(const char* argument, const void* address) const {

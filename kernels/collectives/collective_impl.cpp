@@ -45,7 +45,7 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   if (blocks == 0) {
-    blocks = most_blocks(what_, most_bytes, team_size_, table_);
+    blocks = most_blocks(what_, most_bytes, team_size_, options_.symmetric, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
     if (gpu_ && (share.sharers > 1 || shape_.hidden != 0))
       blocks = std::min(blocks, static_cast<unsigned>(share.multiprocessors / share.sharers));
@@ -99,7 +99,7 @@ Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime,
                                                                const CollectiveProblem& problem,
                                                                const CollectiveOptions& options,
                                                                const RowShape& shape) {
-  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(what, problem, options, shape));
+  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(runtime, what, problem, options, shape));
   RETURN_IF_ERROR(made->check_problem(runtime.npes()));
   RETURN_IF_ERROR(made->choose_kernels(runtime));
   ASSIGN_OR_RETURN(made->call_.handle, runtime.context().device());
@@ -171,6 +171,7 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t
   ASSIGN_OR_RETURN(call.plan, plan(count));
   call.messages = messages(out, in, count);
   call.root = root;
+  if (call.plan.algorithm == Algorithm::kSymmetric) RETURN_IF_ERROR(check_symmetric(call.messages));
   return run_call_(call, stream);
 }
 

@@ -39,13 +39,17 @@ class CollectiveImpl {
   std::string describe() const;
 
  private:
-  CollectiveImpl(Collective what, const CollectiveProblem& problem,
+  CollectiveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
                  const CollectiveOptions& options, const RowShape& shape)
-      : what_(what), problem_(problem), options_(options), shape_(shape) {}
+      : runtime_(&runtime), what_(what), problem_(problem), options_(options), shape_(shape) {
+    limits_.symmetric = options.symmetric;
+  }
 
   Status check_problem(int npes) const;
   Status check_call(const void* out, const void* in, std::size_t count, int root) const;
   Status check_address(const char* argument, const void* address) const;
+  Status check_symmetric(const Messages& messages) const;
+  Status check_symmetric(const char* argument, const std::byte* address, std::size_t bytes) const;
   Status check_sizes(const AllToAllVSizes& sizes) const;
   Status choose_kernels(const Runtime& runtime);
   Status agree(Runtime& runtime);
@@ -66,6 +70,7 @@ class CollectiveImpl {
     return what_ == Collective::kAllReduce || what_ == Collective::kReduceScatter;
   }
 
+  Runtime* const runtime_;
   const Collective what_;
   const CollectiveProblem problem_;
   const CollectiveOptions options_;

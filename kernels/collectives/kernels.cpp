@@ -8,6 +8,7 @@
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/collectives/symmetric_kernels.hpp"
 #include "kernels/collectives/word_kernels.hpp"
 
 namespace weft::kernels {
@@ -24,10 +25,17 @@ KernelCall kernel_call(const Call& call) {
 }
 PacketCall packets(const Call& call) { return {kernel_call(call)}; }
 BulkCall bulk(const Call& call) { return {kernel_call(call), call.plan.piece}; }
+SymmetricCall symmetric(const Call& call) { return {kernel_call(call)}; }
+template <class Kernel>
+Status start_symmetric(const Call& call, const Kernel& kernel, Stream stream) {
+  return start(call, kernel, stream, SymmetricCall::shared_bytes(call.team.size));
+}
 
 Status move(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kPackets)
     return start(call, MovePackets{packets(call)}, stream);
+  if (call.plan.algorithm == Algorithm::kSymmetric)
+    return start_symmetric(call, MoveSymmetric{symmetric(call)}, stream);
   return start(call, MoveBulk{bulk(call)}, stream);
 }
 
@@ -36,6 +44,8 @@ Status broadcast(const Call& call, Stream stream) {
     return start(call, BroadcastPackets{packets(call), call.root}, stream);
   if (call.plan.algorithm == Algorithm::kScatteredBulk)
     return start(call, ScatteredBroadcastBulk{bulk(call), call.root}, stream);
+  if (call.plan.algorithm == Algorithm::kSymmetric)
+    return start_symmetric(call, BroadcastSymmetric{symmetric(call), call.root}, stream);
   return start(call, BroadcastBulk{bulk(call), call.root}, stream);
 }
 
@@ -86,6 +96,10 @@ Status reduce(const Call& call, Stream stream) {
     case Algorithm::kTwoShotWords:
       if constexpr (!std::is_integral_v<T>) return reduce_words<T>(call, stream);
       break;
+    case Algorithm::kSymmetric:
+      if (call.what == Collective::kAllReduce)
+        return start_symmetric(call, AllReduceSymmetric<T>{symmetric(call), call.op}, stream);
+      return start_symmetric(call, ReduceScatterSymmetric<T>{symmetric(call), call.op}, stream);
     default: break;
   }
   if (call.what == Collective::kAllReduce)

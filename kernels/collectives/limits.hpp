@@ -17,7 +17,7 @@ inline constexpr std::size_t kHeaderUnits = 16;
 inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kPacketBytes;
 
 // Of all calls with up to so many bytes.
-unsigned most_blocks(Collective what, std::size_t bytes, int npes,
+unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetric,
                      const std::vector<PlanRow>& table);
 // kAuto is none.
 bool has_algorithm(Collective what, Algorithm algorithm);

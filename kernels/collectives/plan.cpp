@@ -31,12 +31,14 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 4, 256 * KiB, kWords, 128, 256},
     {kAllReduce, 0, 128 * KiB, kWords, 128, 256},
     {kAllReduce, 0, 16384 * KiB, kTwoShotWords, 128, 512},
+    {kAllReduce, 0, kAny, kSymmetric, 256, 256},
     {kAllReduce, 2, kAny, kBulk, 256, 256},
     {kAllReduce, 0, kAny, kBulk, 128, 512},
     {kAllGather, 0, 16 * KiB, kPackets, 32, 128},
     {kAllGather, 2, 128 * KiB, kPackets, 64, 256},
     {kAllGather, 0, 64 * KiB, kPackets, 64, 256},
     {kAllGather, 2, 256 * KiB, kPackets, 64, 512},
+    {kAllGather, 0, kAny, kSymmetric, 256, 256},
     {kAllGather, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllGather, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllGather, 2, kAny, kBulk, 256, 256},
@@ -44,12 +46,14 @@ const std::vector<PlanRow> kGpuTable = {
     {kReduceScatter, 0, 4 * KiB, kPackets, 32, 128},
     {kReduceScatter, 2, 16384 * KiB, kWords, 256, 256},
     {kReduceScatter, 0, 2048 * KiB, kWords, 128, 512},
+    {kReduceScatter, 0, kAny, kSymmetric, 256, 256},
     {kReduceScatter, 2, kAny, kBulk, 256, 256},
     {kReduceScatter, 0, kAny, kBulk, 128, 512},
     {kAllToAll, 0, 16 * KiB, kPackets, 32, 128},
     {kAllToAll, 2, 128 * KiB, kPackets, 64, 256},
     {kAllToAll, 0, 64 * KiB, kPackets, 64, 256},
     {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
+    {kAllToAll, 0, kAny, kSymmetric, 256, 256},
     {kAllToAll, 0, 1024 * KiB, kBulk, 64, 512},
     {kAllToAll, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllToAll, 2, kAny, kBulk, 256, 256},
@@ -65,6 +69,7 @@ const std::vector<PlanRow> kGpuTable = {
     {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
     {kBroadcast, 0, 64 * KiB, kPackets, 64, 256},
     {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
+    {kBroadcast, 0, kAny, kSymmetric, 256, 256},
     {kBroadcast, 0, 1024 * KiB, kScatteredBulk, 64, 512},
     {kBroadcast, 2, 4096 * KiB, kBulk, 128, 512},
     {kBroadcast, 2, kAny, kBulk, 256, 256},
@@ -81,32 +86,38 @@ const std::vector<PlanRow> kGpuTable = {
 const std::vector<PlanRow> kHostTable = {
     {kAllReduce, 0, 1 * KiB, kPackets, 1, 2},
     {kAllReduce, 0, 8 * KiB, kTwoShotPackets, 2, 2},
+    {kAllReduce, 0, kAny, kSymmetric, 2, 2},
     {kAllReduce, 0, kAny, kBulk, 2, 2},
     {kAllGather, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllGather, 0, kAny, kSymmetric, 2, 2},
     {kAllGather, 0, kAny, kBulk, 2, 2},
     {kReduceScatter, 0, 1 * KiB, kPackets, 1, 2},
+    {kReduceScatter, 0, kAny, kSymmetric, 2, 2},
     {kReduceScatter, 0, kAny, kBulk, 2, 2},
     {kAllToAll, 0, 1 * KiB, kPackets, 1, 2},
+    {kAllToAll, 0, kAny, kSymmetric, 2, 2},
     {kAllToAll, 0, kAny, kBulk, 2, 2},
     {kAllToAllV, 0, 1 * KiB, kPackets, 2, 2},
     {kAllToAllV, 0, kAny, kBulk, 2, 2},
     {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
+    {kBroadcast, 0, kAny, kSymmetric, 2, 2},
     {kBroadcast, 0, kAny, kScatteredBulk, 2, 2},
     {kAllReduceNorm, 0, 1 * KiB, kPackets, 2, 2},
     {kAllReduceNorm, 0, 8 * KiB, kTwoShotPackets, 2, 2},
     {kAllReduceNorm, 0, kAny, kBulk, 2, 2},
 };
 
-bool is_for(const PlanRow& row, Collective what, int npes) {
-  return row.what == what && (row.most_pes == 0 || npes <= row.most_pes);
+bool is_for(const PlanRow& row, Collective what, int npes, bool symmetric) {
+  return row.what == what && (row.most_pes == 0 || npes <= row.most_pes) &&
+         (row.algorithm != kSymmetric || symmetric);
 }
 
 // Null: none of that collective.
-const PlanRow* find_row(Collective what, std::size_t bytes, int npes,
+const PlanRow* find_row(Collective what, std::size_t bytes, int npes, bool symmetric,
                         const std::vector<PlanRow>& table) {
   const PlanRow* last = nullptr;
   for (const PlanRow& row : table) {
-    if (!is_for(row, what, npes)) continue;
+    if (!is_for(row, what, npes, symmetric)) continue;
     if (bytes <= row.up_to) return &row;
     last = &row;
   }
@@ -119,6 +130,7 @@ bool is_bulk(Algorithm algorithm) { return algorithm == kBulk || algorithm == kS
 std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
   const auto n = static_cast<std::size_t>(npes);
   if (algorithm == kScatteredBulk) return n - 1;
+  if (algorithm == kSymmetric && what == kBroadcast) return std::max<std::size_t>(n, 2) - 1;
   return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets &&
                  algorithm != kWords
              ? n
@@ -164,16 +176,18 @@ Algorithm possible(const Plan& plan, Collective what, std::size_t bytes, int npe
   Algorithm algorithm = plan.algorithm;
   if (algorithm == kScatteredBulk) return npes > 2 ? algorithm : kBulk;
   if (algorithm == kBulk || !mapped) return kBulk;
+  const Algorithm large = limits.symmetric ? kSymmetric : kBulk;
+  if (algorithm == kSymmetric) return large;
   const std::size_t part = shares(bytes, parts_of(what, algorithm, npes));
   if (is_words(algorithm) && limits.word_bytes != 0)
-    return part <= limits.word_bytes * plan.blocks ? algorithm : kBulk;
-  if (limits.packet_bytes == 0) return kBulk;
+    return part <= limits.word_bytes * plan.blocks ? algorithm : large;
+  if (limits.packet_bytes == 0) return large;
   if (is_words(algorithm)) {  // as packets, of which a table would not have more than a round
     algorithm = algorithm == kWords ? kPackets : kTwoShotPackets;
-    return is_forced || part <= limits.packet_bytes * plan.blocks ? algorithm : kBulk;
+    return is_forced || part <= limits.packet_bytes * plan.blocks ? algorithm : large;
   }
   const bool in_one_round = what != kAllToAllV || bytes <= piece_in_packets(limits) * plan.blocks;
-  return is_forced || in_one_round ? algorithm : kBulk;
+  return is_forced || in_one_round ? algorithm : large;
 }
 
 }  // namespace
@@ -188,6 +202,7 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
     case kScatteredBulk: return what == kBroadcast;
     case kWords: return what == kAllReduce || what == kReduceScatter;
     case kTwoShotWords: return what == kAllReduce;
+    case kSymmetric: return what != kAllToAllV && what != kAllReduceNorm;
   }
   return false;
 }
@@ -214,6 +229,7 @@ const char* to_string(Algorithm algorithm) {
     case kScatteredBulk: return "scattered-bulk";
     case kWords: return "words";
     case kTwoShotWords: return "two-shot-words";
+    case kSymmetric: return "symmetric";
   }
   return "no algorithm";
 }
@@ -227,11 +243,11 @@ std::string to_string(const Plan& plan) {
 
 const std::vector<PlanRow>& builtin_table(bool gpu) { return gpu ? kGpuTable : kHostTable; }
 
-unsigned most_blocks(Collective what, std::size_t bytes, int npes,
+unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetric,
                      const std::vector<PlanRow>& table) {
   unsigned most = 1;
   for (const PlanRow& row : table) {
-    if (!is_for(row, what, npes)) continue;
+    if (!is_for(row, what, npes, symmetric)) continue;
     most = std::max(most, row.blocks);
     if (bytes <= row.up_to) break;
   }
@@ -241,7 +257,7 @@ unsigned most_blocks(Collective what, std::size_t bytes, int npes,
 Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                   const PlanLimits& limits, const std::vector<PlanRow>& table, Algorithm forced,
                   unsigned blocks, unsigned threads) {
-  const PlanRow* const row = find_row(what, bytes, npes, table);
+  const PlanRow* const row = find_row(what, bytes, npes, limits.symmetric && mapped, table);
   if (row == nullptr)
     return Status::error(Code::kInvalidArgument,
                          fmt::format("plan: the table has no row for {}", to_string(what)));
@@ -261,6 +277,8 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   if (is_words(made.algorithm))
     made.blocks = useful_blocks(made, shares(bytes, parts),
                                 std::min(16 * std::size_t{made.threads}, limits.word_bytes));
+  else if (made.algorithm == kSymmetric)
+    made.blocks = useful_blocks(made, shares(bytes, parts), 16 * std::size_t{made.threads});
   else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else

@@ -23,9 +23,10 @@ constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAl
                                      Collective::kReduceScatter, Collective::kAllToAll,
                                      Collective::kAllToAllV,     Collective::kBroadcast,
                                      Collective::kAllReduceNorm};
-constexpr std::array kAlgorithms = {Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                    Algorithm::kBulk,    Algorithm::kScatteredBulk,
-                                    Algorithm::kWords,   Algorithm::kTwoShotWords};
+constexpr std::array kAlgorithms = {Algorithm::kPackets,  Algorithm::kTwoShotPackets,
+                                    Algorithm::kBulk,     Algorithm::kScatteredBulk,
+                                    Algorithm::kWords,    Algorithm::kTwoShotWords,
+                                    Algorithm::kSymmetric};
 
 using Words = std::vector<std::string_view>;
 
@@ -100,10 +101,11 @@ Result<PlanRow> parse_row(const Line& line, const Words& words) {
   return row;
 }
 
-// A row before it takes all that it could take.
+// A row before it takes all that it could take. Those of symmetric buffers take not all calls.
 bool is_covered(const PlanRow& row, const std::vector<PlanRow>& before) {
   for (const PlanRow& other : before)
     if (other.what == row.what && other.up_to >= row.up_to &&
+        (other.algorithm != Algorithm::kSymmetric || row.algorithm == Algorithm::kSymmetric) &&
         (other.most_pes == 0 || (row.most_pes != 0 && row.most_pes <= other.most_pes)))
       return true;
   return false;

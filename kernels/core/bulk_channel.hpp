@@ -51,7 +51,10 @@ class BulkChannel : public Channel<&Rounds::bulk> {
         dev::copy(dev::Block{}, there, bytes.data, bytes.count);
       }
     }
-    if (!fences) return;
+    if (fences) signal_to_mapped(round);
+  }
+  // The round's signal to each of the others that is mapped, behind all that my block has stored.
+  WEFT_DEVICE void signal_to_mapped(std::uint64_t round) const {
     ctx_.fence(dev::Block{});  // release, with the signals: pairs with the acquire of wait() there
     if (dev::thread_rank() != 0) return;
     for (int i = 1; i < team_.size; ++i) {
@@ -62,13 +65,16 @@ class BulkChannel : public Channel<&Rounds::bulk> {
   // What `rank` sent in that round is in slot(round, rank).
   WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    return wait_by_block(ctx_, where_, {space_.signals + here(round, rank), team_.pe_of(rank)},
-                         round);
+    return wait_by_block(ctx_, where_, flag_at(round, rank), round);
   }
   WEFT_DEVICE bool wait_for_all(std::uint64_t round) const {
-    for (int i = 1; i < team_.size; ++i)
-      if (!wait(round, before(i))) return false;
-    return true;
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    bool have_come = true;
+    // The others acquire what a thread has by meeting it.
+    for (auto i = 1 + static_cast<int>(dev::thread_rank()); have_come && i < team_.size;
+         i += static_cast<int>(dev::block_size()))
+      have_come = dev::wait_flag(ctx_.handle(), where_, flag_at(round, before(i)), round);
+    return dev::Block{}.all(have_come);
   }
   WEFT_DEVICE std::byte* slot(std::uint64_t round, int rank) const {
     return space_.staging + here(round, rank) * space_.bulk_slot;
@@ -83,6 +89,9 @@ class BulkChannel : public Channel<&Rounds::bulk> {
   }
   WEFT_DEVICE Notify signal_at(std::uint64_t round, int rank) const {
     return weft::set(space_.signals + index(round, distance(team_.rank, rank)), round);
+  }
+  WEFT_DEVICE dev::Flag flag_at(std::uint64_t round, int rank) const {
+    return {space_.signals + here(round, rank), team_.pe_of(rank)};
   }
   // What the host carries may overtake what went before, the next round's signal this one's: so
   // they, too, have words of their own. [place][channel][distance]

@@ -87,9 +87,22 @@ struct FoldOfVector {
   WEFT_DEVICE Vector result() const { return {low.result(), high.result()}; }
 };
 
+// Where the result of a fold goes: to one place.
+struct ToPlace {
+  std::byte* out;
+  WEFT_DEVICE bool is_in_vectors() const { return is_aligned(out); }
+  WEFT_DEVICE void vector(std::size_t index, const Vector& result) const {
+    reinterpret_cast<Vector*>(out)[index] = result;
+  }
+  // Of a message of so many bytes.
+  WEFT_DEVICE void unit(std::size_t bytes, std::size_t index, std::uint64_t result) const {
+    dev::store_unit(out, bytes, index, result);
+  }
+};
+
 // Vectors rank, rank + size, ... of the block's threads.
-template <class T, ReduceOp kOp, class Source>
-WEFT_DEVICE void fold_vectors(Vector* out, int count, Source source, std::size_t vectors) {
+template <class T, ReduceOp kOp, class To, class Source>
+WEFT_DEVICE void fold_vectors(const To& to, int count, Source source, std::size_t vectors) {
   const std::size_t step = dev::block_size();
   for (std::size_t first = dev::thread_rank(); first < vectors; first += kVectorsTogether * step) {
     const auto is_there = [&](int v) { return first + static_cast<unsigned>(v) * step < vectors; };
@@ -108,19 +121,18 @@ WEFT_DEVICE void fold_vectors(Vector* out, int count, Source source, std::size_t
       }
     }
     for (int v = 0; v < kVectorsTogether; ++v)
-      if (is_there(v)) out[first + static_cast<unsigned>(v) * step] = folds[v].result();
+      if (is_there(v)) to.vector(first + static_cast<unsigned>(v) * step, folds[v].result());
   }
 }
 
-// out[0 .. bytes) of source(0), source(1), ... source(count - 1), by all threads of the block. out
-// may be one of them.
-template <class T, class Source>
-WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source source,
-                            std::size_t bytes) {
-  bool aligned = is_aligned(out);
+// [0 .. bytes) of source(0), source(1), ... source(count - 1), by all threads of the block. Where
+// it goes may be one of them.
+template <class T, class To, class Source>
+WEFT_DEVICE void fold_block_to(ReduceOp op, const To& to, int count, Source source,
+                               std::size_t bytes) {
+  bool aligned = to.is_in_vectors();
   for (int s = 0; s < count; ++s) aligned = aligned && is_aligned(source(s));
   const std::size_t vectors = aligned ? bytes / sizeof(Vector) : 0;
-  auto* const to = reinterpret_cast<Vector*>(out);
   // Known where it is compiled, or each element would ask for it.
   if (op == ReduceOp::kMin)
     fold_vectors<T, ReduceOp::kMin>(to, count, source, vectors);
@@ -132,8 +144,13 @@ WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source sourc
   for (std::size_t u = 2 * vectors + dev::thread_rank(); u < units; u += dev::block_size()) {
     FoldOfUnit<T> fold;
     for (int s = 0; s < count; ++s) fold.add(op, s == 0, dev::load_unit(source(s), bytes, u));
-    dev::store_unit(out, bytes, u, fold.result());
+    to.unit(bytes, u, fold.result());
   }
+}
+template <class T, class Source>
+WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source source,
+                            std::size_t bytes) {
+  fold_block_to<T>(op, ToPlace{out}, count, source, bytes);
 }
 
 }  // namespace WEFT_TARGET

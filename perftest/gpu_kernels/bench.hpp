@@ -35,6 +35,7 @@ struct Choices {
   Peers peers;
   std::optional<Collective> what;
   CollectiveOptions options;
+  bool symmetric = true;  // buffers are
   std::size_t from = 8, to = std::size_t{128} << 20, hidden = 8192;
 };
 
@@ -44,8 +45,13 @@ class Bench {
     Bench made(rt, choices);
     RETURN_IF_ERROR(dev::create_stream(&made.stream_));
     const std::size_t most = choices.to * static_cast<std::size_t>(rt.npes());
-    RETURN_IF_ERROR(of(cudaMalloc(&made.mine_.in, most)));
-    RETURN_IF_ERROR(of(cudaMalloc(&made.mine_.out, most)));
+    for (std::byte** const memory : {&made.mine_.in, &made.mine_.out}) {
+      if (choices.symmetric) {
+        ASSIGN_OR_RETURN(*memory, rt.allocate_device<std::byte>(most));
+      } else {
+        RETURN_IF_ERROR(of(cudaMalloc(memory, most)));
+      }
+    }
     const std::vector<Bfloat16> mine(most / sizeof(Bfloat16),
                                      Bfloat16(static_cast<float>(rt.pe() + 1)));
     RETURN_IF_ERROR(of(cudaMemcpy(made.mine_.in, mine.data(), most, cudaMemcpyHostToDevice)));
@@ -61,7 +67,9 @@ class Bench {
   template <class Op>
   Status rows(Collective what) {
     const CollectiveProblem problem{choices_->to / sizeof(Bfloat16), DType::kBfloat16};
-    auto made = Op::create(*rt_, problem, choices_->options);
+    CollectiveOptions options = choices_->options;
+    options.symmetric = choices_->symmetric;
+    auto made = Op::create(*rt_, problem, options);
     if (!made) return made.status();
     Op op = std::move(*made);
     print_head(what, op.workspace_bytes(), "NCCL us");

@@ -6,6 +6,7 @@
 //     --what NAME                      AllReduce, AllGather, ReduceScatter, AllToAll, AllToAllV,
 //                                      Broadcast or AllReduceNorm
 //     --algorithm NAME                 one of weft/kernels/plan.hpp, as "packets", for all sizes
+//     --memory symmetric|plain         Weft's buffers; symmetric by default
 //     --blocks N --threads N           of the grid, for all sizes
 //     --from BYTES --to BYTES          sizes: powers of two; 8 to 134217728 by default
 //     --hidden N                       of an AllReduceNorm's rows, a multiple of 8; 8192 by default
@@ -15,10 +16,10 @@
 // a Broadcast, one member's part of the others. busbw, in GB/s, is what each GPU sends at least:
 //   AllReduce and AllReduceNorm 2 (n-1)/n bytes / time; Broadcast bytes / time; the others (n-1)
 //   bytes / time.
-// NCCL's time is the shorter one of buffers of any memory and of such in its symmetric windows,
-// where it has them. Beside an AllReduceNorm its AllReduce runs, and then a kernel that adds the
-// residual and norms; beside an AllToAllV, whose counts only the GPUs know, sends and receives of
-// counts that NCCL is told.
+// Weft's buffers are symmetric memory. NCCL's time is the shorter one of buffers of any memory and
+// of such in its symmetric windows, where it has them. Beside an AllReduceNorm its AllReduce runs,
+// and then a kernel that adds the residual and norms; beside an AllToAllV, whose counts only the
+// GPUs know, sends and receives of counts that NCCL is told.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -86,11 +87,13 @@ std::optional<Choices> parse(int argc, char** argv) {
         if (value == to_string(what)) choices.what = what;
       if (!choices.what) return std::nullopt;
     } else if (name == "--algorithm") {
-      for (const Algorithm a :
-           {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
-            Algorithm::kScatteredBulk, Algorithm::kWords, Algorithm::kTwoShotWords})
+      for (const Algorithm a : {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
+                                Algorithm::kScatteredBulk, Algorithm::kWords,
+                                Algorithm::kTwoShotWords, Algorithm::kSymmetric})
         if (value == to_string(a)) choices.options.algorithm = a;
       if (choices.options.algorithm == Algorithm::kAuto) return std::nullopt;
+    } else if (name == "--memory" && (value == "symmetric" || value == "plain")) {
+      choices.symmetric = value == "symmetric";
     } else if (name == "--blocks") {
       choices.options.blocks = static_cast<unsigned>(number);
     } else if (name == "--threads") {
@@ -119,7 +122,8 @@ int main(int argc, char** argv) {
         stderr,
         "usage: [weft-run -n N] weft-gpu-kernels [--pes N] [--vs nccl|none] [--nccl FILE] [--what "
         "NAME] "
-        "[--algorithm NAME] [--blocks N] [--threads N] [--from BYTES] [--to BYTES] [--hidden N]\n");
+        "[--algorithm NAME] [--memory symmetric|plain] [--blocks N] [--threads N] [--from BYTES] "
+        "[--to BYTES] [--hidden N]\n");
     return 2;
   }
   const weft::Status status = weft::perf::kernels::run(*choices);

@@ -23,6 +23,47 @@ const Measured* find(const std::vector<Measured>& of_size, const Way& way) {
   return nullptr;
 }
 
+std::vector<PlanRow> choose_of(Collective what, int npes, const std::vector<Measured>& all) {
+  std::map<std::size_t, std::vector<Measured>> sizes;
+  for (const Measured& one : all) sizes[one.bytes].push_back(one);
+  std::vector<PlanRow> rows;
+  std::optional<Way> way;
+  for (const auto& [bytes, of_size] : sizes) {
+    const Measured& best =
+        *std::min_element(of_size.begin(), of_size.end(),
+                          [](const Measured& a, const Measured& b) { return a.us < b.us; });
+    const Measured* const stays = way ? find(of_size, *way) : nullptr;
+    if (stays == nullptr || stays->us > best.us * kNoise) {
+      way = best.way;
+      rows.push_back({what, npes, bytes, way->algorithm, way->blocks, way->threads});
+    }
+    rows.back().up_to = bytes;
+  }
+  if (!rows.empty()) rows.back().up_to = ~std::size_t{0};
+  return rows;
+}
+
+// The bytes from which on symmetric ways are the best of all sizes; more than any if they are not.
+std::size_t pays_from(const std::vector<Measured>& symmetric,
+                      const std::vector<Measured>& anywhere) {
+  const auto best = [](const std::vector<Measured>& all) {
+    std::map<std::size_t, double> us;
+    for (const Measured& one : all) {
+      double& least = us.try_emplace(one.bytes, one.us).first->second;
+      least = std::min(least, one.us);
+    }
+    return us;
+  };
+  std::size_t from = ~std::size_t{0};
+  const auto others = best(anywhere), these = best(symmetric);
+  for (auto size = others.rbegin(); size != others.rend(); ++size) {
+    const auto here = these.find(size->first);
+    if (here == these.end() || here->second * kNoise > size->second) break;
+    from = size->first;
+  }
+  return from;
+}
+
 }  // namespace
 
 std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
@@ -45,27 +86,37 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
     add(ways, bulk, some, full);
     if (gpu) ways.push_back({bulk, 256, 256});  // two to a multiprocessor
   }
+  if (what != Collective::kAllToAllV && what != Collective::kAllReduceNorm) {
+    const std::vector<unsigned> many =
+        gpu ? std::vector<unsigned>{64, 128, 256} : std::vector<unsigned>{1, 2};
+    add(ways, Algorithm::kSymmetric, many, {threads.end() - 2, threads.end()});
+  }
   return ways;
 }
 
 std::vector<PlanRow> choose(Collective what, int npes, const std::vector<Measured>& all) {
-  std::map<std::size_t, std::vector<Measured>> sizes;
-  for (const Measured& one : all) sizes[one.bytes].push_back(one);
-  std::vector<PlanRow> rows;
-  std::optional<Way> way;
-  for (const auto& [bytes, of_size] : sizes) {
-    const Measured& best =
-        *std::min_element(of_size.begin(), of_size.end(),
-                          [](const Measured& a, const Measured& b) { return a.us < b.us; });
-    const Measured* const stays = way ? find(of_size, *way) : nullptr;
-    if (stays == nullptr || stays->us > best.us * kNoise) {
-      way = best.way;
-      rows.push_back({what, npes, bytes, way->algorithm, way->blocks, way->threads});
+  std::vector<Measured> anywhere, symmetric;
+  for (const Measured& one : all)
+    (one.way.algorithm == Algorithm::kSymmetric ? symmetric : anywhere).push_back(one);
+  const std::vector<PlanRow> rows = choose_of(what, npes, anywhere);
+  const std::size_t from = pays_from(symmetric, anywhere);
+  std::erase_if(symmetric, [&](const Measured& one) { return one.bytes < from; });
+  const std::vector<PlanRow> there = choose_of(what, npes, symmetric);
+  if (there.empty()) return rows;
+  // Of symmetric buffers those rows come first, of all others they are none.
+  std::vector<PlanRow> made;
+  for (const PlanRow& row : rows) {
+    if (made.empty() || made.back().up_to < from) {
+      PlanRow below = row;
+      below.up_to = std::min(row.up_to, from - 1);
+      const std::size_t begun = made.empty() ? 0 : made.back().up_to;
+      if (begun < below.up_to) made.push_back(below);
+      if (row.up_to < from) continue;
+      made.insert(made.end(), there.begin(), there.end());
     }
-    rows.back().up_to = bytes;
+    made.push_back(row);
   }
-  if (!rows.empty()) rows.back().up_to = ~std::size_t{0};
-  return rows;
+  return made;
 }
 
 }  // namespace weft::perf::tune

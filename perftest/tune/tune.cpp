@@ -98,6 +98,7 @@ class Tuner {
     options.algorithm = way.algorithm;
     options.blocks = way.blocks;
     options.threads = way.threads;
+    options.symmetric = way.algorithm == Algorithm::kSymmetric;
     ASSIGN_OR_RETURN(Call call, make(options));
     for (std::size_t bytes = sizes_.from; bytes <= sizes_.to; bytes *= 2) {
       if (what_ == Collective::kAllReduceNorm && bytes < row_bytes()) continue;
@@ -111,8 +112,9 @@ class Tuner {
       say(made);
       double& best = best_.try_emplace(bytes, made.us).first->second;
       best = std::min(best, made.us);
-      const bool bulk =
-          way.algorithm == Algorithm::kBulk || way.algorithm == Algorithm::kScatteredBulk;
+      const bool bulk = way.algorithm == Algorithm::kBulk ||
+                        way.algorithm == Algorithm::kScatteredBulk ||
+                        way.algorithm == Algorithm::kSymmetric;
       if (!bulk && made.us > kHopeless * best) break;
     }
     return runtime_.barrier();

@@ -39,7 +39,7 @@ static float sum_of_pes(int i) { return (float)(1000 * npes * (npes - 1) / 2 + n
 
 static void all_reduce(void) {
   weft_all_reduce_t* op = NULL;
-  const weft_collective_options options = {WEFT_BULK, 1, 2, NULL, NULL};
+  const weft_collective_options options = {WEFT_BULK, 1, 2, NULL, NULL, 0};
   weft_plan plan;
   char text[400], few[8];
   SUCCEEDS(weft_all_reduce_create(job, &floats, &options, &op));
@@ -218,12 +218,33 @@ static void fused_gemm(void) {
   weft_gemm_ar_destroy(reduce);
 }
 
+/* In symmetric memory, which the operator is told of. */
+static void there(void) {
+  const weft_collective_options options = {WEFT_SYMMETRIC, 1, 2, NULL, NULL, 1};
+  weft_broadcast_t* op = NULL;
+  void* memory = NULL;
+  SUCCEEDS(weft_runtime_allocate(job, kCount * sizeof(float), &memory));
+  float* const shared = (float*)memory;
+  SUCCEEDS(weft_broadcast_create(job, &floats, &options, &op));
+  fill();
+  SUCCEEDS(weft_broadcast(op, NULL, shared, in, kCount, 0));
+  synchronize();
+  for (int i = 0; i < kCount; ++i) REQUIRE(shared[i] == (float)i);
+  FAILS(weft_broadcast(op, NULL, out, in, kCount, 0), WEFT_NOT_SYMMETRIC,
+        "is not symmetric memory");
+  weft_broadcast_destroy(op);
+  SUCCEEDS(weft_runtime_free(job, memory));
+  SUCCEEDS(weft_runtime_free(job, NULL));
+  FAILS(weft_runtime_allocate(job, 1, NULL), WEFT_INVALID_ARGUMENT, "made is null");
+  FAILS(weft_runtime_free(NULL, memory), WEFT_INVALID_ARGUMENT, "the runtime is null");
+}
+
 /* Halves of the job; of an odd number of PEs the last one is in none of them. */
 static void half_teams(void) {
   const int half = npes > 1 ? npes / 2 : 1;
   const int outside = pe >= 2 * half, first = pe < half || outside ? 0 : half;
   weft_team_t *low = NULL, *high = NULL;
-  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL, 0};
   weft_all_reduce_t* sum = NULL;
   SUCCEEDS(weft_team_split_strided(job, NULL, 0, 1, half, &low));
   if (2 * half <= npes) SUCCEEDS(weft_team_split_strided(job, NULL, half, 1, half, &high));
@@ -257,7 +278,7 @@ static void a_team_in_another_order(void) {
   const uint16_t values[] = {0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0}; /* 1, 2, 3, 4, 5 */
   const weft_gemm_problem problem = {1, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
   weft_ag_gemm_options fused = {WEFT_GEMM_BEST, 0, {0, 0, NULL}, NULL};
-  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL, 0};
   static uint16_t a[kSide] __attribute__((aligned(16))),
       b[kSide * kSide] __attribute__((aligned(16))),
       c[kMostPes * kSide] __attribute__((aligned(16))),
@@ -312,7 +333,7 @@ static void a_team_of_another_job(void) {
   weft_team_t* team = NULL;
   weft_all_reduce_t* op = NULL;
   weft_runtime_t* other = NULL;
-  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL};
+  weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL, 0};
   SUCCEEDS(weft_runtime_create(&other));
   SUCCEEDS(weft_team_split_strided(other, NULL, 0, 1, 1, &team));
   options.team = team;
@@ -327,8 +348,8 @@ static void a_team_of_another_job(void) {
 static void wrong_arguments(void) {
   weft_all_reduce_t* op = NULL;
   const weft_collective_problem no_type = {1, 77, WEFT_SUM}, no_op = {1, WEFT_INT32, -1};
-  const weft_collective_options no_table = {WEFT_AUTO, 0, 0, "/no/such/table", NULL};
-  const weft_collective_options no_algorithm = {99, 0, 0, NULL, NULL};
+  const weft_collective_options no_table = {WEFT_AUTO, 0, 0, "/no/such/table", NULL, 0};
+  const weft_collective_options no_algorithm = {99, 0, 0, NULL, NULL, 0};
   FAILS(weft_runtime_create(NULL), WEFT_INVALID_ARGUMENT, "made is null");
   FAILS(weft_all_reduce_create(NULL, &floats, NULL, &op), WEFT_INVALID_ARGUMENT, "the runtime");
   FAILS(weft_all_reduce_create(job, NULL, NULL, &op), WEFT_INVALID_ARGUMENT, "the problem");
@@ -352,6 +373,7 @@ int main(int argc, char** argv) {
   gemm();
   scaled_gemm();
   fused_gemm();
+  there();
   half_teams();
   a_team_in_another_order();
   bad_teams();

@@ -21,13 +21,14 @@ const std::vector<Collective> kAll = {Collective::kAllReduce, Collective::kAllGa
 
 std::vector<Algorithm> algorithms_of(Collective what) {
   if (what == Collective::kAllReduce)
-    return {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk, Algorithm::kWords,
-            Algorithm::kTwoShotWords};
+    return {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
+            Algorithm::kWords,   Algorithm::kTwoShotWords,   Algorithm::kSymmetric};
   if (what == Collective::kReduceScatter)
-    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kWords};
+    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kWords, Algorithm::kSymmetric};
   if (what == Collective::kBroadcast)
-    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kScatteredBulk};
-  return {Algorithm::kPackets, Algorithm::kBulk};
+    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kScatteredBulk,
+            Algorithm::kSymmetric};
+  return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kSymmetric};
 }
 
 // Bytes of a message: nothing, a unit and its neighbours, edges of a line, of a channel's slot of
@@ -71,13 +72,16 @@ TEST_P(CollectiveTest, EqualsTheModel) {
             const std::vector<std::size_t> counts = sizes_of(bytes_of(dtype));
             CollectiveOptions options;
             options.algorithm = algorithm;
+            options.symmetric = algorithm == Algorithm::kSymmetric;
             options.blocks = 1 + static_cast<unsigned>(random() % 3);
             options.threads = kThreads + static_cast<unsigned>(random() % 2);
             ASSIGN_OR_RETURN(
                 AnyOperator call,
                 AnyOperator::create(rt, rt.world(), what, {counts.back(), dtype, op}, options));
             for (const std::size_t count : counts) {
-              Step step{what, dtype, op, count, random() % 2 == 0, 0, 0, random() >> 32};
+              const bool may_alias = !options.symmetric || what != Collective::kAllToAll;
+              Step step{what, dtype,         op, count, may_alias && random() % 2 == 0, 0,
+                        0,    random() >> 32};
               step.shift = random() % 3 == 0 ? random() % 8 : 0;
               step.root = static_cast<int>(random() % static_cast<std::uint64_t>(rt.npes()));
               RETURN_IF_ERROR(play(call, buffers, step, rt.pe(), rt.npes()));
@@ -117,7 +121,7 @@ Status play_many(Runtime& rt, Collective what, int calls, const CollectiveOption
       Step step{what, DType::kFloat32, ReduceOp::kSum};
       const std::uint64_t kind = random() % 8;
       step.count = kind < 5 ? 1 + random() % 4 : kind < 7 ? random() % 600 : random() % kMost;
-      step.in_place = random() % 2 == 0;
+      step.in_place = random() % 2 == 0 && (!options.symmetric || what != Collective::kAllToAll);
       step.root = static_cast<int>(random() % static_cast<std::uint64_t>(rt.npes()));
       step.seed = random() >> 32;
       steps.push_back(step);
@@ -146,6 +150,18 @@ CollectiveOptions few_blocks() {
 TEST_P(ManyCalls, FollowOneAnother) {
   EXPECT_OK(run_local(
       3, [](Runtime& rt) { return play_many(rt, GetParam(), 240, few_blocks()); }, job_options()));
+}
+
+// Of symmetric buffers, some go straight there.
+TEST_P(ManyCalls, FollowOneAnotherInSymmetricBuffers) {
+  CollectiveOptions options = few_blocks();
+  options.symmetric = true;
+  options.table = {{GetParam(), 0, 1000, Algorithm::kPackets, 2, kThreads},
+                   {GetParam(), 0, 4000, Algorithm::kSymmetric, 2, kThreads},
+                   {GetParam(), 0, 8000, Algorithm::kBulk, 2, kThreads},
+                   {GetParam(), 0, 12000, Algorithm::kSymmetric, 2, kThreads}};
+  EXPECT_OK(run_local(
+      3, [&](Runtime& rt) { return play_many(rt, GetParam(), 120, options); }, job_options()));
 }
 
 // The number at which they begin anew comes after a few calls.
@@ -245,7 +261,12 @@ TEST(CollectiveOperators, WorkWherePeersAreNotMapped) {
   EXPECT_OK(run_local(
       3,
       [](Runtime& rt) -> Status {
-        for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 24, few_blocks()));
+        CollectiveOptions chosen = few_blocks();
+        for (const Collective what : kAll) {
+          chosen.symmetric = !chosen.symmetric;  // what is not mapped goes in bulk all the same
+          chosen.algorithm = chosen.symmetric ? Algorithm::kSymmetric : Algorithm::kAuto;
+          RETURN_IF_ERROR(play_many(rt, what, 24, chosen));
+        }
         return Status::ok();
       },
       options));
@@ -257,7 +278,11 @@ TEST(CollectiveOperators, TakePesThatAreProcesses) {
   group.npes = 3;
   group.options = job_options();
   EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
-    for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, few_blocks()));
+    CollectiveOptions chosen = few_blocks();
+    for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, chosen));
+    chosen.symmetric = true;
+    chosen.algorithm = Algorithm::kSymmetric;
+    for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, chosen));
     return Status::ok();
   }));
 }
@@ -292,6 +317,7 @@ TEST_P(Missing, MemberIsReported) {
       [&](Runtime& rt) -> Status {
         CollectiveOptions chosen = few_blocks();
         chosen.algorithm = GetParam();
+        chosen.symmetric = chosen.algorithm == Algorithm::kSymmetric;
         ASSIGN_OR_RETURN(AnyOperator call,
                          AnyOperator::create(rt, rt.world(), Collective::kAllReduce,
                                              {1000, DType::kFloat32, ReduceOp::kSum}, chosen));
@@ -315,7 +341,7 @@ TEST_P(Missing, MemberIsReported) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, Missing,
                          ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
                                            Algorithm::kBulk, Algorithm::kWords,
-                                           Algorithm::kTwoShotWords),
+                                           Algorithm::kTwoShotWords, Algorithm::kSymmetric),
                          [](const auto& info) {
                            std::string name = to_string(info.param);
                            std::erase(name, '-');
@@ -359,6 +385,20 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         expect_refused(
             AllReduce::create(rt, {10, DType::kFloat32, ReduceOp::kMin}, options).status(),
             Code::kUnsupported, "which is for kSum of floats");
+        options.algorithm = Algorithm::kSymmetric;
+        expect_refused(AllReduce::create(rt, {.max_count = 10}, options).status(), argument,
+                       "options.symmetric does not say");
+        options.symmetric = true;
+        expect_refused(AllToAllV::create(rt, {.max_count = 10}, options).status(),
+                       Code::kUnsupported, "always go through its workspace");
+        ASSIGN_OR_RETURN(AllReduce there, AllReduce::create(rt, {.max_count = 10}, options));
+        ASSIGN_OR_RETURN(AllToAll swap, AllToAll::create(rt, {.max_count = 4}, options));
+        alignas(16) static float elsewhere[16];
+        expect_refused(there(nullptr, memory, elsewhere, 10), Code::kNotSymmetric,
+                       "in, 40 bytes from");
+        expect_refused(there(nullptr, elsewhere, memory, 10), Code::kNotSymmetric,
+                       "is not symmetric memory that PE 0 maps");
+        expect_refused(swap(nullptr, memory, memory, 4), argument, "it takes two buffers");
         // What differs between PEs is refused on all.
         const auto mine = static_cast<std::size_t>(rt.pe());
         expect_refused(AllReduce::create(rt, {.max_count = 10 + mine}).status(), argument,

@@ -53,6 +53,7 @@ struct Check {
 Status replay(Runtime& rt, Algorithm algorithm, std::size_t count) {
   CollectiveOptions options;
   options.algorithm = algorithm;
+  options.symmetric = algorithm == Algorithm::kSymmetric;
   const CollectiveProblem problem{count, DType::kInt32, ReduceOp::kSum};
   ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, problem, options));
   if (algorithm == Algorithm::kTwoShotPackets) options.algorithm = Algorithm::kAuto;
@@ -87,8 +88,8 @@ TEST(Graphs, AreReplayed) {
   EXPECT_OK(run_local(
       gpus,
       [](Runtime& rt) -> Status {
-        for (const Algorithm algorithm :
-             {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                          Algorithm::kBulk, Algorithm::kSymmetric})
           for (const std::size_t count : {1, 5000, 40001})
             RETURN_IF_ERROR(replay(rt, algorithm, count));
         return Status::ok();
@@ -221,8 +222,8 @@ TEST(Graphs, OfNormsAreReplayed) {
   EXPECT_OK(run_local(
       gpus,
       [](Runtime& rt) -> Status {
-        for (const Algorithm algorithm :
-             {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                          Algorithm::kBulk, Algorithm::kSymmetric})
           for (const std::size_t hidden : {7, 1025})
             RETURN_IF_ERROR(replay_norm(rt, algorithm, 9, hidden));
         return Status::ok();

@@ -162,7 +162,7 @@ TEST(Plan, WithoutRoomForWordsTheTableMeansPacketsOfOneRound) {
 
 TEST(Plan, AnOperatorHasAsManyBlocksAsItsCallsMayTake) {
   const auto most = [](std::size_t bytes, int npes) {
-    return most_blocks(Collective::kAllReduce, bytes, npes, kTable);
+    return most_blocks(Collective::kAllReduce, bytes, npes, false, kTable);
   };
   EXPECT_EQ(most(4096, 2), 8u);
   EXPECT_EQ(most(4097, 2), 8u);  // the smaller ones, too

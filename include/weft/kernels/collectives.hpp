@@ -6,7 +6,7 @@
 //   status = (*sum)(stream, out, in, count);
 //
 // An operator holds symmetric memory of its own (workspace_bytes()), through which all data goes:
-// `in` and `out` need not be symmetric. Its calls are one kernel each, without a barrier among the
+// `in` and `out` need not be symmetric; where they are, options.symmetric says so. Its calls are one kernel each, without a barrier among the
 // members: each waits only for the data that it needs. Members make the same calls with the same
 // counts in the same order; one stream at a time. Operators of their own may run at once. A CUDA
 // graph may hold calls, and be replayed any number of times.
@@ -56,6 +56,10 @@ struct CollectiveOptions {
   // Empty: the file of WEFT_KERNELS_TABLE, which PE 0 reads for all, and behind it the built-in
   // one.
   std::vector<PlanRow> table;
+  // What others touch is symmetric memory in every call, and the same of it on all members: `out`
+  // of an AllGather, an AllToAll (where it is not `in`) and a Broadcast, `in` of a ReduceScatter,
+  // both of an AllReduce. Large messages go straight there then, without workspace in between.
+  bool symmetric = false;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };
 

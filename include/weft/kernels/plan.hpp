@@ -36,6 +36,9 @@ enum class Algorithm : std::uint8_t {
   kWords,          // AllReduce and ReduceScatter, sums of floats: as kPackets, half the bytes, as
                    // words (weft/device/word.hpp); a call in one round
   kTwoShotWords,   // AllReduce, sums of floats
+  kSymmetric,      // of operators whose buffers are symmetric memory, where all map all, none of an
+                   // AllToAllV or an AllReduceNorm: straight into the others' outputs, or out of
+                   // their inputs
 };
 
 WEFT_API const char* to_string(Collective what);
@@ -70,11 +73,13 @@ struct PlanLimits {
   std::size_t packet_bytes = 0;  // that a channel takes from a member at a time; 0: no packets
   std::size_t bulk_bytes = 1 << 16;
   std::size_t word_bytes = 0;  // that a channel takes from a member as words; 0: none
+  bool symmetric = false;      // buffers are, of all calls
 };
 
-// The first row that fits, else the last of that collective. `forced`, where it is not kAuto,
-// `blocks` and `threads`, where they are not 0, take the place of the row's. Where some members do
-// not map each other (`mapped` false), or without room for packets, all goes in bulk; so does an
+// The first row that fits (of kSymmetric only where buffers are), else the last of that collective.
+// `forced`, where it is not kAuto, `blocks` and `threads`, where they are not 0, take the place of
+// the row's. Where some members do not map each other (`mapped` false), or without room for
+// packets, all goes in bulk, or where buffers are symmetric as kSymmetric if all map all; so does an
 // AllToAllV that one round of packets does not hold, unless it is forced, and what is too large for
 // words. Without room for words at all, packets take their place, unless one round does not hold
 // it. kUnsupported: the collective has no such algorithm.

@@ -12,7 +12,7 @@ using kernels::Algorithm;
 using kernels::Collective;
 
 constexpr Way kFew = {Algorithm::kPackets, 32, 128}, kMany = {Algorithm::kPackets, 128, 512},
-              kBulk = {Algorithm::kBulk, 128, 512};
+              kBulk = {Algorithm::kBulk, 128, 512}, kThere = {Algorithm::kSymmetric, 128, 512};
 
 TEST(Choose, TakesTheBestOfEachSize) {
   const auto rows = choose(Collective::kAllReduce, 4,
@@ -48,6 +48,39 @@ TEST(Choose, LeavesAWayThatWasNotMeasuredAnyMore) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].up_to, 8u);
   EXPECT_EQ(rows[1].algorithm, Algorithm::kBulk);
+}
+
+std::vector<std::pair<std::size_t, Algorithm>> text_of(const std::vector<kernels::PlanRow>& rows) {
+  std::vector<std::pair<std::size_t, Algorithm>> made;
+  for (const auto& row : rows) made.emplace_back(row.up_to, row.algorithm);
+  return made;
+}
+
+// Operators whose buffers are not symmetric go by the other rows.
+TEST(Choose, PutsWhatTakesSymmetricBuffersWhereItPays) {
+  constexpr auto kAll = ~std::size_t{0};
+  const auto rows = choose(Collective::kAllGather, 2,
+                           {{kFew, 8, 1},
+                            {kFew, 16, 2},
+                            {kFew, 32, 8},
+                            {kBulk, 8, 4},
+                            {kBulk, 16, 4},
+                            {kBulk, 32, 4},
+                            {kBulk, 64, 8},
+                            {kThere, 8, 0.5},
+                            {kThere, 16, 3},
+                            {kThere, 32, 3},
+                            {kThere, 64, 5}});
+  EXPECT_THAT(text_of(rows), ::testing::ElementsAre(std::pair(16, Algorithm::kPackets),
+                                                    std::pair(31, Algorithm::kBulk),
+                                                    std::pair(kAll, Algorithm::kSymmetric),
+                                                    std::pair(kAll, Algorithm::kBulk)));
+  EXPECT_THAT(
+      text_of(choose(Collective::kAllGather, 2, {{kBulk, 8, 2}, {kThere, 8, 1}})),
+      ::testing::ElementsAre(std::pair(7, Algorithm::kBulk), std::pair(kAll, Algorithm::kSymmetric),
+                             std::pair(kAll, Algorithm::kBulk)));
+  EXPECT_THAT(text_of(choose(Collective::kAllGather, 2, {{kBulk, 8, 1}, {kThere, 8, 2}})),
+              ::testing::ElementsAre(std::pair(kAll, Algorithm::kBulk)));
 }
 
 TEST(Choose, HasNothingToSayOfNothing) {

@@ -1,0 +1,195 @@
+// Collectives of buffers that are symmetric memory: straight into the others' outputs, or out of
+// their inputs, without staging and a copy from there.
+//
+// A block has a contiguous share of every message. It tells its twins that its member is there, so
+// that they may touch the buffers, and hears the same of them; moves; and tells and hears that all
+// of it has been done. Both are rounds of the channel in bulk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+
+#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/core/bulk_channel.hpp"
+#include "kernels/core/fold.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+struct SymmetricCall : KernelCall {
+  static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
+  static std::size_t shared_bytes(int team_size) {
+    return static_cast<std::size_t>(team_size) * sizeof(Places);
+  }
+
+ protected:
+  // Where a member's buffers are, as far as the others touch them.
+  enum class Touches { kOut, kIn, kBoth };
+  struct Places {
+    std::byte* out;
+    const std::byte* in;
+  };
+  // A part of every message.
+  struct Span {
+    std::size_t begin, bytes;
+  };
+
+  // My block's of messages of so many bytes.
+  static WEFT_DEVICE Span span_of(std::size_t bytes) {
+    const Share share = share_of(dev::packed_units(bytes));
+    const std::size_t begin = share.begin * dev::kPacketBytes;
+    return {begin, share.count == 0 ? 0 : smaller(share.count * dev::kPacketBytes, bytes - begin)};
+  }
+  // body(channel, places) between the two rounds, of a block that has a share; false: gave up.
+  template <class Body>
+  WEFT_DEVICE void run(const char* where, const Span& span, Touches what, Body body) const {
+    if (span.bytes == 0) return;
+    const dev::Context ctx(handle);
+    BulkChannel channel(ctx, team, space, where);
+    // Before the loops: to find places costs more than a load there.
+    auto* const places = dev::shared<Places>();
+    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
+         rank += static_cast<int>(dev::block_size())) {
+      const int pe = team.pe_of(rank);
+      places[rank] = {what == Touches::kIn ? nullptr : ctx.ptr(m.out, pe),
+                      what == Touches::kOut ? nullptr : ctx.ptr(m.in, pe)};
+    }
+    channel.close(channel.is_open() && meet(channel) && body(channel, places) && meet(channel));
+  }
+
+ private:
+  static WEFT_DEVICE bool meet(BulkChannel& channel) {
+    const std::uint64_t round = channel.enter();
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    channel.signal_to_mapped(round);
+    return channel.wait_for_all(round);
+  }
+};
+
+// AllGather and AllToAll.
+struct MoveSymmetric : SymmetricCall {
+  WEFT_DEVICE void operator()() const {
+    const Span span = span_of(m.bytes);
+    const auto move = [&](const BulkChannel& channel, const Places* places) {
+      const std::size_t to = static_cast<std::size_t>(team.rank) * m.out_stride + span.begin;
+      for (int i = 1; i < team.size; ++i) {
+        const int rank = channel.other(i);
+        dev::copy(dev::Block{}, places[rank].out + to, in(rank) + span.begin, span.bytes);
+      }
+      if (in(team.rank) != out(team.rank))
+        dev::copy(dev::Block{}, m.out + to, in(team.rank) + span.begin, span.bytes);
+      return true;
+    };
+    run(m.in_stride == 0 ? "AllGather" : "AllToAll", span, Touches::kOut, move);
+  }
+};
+
+// A part of the root's message to each of the others, piece by piece, who passes it on: so the root
+// sends each byte once. Only it signals a piece.
+struct BroadcastSymmetric : SymmetricCall {
+  int root;
+  WEFT_DEVICE void operator()() const {
+    const auto others = static_cast<std::size_t>(team.size > 1 ? team.size - 1 : 1);
+    const std::size_t part = rounded_up(shares(m.bytes, others), sizeof(Vector));
+    const Span span = span_of(part);
+    run("Broadcast", span, Touches::kOut, [&](BulkChannel& channel, const Places* places) {
+      for (std::size_t at = 0; at < span.bytes; at += kPiece) {
+        const std::uint64_t round = channel.enter();
+        if (team.rank != root && !channel.wait(round, root)) return false;
+        pass_on(channel, places, part, {span.begin + at, smaller(kPiece, span.bytes - at)});
+        if (team.rank == root) channel.signal_to_mapped(round);
+      }
+      return true;
+    });
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 32 << 10;
+
+  // A piece of each part, from the root; and of mine from me.
+  WEFT_DEVICE void pass_on(const BulkChannel& channel, const Places* places, std::size_t part,
+                           const Span& piece) const {
+    const bool is_root = team.rank == root;
+    const auto copy = [&](std::byte* out, const std::byte* in, int whose) {
+      const std::size_t begin =
+          smaller(static_cast<std::size_t>(whose) * part + piece.begin, m.bytes);
+      dev::copy(dev::Block{}, out + begin, in + begin, smaller(piece.bytes, m.bytes - begin));
+    };
+    const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      if (is_root)
+        copy(places[rank].out, m.in, part_of(rank));
+      else if (rank != root)
+        copy(places[rank].out, m.out, part_of(team.rank));
+    }
+    if (!is_root || m.in == m.out) return;
+    for (int whose = 0; whose < (team.size > 1 ? team.size - 1 : 1); ++whose)
+      copy(m.out, m.in, whose);
+  }
+};
+
+// Each folds its part out of all inputs.
+template <class T>
+struct ReduceScatterSymmetric : SymmetricCall {
+  ReduceOp op;
+  WEFT_DEVICE void operator()() const {
+    const Span span = span_of(m.bytes);
+    run("ReduceScatter", span, Touches::kIn, [&](const BulkChannel&, const Places* places) {
+      const std::size_t from = static_cast<std::size_t>(team.rank) * m.in_stride + span.begin;
+      const auto source = [&](int rank) { return places[rank].in + from; };
+      fold_block<T>(op, m.out + span.begin, team.size, source, span.bytes);
+      return true;
+    });
+  }
+};
+
+// The same of a part of the message for each, which goes into all outputs.
+template <class T>
+struct AllReduceSymmetric : SymmetricCall {
+  ReduceOp op;
+  WEFT_DEVICE void operator()() const {
+    const std::size_t part =
+        rounded_up(shares(m.bytes, static_cast<std::size_t>(team.size)), sizeof(Vector));
+    const Span span = span_of(part);
+    run("AllReduce", span, Touches::kBoth, [&](const BulkChannel&, const Places* places) {
+      const std::size_t begin =
+          smaller(static_cast<std::size_t>(team.rank) * part + span.begin, m.bytes);
+      const auto source = [&](int rank) { return places[rank].in + begin; };
+      fold_block_to<T>(op, ToAll{places, begin, team.rank, team.size}, team.size, source,
+                       smaller(span.bytes, m.bytes - begin));
+      return true;
+    });
+  }
+
+ private:
+  struct ToAll {
+    const Places* places;
+    std::size_t begin;
+    int rank, size;
+
+    // From mine on: at any time all store to different ones.
+    template <class Store>
+    WEFT_DEVICE void each(Store store) const {
+      for (int i = rank; i < size; ++i) store(places[i].out + begin);
+      for (int i = 0; i < rank; ++i) store(places[i].out + begin);
+    }
+    WEFT_DEVICE bool is_in_vectors() const {
+      bool all = true;
+      each([&](std::byte* out) { all = all && is_aligned(out); });
+      return all;
+    }
+    WEFT_DEVICE void vector(std::size_t index, const Vector& result) const {
+      each([&](std::byte* out) { reinterpret_cast<Vector*>(out)[index] = result; });
+    }
+    WEFT_DEVICE void unit(std::size_t bytes, std::size_t index, std::uint64_t result) const {
+      each([&](std::byte* out) { dev::store_unit(out, bytes, index, result); });
+    }
+  };
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

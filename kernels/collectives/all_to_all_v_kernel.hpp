@@ -8,6 +8,9 @@
 // In packets the first round brings header and piece at once, for one latency. The header says
 // whether its sender has a second piece for anybody. Where none of the twins has, which again all
 // find alike, that was all; else what is left follows in bulk.
+//
+// Where `out` is symmetric memory a round goes before as well, whose header says where what comes
+// is to lie; then each block moves its share of every message straight there.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +62,10 @@ struct AllToAllVBulk : BulkCall {
   }
 
  protected:
+  WEFT_DEVICE Header* my_headers() const {
+    return reinterpret_cast<Header*>(space.headers) +
+           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
+  }
   // All threads of the block call all of these.
   WEFT_DEVICE bool exchange_headers(BulkChannel& channel, std::uint64_t* rounds) const {
     std::uint64_t most = 0;
@@ -127,10 +134,6 @@ struct AllToAllVBulk : BulkCall {
   }
 
  private:
-  WEFT_DEVICE Header* my_headers() const {
-    return reinterpret_cast<Header*>(space.headers) +
-           static_cast<std::size_t>(dev::block_rank()) * static_cast<std::size_t>(team.size);
-  }
   WEFT_DEVICE void put_piece(const BulkChannel& channel, std::uint64_t round,
                              std::size_t begin) const {
     channel.put_to_all(round, [&](int rank) -> BulkChannel::Bytes {
@@ -148,6 +151,55 @@ struct AllToAllVBulk : BulkCall {
         dev::copy(dev::Block{}, place(rank) + begin, channel.slot(round, rank), bytes);
     }
     return true;
+  }
+};
+
+struct AllToAllVSymmetric : AllToAllVBulk {
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    BulkChannel channel(ctx, team, space, "AllToAllV");
+    channel.close(channel.is_open() && move(ctx, channel));
+  }
+
+ private:
+  // What each tells those that send to it.
+  struct Place {
+    std::uint64_t offset, bytes;  // of `out`, for what you have for me; that I have for you
+  };
+  static_assert(sizeof(Place) == sizeof(Header), "it goes as the header does");
+
+  WEFT_DEVICE bool move(const dev::Context& ctx, BulkChannel& channel) const {
+    auto* const places = reinterpret_cast<Place*>(my_headers());
+    ranks_of_mine([&](int rank) {
+      places[rank] = {sizes.recv_offsets[rank] * element, sent(rank)};
+    });
+    dev::Block{}.sync();
+    const std::uint64_t first = channel.enter();
+    channel.put_to_all(first, [&](int rank) -> BulkChannel::Bytes {
+      return {reinterpret_cast<const std::byte*>(places + rank), sizeof(Place)};
+    });
+    move_to(team.rank, m.out + sizes.recv_offsets[team.rank] * element);
+    if (!channel.wait_for_all(first)) return false;
+    for (int i = 1; i < team.size; ++i) {
+      const int rank = channel.other(i);
+      const auto* const there = reinterpret_cast<const Place*>(channel.slot(first, rank));
+      move_to(rank, ctx.ptr(m.out, team.pe_of(rank)) + there->offset);
+    }
+    ranks_of_mine([&](int rank) {
+      const auto* const there = reinterpret_cast<const Place*>(channel.slot(first, rank));
+      tell(rank, rank == team.rank ? sent(rank) : there->bytes);
+    });
+    const std::uint64_t second = channel.enter();
+    channel.signal_to_mapped(second);
+    return channel.wait_for_all(second);
+  }
+  // My block's share of what I have for that rank.
+  WEFT_DEVICE void move_to(int rank, std::byte* there) const {
+    const Share share = share_of(dev::packed_units(sent(rank)));
+    if (share.count == 0) return;
+    const std::size_t begin = share.begin * dev::kPacketBytes;
+    dev::copy(dev::Block{}, there + begin, source(rank) + begin,
+              smaller(share.count * dev::kPacketBytes, sent(rank) - begin));
   }
 };
 

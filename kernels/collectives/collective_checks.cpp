@@ -78,6 +78,7 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
 // Of a call for which options.symmetric promises that others can touch its buffers.
 Status CollectiveImpl::check_symmetric(const Messages& m) const {
   const auto parts = static_cast<std::size_t>(call_.team.size);
+  if (what_ == Collective::kAllToAllV) return check_symmetric("out", m.out, 1);
   if (what_ != Collective::kReduceScatter)
     RETURN_IF_ERROR(check_symmetric("out", m.out, m.out_stride != 0 ? m.bytes * parts : m.bytes));
   if (reduces())

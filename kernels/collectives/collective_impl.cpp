@@ -47,8 +47,8 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   if (blocks == 0) {
     blocks = most_blocks(what_, most_bytes, team_size_, options_.symmetric, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
-    if (gpu_ && (share.sharers > 1 || shape_.hidden != 0))
-      blocks = std::min(blocks, static_cast<unsigned>(share.multiprocessors / share.sharers));
+    if (gpu_) at_once_ = static_cast<unsigned>(share.multiprocessors / share.sharers);
+    if (share.sharers > 1) blocks = std::min(blocks, at_once_);
   }
   const std::size_t busy = shares(most_bytes, gpu_ || shape_.hidden != 0 ? 1024 : 16);
   limits_.channels =
@@ -123,7 +123,7 @@ Result<Plan> CollectiveImpl::plan(std::size_t count) const {
   if (made.algorithm == Algorithm::kBulk) {  // a row is one block's
     made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
   } else {  // all count rows (row_sums.hpp)
-    made.blocks = limits_.channels;
+    made.blocks = blocks_of_rows();
     if (options_.threads == 0)
       made.threads = static_cast<unsigned>(
           std::min<std::size_t>(units_of_part(row_bytes(), split(rows)), made.threads));
@@ -134,7 +134,7 @@ Result<Plan> CollectiveImpl::plan(std::size_t count) const {
 // Blocks that share a row, of calls in packets: as many as there are for each, and have a chunk.
 unsigned CollectiveImpl::split(std::size_t rows) const {
   const std::size_t chunks = shares(shares(row_bytes(), 8), kUnitsOfChunk);
-  const std::size_t blocks = std::clamp<std::size_t>(limits_.channels / rows, 1, chunks);
+  const std::size_t blocks = std::clamp<std::size_t>(blocks_of_rows() / rows, 1, chunks);
   return chunks > kMostChunks ? 1 : static_cast<unsigned>(shares(chunks, shares(chunks, blocks)));
 }
 
@@ -184,6 +184,7 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in,
   call.messages = {
       static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr, nullptr};
   call.sizes = sizes;
+  if (call.plan.algorithm == Algorithm::kSymmetric) RETURN_IF_ERROR(check_symmetric(call.messages));
   return run_call_(call, stream);
 }
 

@@ -1,6 +1,7 @@
 // What a collective operator is made of: the workspace, and a call of the target's kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -59,6 +60,8 @@ class CollectiveImpl {
   // Some call may go as words.
   bool takes_words() const;
   unsigned split(std::size_t rows) const;
+  // Of a call in packets, who wait for one another.
+  unsigned blocks_of_rows() const { return std::min(limits_.channels, at_once_); }
   std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
   Messages messages(void* out, const void* in, std::size_t count) const;
   std::string name() const { return to_string(what_); }
@@ -82,6 +85,7 @@ class CollectiveImpl {
   int team_size_ = 1;    // the same on all PEs of the job
   bool mapped_ = false;  // all members map all
   PlanLimits limits_;
+  unsigned at_once_ = kMostBlocks;  // blocks that the GPU has room for
   RunCall* run_call_ = nullptr;
   SymmetricMemory rounds_, rest_;
 };

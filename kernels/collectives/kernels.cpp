@@ -45,7 +45,8 @@ Status broadcast(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kScatteredBulk)
     return start(call, ScatteredBroadcastBulk{bulk(call), call.root}, stream);
   if (call.plan.algorithm == Algorithm::kSymmetric)
-    return start_symmetric(call, BroadcastSymmetric{symmetric(call), call.root}, stream);
+    return start_symmetric(call, BroadcastSymmetric{symmetric(call), call.plan.piece, call.root},
+                           stream);
   return start(call, BroadcastBulk{bulk(call), call.root}, stream);
 }
 
@@ -53,6 +54,8 @@ Status move_by_counts(const Call& call, Stream stream) {
   const AllToAllVBulk kernel{bulk(call), call.sizes, kernels::bytes_of(call.dtype)};
   if (call.plan.algorithm == Algorithm::kPackets)
     return start(call, AllToAllVPackets{kernel}, stream);
+  if (call.plan.algorithm == Algorithm::kSymmetric)
+    return start(call, AllToAllVSymmetric{kernel}, stream);
   return start(call, kernel, stream);
 }
 
@@ -71,19 +74,27 @@ Status norm(const Call& call, Stream stream) {
   }
 }
 
-template <class T, class Pairs, int kOthers>
+template <class T, class Pairs, int kOthers, bool kLaps>
 Status reduce_words(const Call& call, Stream stream) {
   const std::size_t shared = WordChannel::shared_bytes(call.team.size);
+  const WordCall<T, Pairs, kOthers, kLaps> words{kernel_call(call), call.plan.piece};
   if (call.plan.algorithm == Algorithm::kWords)
-    return start(call, FoldWords<T, Pairs, kOthers>{kernel_call(call)}, stream, shared);
-  return start(call, TwoShotWords<T, Pairs, kOthers>{kernel_call(call)}, stream, shared);
+    return start(call, FoldWords<T, Pairs, kOthers, kLaps>{words}, stream, shared);
+  return start(call, TwoShotWords<T, Pairs, kOthers, kLaps>{words}, stream, shared);
 }
-// How members' messages lie is nothing to the others.
+// How members' messages lie is nothing to the others. Those that wait for few others at once have
+// registers for twice as many threads.
+template <class T, bool kLaps>
+Status reduce_words(const Call& call, Stream stream) {
+  if (!WholePairs::are_in(call.messages)) return reduce_words<T, AnyPairs, 7, kLaps>(call, stream);
+  if (call.team.size > 4) return reduce_words<T, WholePairs, 7, kLaps>(call, stream);
+  return call.team.size > 2 ? reduce_words<T, WholePairs, 3, kLaps>(call, stream)
+                            : reduce_words<T, WholePairs, 1, kLaps>(call, stream);
+}
 template <class T>
 Status reduce_words(const Call& call, Stream stream) {
-  if (!WholePairs::are_in(call.messages)) return reduce_words<T, AnyPairs, 7>(call, stream);
-  return call.team.size <= 2 ? reduce_words<T, WholePairs, 1>(call, stream)
-                             : reduce_words<T, WholePairs, 7>(call, stream);
+  return call.plan.piece != 0 ? reduce_words<T, true>(call, stream)
+                              : reduce_words<T, false>(call, stream);
 }
 
 template <class T>

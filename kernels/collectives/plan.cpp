@@ -20,66 +20,81 @@ constexpr std::size_t kLeastPieceByHost = 16 * KiB;
 using enum Collective;
 using enum Algorithm;
 
-// Two PEs as measured: sums and AllToAllV on two H200, the rest on two H100
-// (docs/guide/kernels.md). More PEs by what goes over the links then, at 350 GB/s, behind the
-// measured times of next to nothing: an estimate.
+// Two PEs as measured: sums and AllToAllV on two H200, the rest on two H100. More PEs as measured
+// on four H100 (docs/guide/kernels.md), where messages that each sends to all others are the
+// smaller, the more there are: an estimate.
 const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 2, 4 * KiB, kPackets, 32, 128},
     {kAllReduce, 2, 1024 * KiB, kWords, 256, 256},
     {kAllReduce, 2, 2048 * KiB, kWords, 256, 512},
-    {kAllReduce, 2, 16384 * KiB, kTwoShotWords, 256, 512},
+    {kAllReduce, 2, 32768 * KiB, kTwoShotWords, 256, 512},
+    {kAllReduce, 2, kAny, kBulk, 256, 256},
+    {kAllReduce, 0, 64 * KiB, kWords, 64, 128},
     {kAllReduce, 4, 256 * KiB, kWords, 128, 256},
     {kAllReduce, 0, 128 * KiB, kWords, 128, 256},
-    {kAllReduce, 0, 16384 * KiB, kTwoShotWords, 128, 512},
-    {kAllReduce, 0, kAny, kSymmetric, 256, 256},
-    {kAllReduce, 2, kAny, kBulk, 256, 256},
-    {kAllReduce, 0, kAny, kBulk, 128, 512},
-    {kAllGather, 0, 16 * KiB, kPackets, 32, 128},
+    {kAllReduce, 0, 1024 * KiB, kTwoShotWords, 128, 256},
+    {kAllReduce, 0, kAny, kTwoShotWords, 128, 512},
+    {kAllGather, 2, 16 * KiB, kPackets, 32, 128},
     {kAllGather, 2, 128 * KiB, kPackets, 64, 256},
-    {kAllGather, 0, 64 * KiB, kPackets, 64, 256},
     {kAllGather, 2, 256 * KiB, kPackets, 64, 512},
-    {kAllGather, 0, kAny, kSymmetric, 256, 256},
-    {kAllGather, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllGather, 2, 1024 * KiB, kBulk, 64, 512},
     {kAllGather, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllGather, 2, kAny, kBulk, 256, 256},
-    {kAllGather, 0, kAny, kBulk, 128, 512},
-    {kReduceScatter, 0, 4 * KiB, kPackets, 32, 128},
+    {kAllGather, 0, 64 * KiB, kPackets, 64, 128},
+    {kAllGather, 4, 256 * KiB, kPackets, 128, 256},
+    {kAllGather, 0, 128 * KiB, kPackets, 128, 256},
+    {kAllGather, 0, 16384 * KiB, kSymmetric, 128, 256},
+    {kAllGather, 0, kAny, kSymmetric, 256, 512},
+    {kAllGather, 0, 4096 * KiB, kBulk, 128, 512},
+    {kAllGather, 0, kAny, kBulk, 256, 256},
+    {kReduceScatter, 2, 4 * KiB, kPackets, 32, 128},
     {kReduceScatter, 2, 16384 * KiB, kWords, 256, 256},
-    {kReduceScatter, 0, 2048 * KiB, kWords, 128, 512},
-    {kReduceScatter, 0, kAny, kSymmetric, 256, 256},
     {kReduceScatter, 2, kAny, kBulk, 256, 256},
-    {kReduceScatter, 0, kAny, kBulk, 128, 512},
-    {kAllToAll, 0, 16 * KiB, kPackets, 32, 128},
+    {kReduceScatter, 0, 64 * KiB, kWords, 64, 128},
+    {kReduceScatter, 0, 256 * KiB, kWords, 128, 256},
+    {kReduceScatter, 0, kAny, kWords, 128, 512},
+    {kAllToAll, 2, 16 * KiB, kPackets, 32, 128},
     {kAllToAll, 2, 128 * KiB, kPackets, 64, 256},
-    {kAllToAll, 0, 64 * KiB, kPackets, 64, 256},
     {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
-    {kAllToAll, 0, kAny, kSymmetric, 256, 256},
-    {kAllToAll, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllToAll, 2, 1024 * KiB, kBulk, 64, 512},
     {kAllToAll, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllToAll, 2, kAny, kBulk, 256, 256},
-    {kAllToAll, 0, kAny, kBulk, 128, 512},
-    {kAllToAllV, 0, 64 * KiB, kPackets, 64, 128},
-    {kAllToAllV, 0, 128 * KiB, kPackets, 128, 128},
+    {kAllToAll, 0, 64 * KiB, kPackets, 64, 128},
+    {kAllToAll, 4, 256 * KiB, kPackets, 128, 256},
+    {kAllToAll, 0, 128 * KiB, kPackets, 128, 256},
+    {kAllToAll, 0, 16384 * KiB, kSymmetric, 128, 256},
+    {kAllToAll, 0, kAny, kSymmetric, 256, 256},
+    {kAllToAll, 0, 4096 * KiB, kBulk, 128, 512},
+    {kAllToAll, 0, kAny, kBulk, 256, 256},
+    {kAllToAllV, 2, 64 * KiB, kPackets, 64, 128},
+    {kAllToAllV, 2, 128 * KiB, kPackets, 128, 128},
     {kAllToAllV, 2, 256 * KiB, kPackets, 128, 256},
-    {kAllToAllV, 0, 1024 * KiB, kBulk, 64, 512},
+    {kAllToAllV, 2, 16384 * KiB, kSymmetric, 128, 256},
     {kAllToAllV, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllToAllV, 2, kAny, kBulk, 256, 256},
-    {kAllToAllV, 0, kAny, kBulk, 128, 512},
-    {kBroadcast, 0, 16 * KiB, kPackets, 32, 128},
+    {kAllToAllV, 0, 128 * KiB, kPackets, 128, 128},
+    {kAllToAllV, 4, 256 * KiB, kPackets, 128, 256},
+    {kAllToAllV, 0, 16384 * KiB, kSymmetric, 128, 256},
+    {kAllToAllV, 0, kAny, kSymmetric, 256, 256},
+    {kAllToAllV, 0, 2048 * KiB, kBulk, 128, 512},
+    {kAllToAllV, 0, kAny, kBulk, 256, 256},
+    {kBroadcast, 2, 16 * KiB, kPackets, 32, 128},
     {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
-    {kBroadcast, 0, 64 * KiB, kPackets, 64, 256},
     {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
-    {kBroadcast, 0, kAny, kSymmetric, 256, 256},
-    {kBroadcast, 0, 1024 * KiB, kScatteredBulk, 64, 512},
     {kBroadcast, 2, 4096 * KiB, kBulk, 128, 512},
     {kBroadcast, 2, kAny, kBulk, 256, 256},
-    {kBroadcast, 0, kAny, kScatteredBulk, 128, 512},
+    {kBroadcast, 0, 256 * KiB, kPackets, 128, 256},
+    {kBroadcast, 4, 512 * KiB, kBulk, 64, 512},
+    {kBroadcast, 0, kAny, kSymmetric, 128, 256},
+    {kBroadcast, 4, 1024 * KiB, kBulk, 64, 512},
+    {kBroadcast, 0, 4096 * KiB, kScatteredBulk, 64, 512},
+    {kBroadcast, 0, kAny, kScatteredBulk, 256, 256},
     {kAllReduceNorm, 2, 256 * KiB, kPackets, 128, 128},
     {kAllReduceNorm, 2, kAny, kBulk, 128, 512},
     {kAllReduceNorm, 4, 128 * KiB, kPackets, 128, 128},
     {kAllReduceNorm, 0, 64 * KiB, kPackets, 128, 128},
-    {kAllReduceNorm, 0, 256 * KiB, kTwoShotPackets, 128, 256},
-    {kAllReduceNorm, 0, kAny, kBulk, 128, 512},
+    {kAllReduceNorm, 0, 512 * KiB, kTwoShotPackets, 128, 256},
+    {kAllReduceNorm, 0, kAny, kBulk, 256, 256},
 };
 
 // As few threads as go through everything: a laptop has no more.
@@ -98,6 +113,7 @@ const std::vector<PlanRow> kHostTable = {
     {kAllToAll, 0, kAny, kSymmetric, 2, 2},
     {kAllToAll, 0, kAny, kBulk, 2, 2},
     {kAllToAllV, 0, 1 * KiB, kPackets, 2, 2},
+    {kAllToAllV, 0, kAny, kSymmetric, 2, 2},
     {kAllToAllV, 0, kAny, kBulk, 2, 2},
     {kBroadcast, 0, 1 * KiB, kPackets, 1, 2},
     {kBroadcast, 0, kAny, kSymmetric, 2, 2},
@@ -170,6 +186,23 @@ void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t pa
     plan.piece = std::clamp(rounded_up(shares(bytes, plan.blocks), kLine), kLine, most_piece);
 }
 
+// 16 bytes for each thread. What the places do not hold goes in laps through half of them at a
+// time.
+void plan_words(Plan& plan, std::size_t part, const PlanLimits& limits) {
+  plan.blocks =
+      useful_blocks(plan, part, std::min(16 * std::size_t{plan.threads}, limits.word_bytes));
+  if (part > limits.word_bytes * plan.blocks)  // there is a line at least
+    plan.piece = std::max(limits.word_bytes / 2 / kLine * kLine, kLine / 2);
+}
+
+// Of a broadcast a block's part in some pieces, so that one is passed on while the next comes.
+void plan_symmetric(Plan& plan, Collective what, std::size_t part) {
+  constexpr std::size_t kPieces = 16, kLeast = 8 * KiB, kMost = 128 * KiB;
+  plan.blocks = useful_blocks(plan, part, 16 * std::size_t{plan.threads});
+  if (what == kBroadcast)
+    plan.piece = std::clamp(rounded_up(shares(part, plan.blocks * kPieces), kLine), kLeast, kMost);
+}
+
 // What the plan asks for, or what takes its place where that cannot be.
 Algorithm possible(const Plan& plan, Collective what, std::size_t bytes, int npes, bool mapped,
                    const PlanLimits& limits, bool is_forced) {
@@ -179,8 +212,7 @@ Algorithm possible(const Plan& plan, Collective what, std::size_t bytes, int npe
   const Algorithm large = limits.symmetric ? kSymmetric : kBulk;
   if (algorithm == kSymmetric) return large;
   const std::size_t part = shares(bytes, parts_of(what, algorithm, npes));
-  if (is_words(algorithm) && limits.word_bytes != 0)
-    return part <= limits.word_bytes * plan.blocks ? algorithm : large;
+  if (is_words(algorithm) && limits.word_bytes != 0) return algorithm;
   if (limits.packet_bytes == 0) return large;
   if (is_words(algorithm)) {  // as packets, of which a table would not have more than a round
     algorithm = algorithm == kWords ? kPackets : kTwoShotPackets;
@@ -202,7 +234,7 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
     case kScatteredBulk: return what == kBroadcast;
     case kWords: return what == kAllReduce || what == kReduceScatter;
     case kTwoShotWords: return what == kAllReduce;
-    case kSymmetric: return what != kAllToAllV && what != kAllReduceNorm;
+    case kSymmetric: return what != kAllReduceNorm;
   }
   return false;
 }
@@ -275,10 +307,9 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   made.algorithm = possible(made, what, bytes, npes, mapped, limits, forced != kAuto);
   const std::size_t parts = parts_of(what, made.algorithm, npes);
   if (is_words(made.algorithm))
-    made.blocks = useful_blocks(made, shares(bytes, parts),
-                                std::min(16 * std::size_t{made.threads}, limits.word_bytes));
+    plan_words(made, shares(bytes, parts), limits);
   else if (made.algorithm == kSymmetric)
-    made.blocks = useful_blocks(made, shares(bytes, parts), 16 * std::size_t{made.threads});
+    plan_symmetric(made, what, shares(bytes, parts));
   else if (is_bulk(made.algorithm))
     plan_bulk(made, bytes, parts, mapped, limits);
   else

@@ -4,8 +4,8 @@
 //
 // Blocks that share a row tell each other the sums of their chunks in packets within the GPU. The
 // flag is a count of rows that all blocks of the grid keep alike, those that have no part, too; so
-// a grid always has all channels. Staging is there twice: whoever has the sums of count c has left
-// count c - 1, and what it has in staging of c - 1 may be overwritten.
+// a grid always has as many blocks. Staging is there twice: whoever has the sums of count c has
+// left count c - 1, and what it has in staging of c - 1 may be overwritten.
 #pragma once
 
 #include <cmath>

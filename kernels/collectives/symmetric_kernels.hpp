@@ -90,16 +90,17 @@ struct MoveSymmetric : SymmetricCall {
 // A part of the root's message to each of the others, piece by piece, who passes it on: so the root
 // sends each byte once. Only it signals a piece.
 struct BroadcastSymmetric : SymmetricCall {
+  std::size_t piece;  // bytes, a multiple of 16
   int root;
   WEFT_DEVICE void operator()() const {
     const auto others = static_cast<std::size_t>(team.size > 1 ? team.size - 1 : 1);
     const std::size_t part = rounded_up(shares(m.bytes, others), sizeof(Vector));
     const Span span = span_of(part);
     run("Broadcast", span, Touches::kOut, [&](BulkChannel& channel, const Places* places) {
-      for (std::size_t at = 0; at < span.bytes; at += kPiece) {
+      for (std::size_t at = 0; at < span.bytes; at += piece) {
         const std::uint64_t round = channel.enter();
         if (team.rank != root && !channel.wait(round, root)) return false;
-        pass_on(channel, places, part, {span.begin + at, smaller(kPiece, span.bytes - at)});
+        pass_on(channel, places, part, {span.begin + at, smaller(piece, span.bytes - at)});
         if (team.rank == root) channel.signal_to_mapped(round);
       }
       return true;
@@ -107,8 +108,6 @@ struct BroadcastSymmetric : SymmetricCall {
   }
 
  private:
-  static constexpr std::size_t kPiece = 32 << 10;
-
   // A piece of each part, from the root; and of mine from me.
   WEFT_DEVICE void pass_on(const BulkChannel& channel, const Places* places, std::size_t part,
                            const Span& piece) const {

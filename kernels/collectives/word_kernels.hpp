@@ -3,6 +3,10 @@
 //
 // A block has a contiguous share of every message. A thread sends a pair ahead of the one that it
 // takes, so that links are busy while it folds; so out may be in, where the two are laid out alike.
+//
+// What is larger than the places goes in laps, in turn in their first and their second half. A
+// half is free again once all threads of the twin have taken what lay there, and a signal says so:
+// it has a lap's time to come.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +16,7 @@
 
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/core/bulk_channel.hpp"
 #include "kernels/core/fold.hpp"
 #include "kernels/core/word_channel.hpp"
 
@@ -53,23 +58,59 @@ struct AnyPairs {
   }
 };
 
-// Of messages that are Pairs; those of kOthers are waited for at once.
-template <class T, class Pairs, int kOthers>
+// Pairs of my block's, the first of which has number `place` in the channel.
+struct Lap {
+  std::size_t first, count, place;
+};
+
+// Of messages that are Pairs; those of kOthers are waited for at once. kLaps: there are several.
+template <class T, class Pairs, int kOthers, bool kLaps>
 struct WordCall : KernelCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
+  std::size_t piece;  // bytes of a lap; without laps 0
 
   WEFT_DEVICE Pairs pairs() const { return {m.bytes}; }
-  // body(channel, first of my block's, their count) of so many pairs that blocks share; false: gave
-  // up.
-  template <class Body>
-  WEFT_DEVICE void run(const char* where, std::size_t all, Body body) const {
+  // lap(channel, Lap) for each lap of so many pairs, which blocks share; false: gave up. Laps are
+  // in the same rounds.
+  template <class OneLap>
+  WEFT_DEVICE void run(const char* where, int rounds, std::size_t all, OneLap lap) const {
     const Share share = share_of(2 * all);
     if (share.count == 0) return;
     const dev::Context ctx(handle);
     WordChannel channel(ctx, team, space, where);
     WEFT_KERNELS_PAUSE(kBeforeData);
-    const bool ok = channel.is_open() && body(channel, share.begin / 2, (share.count + 1) / 2);
+    const std::size_t first = share.begin / 2, count = (share.count + 1) / 2;
+    bool ok = channel.is_open();
+    if (ok) {
+      channel.enter();
+      if constexpr (kLaps)
+        ok = laps(ctx, where, first, count, [&](const Lap& one) { return lap(channel, one); });
+      else
+        ok = lap(channel, Lap{first, count, 0});
+      if (rounds == 2) channel.enter();
+    }
     channel.close(ok);
+  }
+  template <class OneLap>
+  WEFT_DEVICE bool laps(const dev::Context& ctx, const char* where, std::size_t first,
+                        std::size_t count, OneLap lap) const {
+    BulkChannel taken(ctx, team, space, where);
+    const std::size_t most = piece / sizeof(Vector);
+    std::uint64_t before = 0, now = 0;  // the rounds that say that the last two have been taken
+    bool ok = taken.is_open();
+    for (std::size_t done = 0; ok && done < count; done += most) {
+      ok = before == 0 || taken.wait_for_all(before);
+      const std::size_t place = done / most % 2 * most;
+      ok = ok && lap(Lap{first + done, smaller(most, count - done), place});
+      ok = dev::Block{}.all(ok);
+      before = now;
+      now = taken.enter();
+      if (ok) taken.signal_to_mapped(now);
+    }
+    // Where the next call begins nobody looks any more.
+    ok = ok && taken.wait_for_all(now);
+    taken.close(ok);
+    return ok;
   }
   // Pair `at` of the channel of everybody, folded; mine is `own`.
   WEFT_DEVICE bool fold(const WordChannel& channel, std::size_t at, dev::WordPair own,
@@ -87,37 +128,35 @@ struct WordCall : KernelCall {
 };
 
 // AllReduce in one shot (in_stride 0): everybody gets all and folds it; and ReduceScatter.
-template <class T, class Pairs, int kOthers>
-struct FoldWords : WordCall<T, Pairs, kOthers> {
+template <class T, class Pairs, int kOthers, bool kLaps>
+struct FoldWords : WordCall<T, Pairs, kOthers, kLaps> {
   WEFT_DEVICE void operator()() const {
-    const Messages& m = this->m;
-    const Pairs pairs = this->pairs();
-    const auto body = [&](WordChannel& channel, std::size_t first, std::size_t count) {
-      channel.enter();
+    const auto lap = [&](const WordChannel& channel, const Lap& of) {
       const std::size_t step = dev::block_size();
       std::size_t p = dev::thread_rank();
-      if (p < count) send(channel, first, p);
-      for (; p < count; p += step) {
-        if (p + step < count) send(channel, first, p + step);
+      if (p < of.count) send(channel, of, p);
+      for (; p < of.count; p += step) {
+        if (p + step < of.count) send(channel, of, p + step);
+        const dev::WordPair own = this->pairs().load(this->in(this->team.rank), of.first + p);
         dev::WordPair sum;
-        if (!this->fold(channel, p, pairs.load(this->in(this->team.rank), first + p), &sum))
-          return false;
-        pairs.store(m.out, first + p, sum);
+        if (!this->fold(channel, of.place + p, own, &sum)) return false;
+        this->pairs().store(this->m.out, of.first + p, sum);
       }
       return true;
     };
-    this->run(m.in_stride == 0 ? "AllReduce" : "ReduceScatter", shares(m.bytes, sizeof(Vector)),
-              body);
+    this->run(this->m.in_stride == 0 ? "AllReduce" : "ReduceScatter", 1,
+              shares(this->m.bytes, sizeof(Vector)), lap);
   }
 
  private:
-  WEFT_DEVICE void send(const WordChannel& channel, std::size_t first, std::size_t at) const {
-    const Pairs pairs = this->pairs();
-    if (this->m.in_stride == 0)
-      return channel.send_to_all(at, WordChannel::carried(pairs.load(this->m.in, first + at)));
+  WEFT_DEVICE void send(const WordChannel& channel, const Lap& of, std::size_t at) const {
+    const auto carried = [&](const std::byte* message) {
+      return WordChannel::carried(this->pairs().load(message, of.first + at));
+    };
+    if (this->m.in_stride == 0) return channel.send_to_all(of.place + at, carried(this->m.in));
     for (int i = 1; i < this->team.size; ++i) {
       const int rank = channel.other(i);
-      channel.send(rank, at, WordChannel::carried(pairs.load(this->in(rank), first + at)));
+      channel.send(rank, of.place + at, carried(this->in(rank)));
     }
   }
 };
@@ -126,34 +165,33 @@ struct FoldWords : WordCall<T, Pairs, kOthers> {
 // all. Parts are of the same number of pairs, so that all hear from all. A pair of the second round
 // is sent once that of the first has come from everybody: whoever sends has left the round before
 // both.
-template <class T, class Pairs, int kOthers>
-struct TwoShotWords : WordCall<T, Pairs, kOthers> {
+template <class T, class Pairs, int kOthers, bool kLaps>
+struct TwoShotWords : WordCall<T, Pairs, kOthers, kLaps> {
   WEFT_DEVICE void operator()() const {
     const std::size_t of_part =
         shares(shares(this->m.bytes, sizeof(Vector)), static_cast<unsigned>(this->team.size));
-    const auto body = [&](WordChannel& channel, std::size_t first, std::size_t count) {
-      const Parts parts{of_part, first};
-      channel.enter();
+    const auto lap = [&](const WordChannel& channel, const Lap& of) {
+      const Parts parts{of_part, of};
       const std::size_t step = dev::block_size(), mine = dev::thread_rank();
-      if (mine < count) send_parts(channel, parts, mine);
+      if (mine < of.count) send_parts(channel, parts, mine);
       bool ok = true;
-      for (std::size_t p = mine; ok && p < count; p += step) {
-        if (p + step < count) send_parts(channel, parts, p + step);
+      for (std::size_t p = mine; ok && p < of.count; p += step) {
+        if (p + step < of.count) send_parts(channel, parts, p + step);
         ok = fold_mine(channel, parts, p) && (p == mine || take_sums(channel, parts, p - step));
-        if (ok && p + step >= count) ok = take_sums(channel, parts, p);
+        if (ok && p + step >= of.count) ok = take_sums(channel, parts, p);
       }
-      channel.enter();
       return ok;
     };
-    this->run("AllReduce", of_part, body);
+    this->run("AllReduce", 2, of_part, lap);
   }
 
  private:
   struct Parts {
-    std::size_t pairs, first;  // of each; and that of my block
-    // Where pair `at` of my block lies in the message, of that rank's part.
+    std::size_t pairs;  // of each
+    const Lap& of;
+    // Where pair `at` of the lap lies in the message, of that rank's part.
     WEFT_DEVICE std::size_t place(int rank, std::size_t at) const {
-      return static_cast<unsigned>(rank) * pairs + first + at;
+      return static_cast<unsigned>(rank) * pairs + of.first + at;
     }
   };
 
@@ -162,15 +200,15 @@ struct TwoShotWords : WordCall<T, Pairs, kOthers> {
     for (int i = 1; i < this->team.size; ++i) {
       const int rank = channel.other(i);
       const dev::WordPair data = this->pairs().load(this->m.in, parts.place(rank, at));
-      channel.send(rank, at, WordChannel::carried(data));
+      channel.send(rank, parts.of.place + at, WordChannel::carried(data));
     }
   }
   WEFT_DEVICE bool fold_mine(const WordChannel& channel, const Parts& parts, std::size_t at) const {
-    const std::size_t mine = parts.place(this->team.rank, at);
+    const std::size_t mine = parts.place(this->team.rank, at), place = parts.of.place + at;
     dev::WordPair sum;
-    if (!this->fold(channel, at, this->pairs().load(this->m.in, mine), &sum)) return false;
+    if (!this->fold(channel, place, this->pairs().load(this->m.in, mine), &sum)) return false;
     sum = WordChannel::carried(sum);
-    channel.send_to_all(at, sum, 1);
+    channel.send_to_all(place, sum, 1);
     this->pairs().store(this->m.out, mine, sum);
     return true;
   }
@@ -179,7 +217,7 @@ struct TwoShotWords : WordCall<T, Pairs, kOthers> {
       if (rank != this->team.rank) this->pairs().store(this->m.out, parts.place(rank, at), sum);
     };
     const auto nothing = [] { return dev::WordPair{0, 0}; };
-    return channel.take<kOthers>(at, nothing, use, 1);
+    return channel.take<kOthers>(parts.of.place + at, nothing, use, 1);
   }
 };
 

@@ -55,11 +55,15 @@ class BulkChannel : public Channel<&Rounds::bulk> {
   }
   // The round's signal to each of the others that is mapped, behind all that my block has stored.
   WEFT_DEVICE void signal_to_mapped(std::uint64_t round) const {
-    ctx_.fence(dev::Block{});  // release, with the signals: pairs with the acquire of wait() there
-    if (dev::thread_rank() != 0) return;
-    for (int i = 1; i < team_.size; ++i) {
+    dev::Block{}.sync();
+    for (auto i = 1 + static_cast<int>(dev::thread_rank()); i < team_.size;
+         i += static_cast<int>(dev::block_size())) {
       const int rank = other(i), pe = team_.pe_of(rank);
-      if (ctx_.ptr(slot_at(round, rank), pe) != nullptr) ctx_.signal(signal_at(round, rank), pe);
+      if (ctx_.ptr(slot_at(round, rank), pe) == nullptr) continue;
+      // Release, with the signal, of what the block stored as well, which this thread has met:
+      // pairs with the acquire of wait() there.
+      ctx_.fence(dev::Thread{});
+      ctx_.signal(signal_at(round, rank), pe);
     }
   }
   // What `rank` sent in that round is in slot(round, rank).

@@ -89,13 +89,14 @@ class Bench {
   // An operator for each size, since by its largest message it goes: here what all have for all.
   Status rows_by_counts() {
     constexpr auto kWhat = Collective::kAllToAllV;
+    CollectiveOptions options = choices_->options;
+    options.symmetric = choices_->symmetric;
     const auto n = static_cast<std::size_t>(rt_->npes());
     std::uint64_t* words = nullptr;
     RETURN_IF_ERROR(of(cudaMalloc(&words, 3 * n * sizeof *words)));
     for (std::size_t bytes = choices_->from; bytes <= choices_->to; bytes *= 2) {
       const std::size_t count = bytes / sizeof(Bfloat16);
-      auto made =
-          weft::kernels::AllToAllV::create(*rt_, {count, DType::kBfloat16}, choices_->options);
+      auto made = weft::kernels::AllToAllV::create(*rt_, {count, DType::kBfloat16}, options);
       if (!made) return made.status();
       if (bytes == choices_->from) print_head(kWhat, made->workspace_bytes(), "NCCL us");
       std::vector<std::uint64_t> sizes(2 * n, count);

@@ -86,7 +86,7 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
     add(ways, bulk, some, full);
     if (gpu) ways.push_back({bulk, 256, 256});  // two to a multiprocessor
   }
-  if (what != Collective::kAllToAllV && what != Collective::kAllReduceNorm) {
+  if (what != Collective::kAllReduceNorm) {
     const std::vector<unsigned> many =
         gpu ? std::vector<unsigned>{64, 128, 256} : std::vector<unsigned>{1, 2};
     add(ways, Algorithm::kSymmetric, many, {threads.end() - 2, threads.end()});

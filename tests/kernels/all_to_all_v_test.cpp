@@ -17,6 +17,7 @@ constexpr std::size_t kMost = 1000;
 CollectiveOptions options_of(Algorithm algorithm) {
   CollectiveOptions options;
   options.algorithm = algorithm;
+  options.symmetric = algorithm == Algorithm::kSymmetric;
   options.blocks = 1 + static_cast<unsigned>(test_seed() % 3);
   options.threads = kThreads;
   options.first_round = ~std::uint32_t{0} - (1u << 20) - 5;  // numbers begin anew on the way
@@ -52,8 +53,8 @@ TEST_P(AllToAllVTest, BringsAFewElements) {
       job_options()));
 }
 INSTANTIATE_TEST_SUITE_P(Pes, AllToAllVTest,
-                         ::testing::Combine(::testing::Values(Algorithm::kPackets,
-                                                              Algorithm::kBulk),
+                         ::testing::Combine(::testing::Values(Algorithm::kPackets, Algorithm::kBulk,
+                                                              Algorithm::kSymmetric),
                                             ::testing::Values(1, 2, 3, 5, 8)),
                          [](const auto& info) {
                            return to_string(std::get<0>(info.param)) + std::string("_") +

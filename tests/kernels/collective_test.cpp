@@ -5,6 +5,8 @@
 #include <cmath>
 #include <tuple>
 
+#include <weft/kernels/all_reduce_norm.hpp>
+
 #include "kernels/collectives/limits.hpp"
 #include "tests/kernels/absence.hpp"
 #include "tests/kernels/collective_play.hpp"
@@ -389,7 +391,7 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         expect_refused(AllReduce::create(rt, {.max_count = 10}, options).status(), argument,
                        "options.symmetric does not say");
         options.symmetric = true;
-        expect_refused(AllToAllV::create(rt, {.max_count = 10}, options).status(),
+        expect_refused(AllReduceNorm::create(rt, {1, 8, DType::kFloat32, 0}, options).status(),
                        Code::kUnsupported, "always go through its workspace");
         ASSIGN_OR_RETURN(AllReduce there, AllReduce::create(rt, {.max_count = 10}, options));
         ASSIGN_OR_RETURN(AllToAll swap, AllToAll::create(rt, {.max_count = 4}, options));

@@ -142,6 +142,7 @@ struct Unpack : Parcels {
 Status replay_parcels(Runtime& rt, Algorithm algorithm, std::uint64_t most) {
   CollectiveOptions options;
   options.algorithm = algorithm;
+  options.symmetric = algorithm == Algorithm::kSymmetric;
   ASSIGN_OR_RETURN(AllToAllV op,
                    AllToAllV::create(rt, {most, DType::kInt32, ReduceOp::kSum}, options));
   const auto n = static_cast<std::size_t>(rt.npes());
@@ -180,7 +181,8 @@ TEST(Graphs, OfAllToAllVAreReplayed) {
   EXPECT_OK(run_local(
       gpus,
       [](Runtime& rt) -> Status {
-        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kBulk})
+        for (const Algorithm algorithm :
+             {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kSymmetric})
           for (const std::uint64_t most : {1, 5000})
             RETURN_IF_ERROR(replay_parcels(rt, algorithm, most));
         return Status::ok();

@@ -121,9 +121,9 @@ TEST(Plan, AllToAllVTakesPacketsForOneRound) {
   EXPECT_EQ(to_string(forced), "packets, 4 blocks of 512 threads, pieces of 3968 bytes");
 }
 
-// A call is one round: what does not fit goes in bulk, and where there is no room at all, packets
-// do.
-TEST(Plan, WordsAreForWhatFits) {
+// What does not fit goes in laps through halves of the places, and where there is no room at all,
+// packets do.
+TEST(Plan, WordsGoInLapsWhereTheyDoNotFit) {
   const auto made = [&](std::size_t bytes, Algorithm forced, std::size_t word_bytes, bool mapped) {
     const PlanLimits limits{8, 4096, 65536, word_bytes};
     auto plan = kernels::plan(Collective::kAllReduce, bytes, 4, mapped, limits, kTable, forced, 8);
@@ -133,12 +133,14 @@ TEST(Plan, WordsAreForWhatFits) {
   for (const std::size_t bytes : {0, 1, 7000, 8 * 1000}) {
     const Plan plan = made(bytes, Algorithm::kWords, 1000, true);
     EXPECT_EQ(plan.algorithm, Algorithm::kWords) << bytes;
-    EXPECT_LE(bytes, 1000 * plan.blocks) << "in one round";
+    EXPECT_LE(bytes, 1000 * plan.blocks) << "in one lap";
+    EXPECT_EQ(plan.piece, 0u);
   }
-  EXPECT_EQ(made(8001, Algorithm::kWords, 1000, true).algorithm, Algorithm::kBulk);
-  EXPECT_EQ(made(4 * 8000, Algorithm::kTwoShotWords, 1000, true).algorithm,
-            Algorithm::kTwoShotWords);
-  EXPECT_EQ(made(4 * 8000 + 4, Algorithm::kTwoShotWords, 1000, true).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(to_string(made(8001, Algorithm::kWords, 1000, true)),
+            "words, 8 blocks of 64 threads, pieces of 384 bytes");
+  EXPECT_EQ(made(8001, Algorithm::kWords, 8, true).piece, 64u);
+  EXPECT_EQ(made(4 * 8000, Algorithm::kTwoShotWords, 1000, true).piece, 0u);
+  EXPECT_EQ(made(4 * 8000 + 4, Algorithm::kTwoShotWords, 1000, true).piece, 384u);
   EXPECT_EQ(made(100, Algorithm::kWords, 0, true).algorithm, Algorithm::kPackets);
   EXPECT_EQ(made(100, Algorithm::kTwoShotWords, 0, true).algorithm, Algorithm::kTwoShotPackets);
   EXPECT_EQ(made(100, Algorithm::kWords, 1000, false).algorithm, Algorithm::kBulk);

@@ -57,8 +57,8 @@ struct CollectiveOptions {
   // one.
   std::vector<PlanRow> table;
   // What others touch is symmetric memory in every call, and the same of it on all members: `out`
-  // of an AllGather, an AllToAll (where it is not `in`) and a Broadcast, `in` of a ReduceScatter,
-  // both of an AllReduce. Large messages go straight there then, without workspace in between.
+  // of an AllGather, an AllToAll (where it is not `in`), an AllToAllV and a Broadcast, `in` of a
+  // ReduceScatter, both of an AllReduce. Large messages go straight there then, without workspace in between.
   bool symmetric = false;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };

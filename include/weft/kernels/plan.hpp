@@ -34,11 +34,10 @@ enum class Algorithm : std::uint8_t {
   kScatteredBulk,  // Broadcast only: a share to each member, who puts it to all. The root sends
                    // each byte once. Of two members the same as kBulk
   kWords,          // AllReduce and ReduceScatter, sums of floats: as kPackets, half the bytes, as
-                   // words (weft/device/word.hpp); a call in one round
+                   // words (weft/device/word.hpp)
   kTwoShotWords,   // AllReduce, sums of floats
-  kSymmetric,      // of operators whose buffers are symmetric memory, where all map all, none of an
-                   // AllToAllV or an AllReduceNorm: straight into the others' outputs, or out of
-                   // their inputs
+  kSymmetric,      // of operators whose buffers are symmetric memory, where all map all, but an
+                   // AllReduceNorm: straight into the others' outputs, or out of their inputs
 };
 
 WEFT_API const char* to_string(Collective what);
@@ -49,7 +48,10 @@ struct Plan {
   unsigned blocks = 1;    // channels, too
   unsigned threads = 1;   // of a block
   std::size_t piece = 0;  // in bulk: bytes that a block puts to a member at a time, a multiple of
-                          // 16. In packets only of an AllToAllV: what its round has for a member
+                          // 16. In packets only of an AllToAllV: what its round has for a member.
+                          // As words that do not fit into the workspace: what it sends before it
+                          // has to hear that places are free. Of a kSymmetric Broadcast: what it
+                          // passes on at a time
 };
 // "packets, 4 blocks of 512 threads".
 WEFT_API std::string to_string(const Plan& plan);
@@ -79,10 +81,10 @@ struct PlanLimits {
 // The first row that fits (of kSymmetric only where buffers are), else the last of that collective.
 // `forced`, where it is not kAuto, `blocks` and `threads`, where they are not 0, take the place of
 // the row's. Where some members do not map each other (`mapped` false), or without room for
-// packets, all goes in bulk, or where buffers are symmetric as kSymmetric if all map all; so does an
-// AllToAllV that one round of packets does not hold, unless it is forced, and what is too large for
-// words. Without room for words at all, packets take their place, unless one round does not hold
-// it. kUnsupported: the collective has no such algorithm.
+// packets, all goes in bulk, or where buffers are symmetric and all map all as kSymmetric; so does
+// an AllToAllV that one round of packets does not hold, unless it is forced. Without room for words
+// at all, packets take their place, unless one round does not hold it. kUnsupported: the collective
+// has no such algorithm.
 WEFT_API Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                            const PlanLimits& limits, const std::vector<PlanRow>& table,
                            Algorithm forced = Algorithm::kAuto, unsigned blocks = 0,

@@ -33,18 +33,6 @@ __global__ void fill(std::uint16_t* to, std::size_t count, unsigned seed) {
   }
 }
 
-__global__ void compare(const std::uint16_t* x, const std::uint16_t* y, std::size_t count,
-                        float relative, float absolute, unsigned* apart) {
-  const std::size_t first = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
-  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * blockDim.x) {
-    Bfloat16 p, q;
-    p.bits = x[i];
-    q.bits = y[i];
-    const float a = static_cast<float>(p), b = static_cast<float>(q);
-    if (!(fabsf(a - b) <= relative * fmaxf(fabsf(a), fabsf(b)) + absolute)) atomicAdd(apart, 1u);
-  }
-}
-
 }  // namespace
 
 Status of(cudaError_t error) {
@@ -81,22 +69,6 @@ Result<Memory> Bench::random(std::size_t count, unsigned seed) const {
   fill<<<1024, 256, 0, static_cast<cudaStream_t>(stream_)>>>(memory.get(), count, seed);
   RETURN_IF_ERROR(of(cudaGetLastError()));
   return Result<Memory>(std::move(memory));
-}
-
-Status Bench::expect_same(const Shape& shape, const std::uint16_t* x, const std::uint16_t* y,
-                          std::size_t count, float relative, float absolute) const {
-  auto* const native = static_cast<cudaStream_t>(stream_);
-  unsigned* apart = nullptr;
-  unsigned seen = 0;
-  RETURN_IF_ERROR(of(cudaMallocAsync(&apart, sizeof seen, native)));
-  RETURN_IF_ERROR(of(cudaMemsetAsync(apart, 0, sizeof seen, native)));
-  compare<<<1024, 256, 0, native>>>(x, y, count, relative, absolute, apart);
-  RETURN_IF_ERROR(of(cudaMemcpyAsync(&seen, apart, sizeof seen, cudaMemcpyDeviceToHost, native)));
-  RETURN_IF_ERROR(of(cudaFreeAsync(apart, native)));
-  RETURN_IF_ERROR(of(cudaStreamSynchronize(native)));
-  if (seen == 0) return Status::ok();
-  return Status::error(Code::kInternal, "weft-gpu-fused: " + std::to_string(seen) +
-                                            " elements of " + shape.name + " are wrong");
 }
 
 Status Bench::make_windows(std::size_t count) {
@@ -214,8 +186,7 @@ Status Bench::measure(const Shape& shape, const Row& row) const {
   if (row.both) {
     RETURN_IF_ERROR(row.both(stream_));
     RETURN_IF_ERROR(row.fused(stream_));
-    RETURN_IF_ERROR(
-        expect_same(shape, row.c, row.reference, row.count, 0x1p-7f, row.absolute_error));
+    RETURN_IF_ERROR(check(shape, row));
   }
   char in_turn[32] = "", line[512];
   if (row.in_turn) std::snprintf(in_turn, sizeof in_turn, "%8.1f ", us[5]);

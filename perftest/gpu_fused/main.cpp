@@ -12,10 +12,11 @@
 //
 // Elements are bfloat16, random normal numbers. A time is that of one call of many in a CUDA graph,
 // the median of turns, on the slowest PE; what is compared takes turns. Data is checked against
-// cuBLASLt after NCCL. Speedup: the time of cuBLASLt after NCCL over the operator's: the fastest of
-// cuBLASLt's algorithms, and NCCL on plain buffers or in its symmetric windows, where it is faster,
-// in one graph. Efficiency: the larger of product (the faster one) and NCCL alone, over the
-// operator's.
+// cuBLASLt and then NCCL, and some elements of sums against what they are in double: those too far
+// apart, since both round. Speedup: the time of cuBLASLt after NCCL over the operator's: the
+// fastest of cuBLASLt's algorithms, and NCCL on plain buffers or in its symmetric windows, where it
+// is faster, in one graph. Efficiency: the larger of product (the faster one) and NCCL alone, over
+// the operator's.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -47,6 +47,9 @@ struct Scatter {
   static std::size_t rows(std::size_t m, std::size_t npes) { return (m + npes - 1) / npes; }
   static std::size_t sent_rows(std::size_t m, std::size_t npes) { return npes * rows(m, npes); }
   static std::int64_t rows_of(const Operator& op, std::int64_t m) { return op.rows(m); }
+  static std::size_t first_row(std::size_t each, int pe) {
+    return static_cast<std::size_t>(pe) * each;
+  }
   static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
     return nccl.reduce_scatter(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm,
                                stream);
@@ -59,6 +62,7 @@ struct Reduce {
   static std::size_t rows(std::size_t m, std::size_t) { return m; }
   static std::size_t sent_rows(std::size_t m, std::size_t) { return m; }
   static std::int64_t rows_of(const Operator&, std::int64_t m) { return m; }
+  static std::size_t first_row(std::size_t, int) { return 0; }
   static int sum(const Nccl& nccl, const Buffers& at, std::size_t count, cudaStream_t stream) {
     return nccl.all_reduce(at.in, at.out, count, Nccl::kBfloat16, Nccl::kSum, nccl.comm, stream);
   }
@@ -136,6 +140,13 @@ Status measure(const Bench& bench, const Shape& shape) {
   // Products that are rounded may cancel each other, and NCCL rounds each of its sums.
   row.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)) *
                                           std::max(1.0, static_cast<double>(npes) - 1));
+  row.exact = [&](const std::vector<std::size_t>& indices) {
+    const std::size_t first = Kind::first_row(Kind::rows(m, npes), rt.pe());
+    std::vector<Element> elements;
+    for (const std::size_t i : indices)  // the last PEs may have none of few rows
+      elements.push_back({std::min(first + i / n, m - 1), i % n});
+    return exact_sums(rt, {a.get(), b.next(), k}, elements);
+  };
   row.plan = fused->describe();
   return bench.measure(shape, row);
 }

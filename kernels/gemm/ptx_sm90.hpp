@@ -220,6 +220,15 @@ __device__ __forceinline__ std::uint32_t count_up(std::uint32_t* word, std::uint
                : "memory");
   return old;
 }
+// Of what is read once.
+__device__ __forceinline__ uint4 global_load(const void* from) {
+  uint4 value;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from)
+               : "memory");
+  return value;
+}
 __device__ __forceinline__ uint4 shared_load(std::uint32_t from) {
   uint4 value;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -134,16 +134,19 @@ class HostOverlap : public Overlap {
   Status launch(Stream stream, void* c, const void* a, const void* b, int rows) const {
     const int down = rows_of_tiles(rows);
     const int margin = std::min(2 * static_cast<int>(blocks_), down * columns());
-    ScatterProduct<T> kernel{
-        handle_,
-        team_,
-        space_,
-        {{1, 0, down, columns(), down, kTile, kTile, 1, 0}, members_, team_.rank, margin},
-        rows,
-        p_.lda,
-        static_cast<const T*>(a),
-        {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb, p_.ldc,
-         static_cast<const T*>(b), static_cast<T*>(c)}};
+    ScatterProduct<T> kernel{handle_,
+                             team_,
+                             space_,
+                             {{1, 0, down, columns(), down, kTile, kTile, 1, 0},
+                              members_,
+                              team_.rank,
+                              margin,
+                              members_ > 2},
+                             rows,
+                             p_.lda,
+                             static_cast<const T*>(a),
+                             {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
+                              p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)}};
     Status status = dev::launch({blocks_, 1, 0}, kernel, stream);
     if (status) status = dev::launch({1, 1, 0}, EndRound{space_.record}, stream);
     return status;

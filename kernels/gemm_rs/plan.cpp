@@ -6,13 +6,14 @@
 namespace weft::kernels::gemm_rs {
 namespace {
 
-// Measured on two H200 (docs/design/fused.md), in us and bytes a us.
+// Measured on two H200 and four H100 (docs/design/fused.md), in us and bytes a us.
 constexpr double kBegin = 4.5;           // a kernel, and a tile beside its products
 constexpr double kEnd = 3.0;             // the last tile is added up and stored
 constexpr double kSlower = 0.3e-6;       // us that products lose for a byte sent beside them
-constexpr double kBytesBeside = 250e3;   // of a GPU beside a product
+constexpr double kBytesBeside = 300e3;   // of a GPU beside a product
 constexpr double kBytesOfLinks = 330e3;  // of a GPU
 constexpr double kLatency = 2.5;         // of what is sent, and of its flag
+constexpr double kSending = 0.7;         // of the time for a tile: the rest is its flag's
 constexpr double kFlag = 1.5;            // of a tile, where sending takes longest
 constexpr double kScatterStart = 7.0;    // ReduceScatter by itself
 constexpr double kScatterBytes = 300e3;
@@ -38,10 +39,15 @@ Plan with(int tile, const Shape& s, const gemm::Machine& machine) {
   // What is sent while a tile is multiplied has come when the same tile of mine is done.
   p.margin = std::min(clusters, tiles);
   // As fast as links take it when all blocks send, as they do first; but a tile's time is all there
-  // is.
+  // is, unless links need more in all.
   const int sending = std::min(clusters, (s.members - 1) * tiles) * p.product.cluster;
+  const double link_us = 2.0 * t.m * t.n * sending / kBytesOfLinks;
+  const bool links_last = s.members > 2 && (s.members - 1) * link_us > s.members * tile_us;
   p.send_us =
-      std::min(2.0 * t.m * t.n * sending / kBytesOfLinks, std::max(0.0, tile_us - kLatency));
+      links_last ? kSending * link_us : std::min(link_us, std::max(0.0, tile_us - kLatency));
+  // All links carry alike then; but operands of all owners' tiles are in use, for which caches are
+  // too small where there are many.
+  p.in_turn = links_last || tiles <= clusters;
   const double product = p.product.us + p.product.turns * slices * longer(t);
   const double sent = kBegin + tile_us + bytes_sent(s) / kBytesBeside + p.product.turns * kFlag;
   p.us = std::max(product + kSlower * bytes_sent(s), sent) + kEnd;
@@ -72,7 +78,8 @@ ScatterOrder order_of(const Plan& plan, int k, int rank) {
   return {{1, 0, p.rows, p.columns, p.band, tile.m, tile.n, tile.sharing, gemm::ceil_div(k, 64)},
           p.segments,
           rank,
-          plan.margin};
+          plan.margin,
+          plan.in_turn};
 }
 
 }  // namespace weft::kernels::gemm_rs

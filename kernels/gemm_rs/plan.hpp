@@ -17,7 +17,8 @@ constexpr bool scatters(const gemm::Tile& tile) { return !tile.splits && tile.m 
 
 struct Plan {
   gemm::Plan product;
-  int margin = 0;      // of ScatterOrder
+  int margin = 0;  // of ScatterOrder, as is in_turn
+  bool in_turn = false;
   double send_us = 0;  // in which a tile is to be sent, for an even stream
   double us = 0;       // expected
 };

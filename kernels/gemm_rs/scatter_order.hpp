@@ -2,9 +2,10 @@
 // (kernels/gemm/tile_order.hpp).
 //
 // Those of the others first, from the next rank on round, so that at any time all send to
-// different members. Mine last, for which I need theirs; but while the last of the others' tiles
-// are computed, every second one is mine already, those that the others computed `margin` tiles
-// before: or else, with two members, half of the time would have to carry all that is sent.
+// different members: owner by owner, or in turn a tile of each. Mine last, for which I need theirs;
+// but while the last of the others' tiles are computed, every so many of them one is mine already,
+// one that the others computed `margin` tiles before: or else, with two members, half of the time
+// would have to carry all that is sent.
 //
 // Whoever waits in place p of its order waits for what others do in places before p: as all blocks
 // of a grid run at once and go through places as they come, nobody waits for ever.
@@ -18,28 +19,32 @@ struct ScatterOrder {
   gemm::BandedOrder<false> segment;  // the tiles of one member's rows
   int segments, mine;                // members, and my rank
   int margin;                        // tiles, from 1 to a segment's
+  bool in_turn;                      // the owners
 
   WEFT_HOST_DEVICE bool has(int index) const {
     return index < segments * segment.rows * segment.columns;
   }
   WEFT_HOST_DEVICE bool work(int index, int rank, gemm::Work* work) const {
-    const int tiles = segment.rows * segment.columns;
     if (!has(index)) return false;
-    const int mixed = segments > 1 ? tiles - margin : 0;  // of the others', and of mine
-    const int first = (segments - 1) * tiles - mixed;     // where the first of mine is
-    int lap = segments - 1, tile = index - first - mixed;
-    if (index < first) {
-      lap = index / tiles;
-      tile = index - lap * tiles;
-    } else if (index < first + 2 * mixed) {
-      tile = (index - first) / 2;
-      if ((index - first) % 2 == 1) {
-        lap = segments - 2;
-        tile += margin;
-      }
+    const int tiles = segment.rows * segment.columns, owners = segments - 1;
+    const int others = owners * tiles;                         // tiles of the others
+    const int mixed = segments > 1 ? tiles - margin : 0;       // of mine among them
+    const int first = in_turn ? margin : others - mixed;       // where that begins
+    int before = index < others + mixed ? 0 : index - others;  // of mine, before this place
+    bool is_mine = index >= others + mixed;
+    if (!is_mine && mixed > 0 && index >= first) {
+      const int group = (others - first) / mixed + 1, at = index - first;  // the last one is mine
+      before = at / group < mixed ? at / group : mixed;
+      is_mine = before < mixed && at % group == group - 1;
+    }
+    int tile = before, step = 0;
+    if (!is_mine) {
+      const int number = index - before;  // of the others' tiles
+      tile = in_turn ? number / owners : number % tiles;
+      step = 1 + (in_turn ? (number + tile) % owners : number / tiles);
     }
     segment.work(tile, rank, work);
-    work->segment = mine + 1 + lap < segments ? mine + 1 + lap : mine + 1 + lap - segments;
+    work->segment = mine + step < segments ? mine + step : mine + step - segments;
     return true;
   }
 };

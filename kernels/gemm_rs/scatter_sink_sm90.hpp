@@ -6,20 +6,23 @@
 // stores it to C. All else is the work of two more warps, the movers, one for each consumer: so
 // nobody who multiplies waits for a link, or adds. While a tile is multiplied, its mover sends the
 // one before as it lies there; or waits for what others have sent of it, adds it up in place, and
-// stores it.
+// stores it. Only a last tile of mine, of more than two members, is added up by the consumers, who
+// have nothing else to do and are eight warps.
 #pragma once
 
 #include <weft/device.hpp>
 
 #include "kernels/gemm/sink_sm90.hpp"
+#include "kernels/gemm_rs/scatter_add_sm90.hpp"
 #include "kernels/gemm_rs/scatter_ring_sm90.hpp"
 #include "kernels/gemm_rs/space.hpp"
 
 namespace weft::kernels::sm90 {
 
-// Shared memory of the sink: a tile, a ring for each consumer, the round, barriers.
+// Shared memory of the sink: a tile, a ring for each consumer, the round, whether the last tile has
+// come, barriers.
 constexpr int scatter_bytes(int tile_bytes, int slots) {
-  return tile_bytes + kConsumers * slots * (kPieceBytes + 8) + 8 + 2 * kConsumers * 8;
+  return tile_bytes + kConsumers * slots * (kPieceBytes + 8) + 8 + 8 + 3 * kConsumers * 8;
 }
 
 template <class Shape, int kSlots>
@@ -47,6 +50,7 @@ class ScatterSink {
     for (int consumer = 0; consumer < kConsumers; ++consumer) {
       barrier_init(empty(shared, consumer), 1);
       barrier_init(filled(shared, consumer), kGroupThreads);
+      barrier_init(looked(shared, consumer), 1);
       Ring::prepare(ring_barriers(shared, consumer));
     }
     asm volatile("st.shared.u64 [%0], %1;"
@@ -75,6 +79,10 @@ class ScatterSink {
       const std::uint32_t part = part_number(p, work.row, work.column, consumer);
       if (mine) {
         ok = have_sent(m, part, round_of(shared), ok);
+        if (is_consumers(m.team) && !order.has(index + clusters)) {
+          if (leads) leave_to_consumer(shared, consumer, ok);
+          break;
+        }
         if (ok) ring.begin(m.space.slot(round_of(shared), 0) + bytes_before(part), kPartBytes);
       }
       barrier_wait(filled(shared, consumer), phase);
@@ -93,7 +101,8 @@ class ScatterSink {
     if (leads) leave(m.space.record, round_of(shared), ok);
   }
 
-  __device__ ScatterSink(const Params&, std::uint32_t, std::uint32_t shared) : shared_(shared) {}
+  __device__ ScatterSink(const Params& p, std::uint32_t, std::uint32_t shared)
+      : p_(p), shared_(shared) {}
 
   __device__ __forceinline__ void store(const Part<Shape>& part,
                                         const float (&d)[Shape::kPartN / 2]) {
@@ -107,16 +116,36 @@ class ScatterSink {
     }
     fence_shared_for_copies();
     barrier_arrive(filled(shared_, part.consumer));
+    last_ = {part.segment, part.row, part.column};
   }
-  __device__ void finish() const {}
+  // The last tile, if it is mine.
+  __device__ __forceinline__ void finish() const {
+    const Members& m = p_.members;
+    if (last_.segment != m.team.rank || !is_consumers(m.team)) return;
+    const int consumer = threadIdx.x / kGroupThreads - 1, thread = threadIdx.x % kGroupThreads;
+    const std::uint32_t buffer = shared_ + consumer * kPartBytes;
+    // Acquire: pairs with leave_to_consumer(), which brings what the mover has acquired.
+    barrier_wait(looked(shared_, consumer), 0);
+    if (!has_come(shared_, consumer)) return;
+    barrier_wait(filled(shared_, consumer), phase_ ^ 1);  // by the consumer's other threads
+    const std::uint32_t part = part_number(p_, last_.row - part_row(consumer),
+                                           last_.column - part_column(consumer), consumer);
+    add_up_part<T, kPartBytes>(buffer, thread, m,
+                               m.space.slot(round_of(shared_), 0) + bytes_before(part));
+    fence_shared_for_copies();
+    named_barrier(1 + consumer, kGroupThreads);
+    if (thread != 0) return;
+#pragma unroll 1
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+      store_chunk(p_, last_.row, last_.column, buffer, chunk);
+    tma_store_wait_all();
+  }
 
  private:
   static constexpr int kChunks = Shape::kPartN / Store::kChunk;
-  static constexpr int kUnitBytes = 32 * 16;  // of a warp
-  static constexpr int kUnits = kPieceBytes / kUnitBytes;
   static_assert(Store::kChunkBytes % kPieceBytes == 0);
   static constexpr int kRings = kTileBytes, kRound = kRings + kConsumers * Ring::kBytes;
-  static constexpr int kBarriers = kRound + 8;
+  static constexpr int kHasCome = kRound + 8, kBarriers = kHasCome + 8;
 
   static __device__ std::uint32_t empty(std::uint32_t shared, int consumer) {
     return shared + kBarriers + 8 * consumer;
@@ -124,13 +153,40 @@ class ScatterSink {
   static __device__ std::uint32_t filled(std::uint32_t shared, int consumer) {
     return empty(shared, kConsumers + consumer);
   }
+  // Of the last tile, if it is mine: whether what others send has come, kHasCome says then.
+  static __device__ std::uint32_t looked(std::uint32_t shared, int consumer) {
+    return empty(shared, 2 * kConsumers + consumer);
+  }
   static __device__ std::uint32_t ring_barriers(std::uint32_t shared, int consumer) {
-    return empty(shared, 2 * kConsumers) + consumer * Ring::kBarrierBytes;
+    return empty(shared, 3 * kConsumers) + consumer * Ring::kBarrierBytes;
   }
   static __device__ __forceinline__ std::uint64_t round_of(std::uint32_t shared) {
     std::uint64_t round;
     asm volatile("ld.shared.u64 %0, [%1];" : "=l"(round) : "r"(shared + kRound) : "memory");
     return round;
+  }
+  // The last tile, if it is mine. Of two members a mover adds one up as fast.
+  static __device__ bool is_consumers(const Team& team) { return team.size > 2; }
+  // One of the warp that has waited for it. Release: pairs with the acquire of finish().
+  static __device__ void leave_to_consumer(std::uint32_t shared, int consumer, bool has_come) {
+    asm volatile("st.shared.u32 [%0], %1;"
+                 :
+                 : "r"(shared + kHasCome + 4 * consumer), "r"(has_come ? 1 : 0)
+                 : "memory");
+    barrier_arrive(looked(shared, consumer));
+  }
+  static __device__ __forceinline__ bool has_come(std::uint32_t shared, int consumer) {
+    std::uint32_t has;
+    asm volatile("ld.shared.u32 %0, [%1];"
+                 : "=r"(has)
+                 : "r"(shared + kHasCome + 4 * consumer)
+                 : "memory");
+    return has != 0;
+  }
+  // Where a consumer's part is in a tile.
+  static __device__ int part_row(int consumer) { return consumer / Shape::kPartsN * Shape::kPartM; }
+  static __device__ int part_column(int consumer) {
+    return consumer % Shape::kPartsN * Shape::kPartN;
   }
   // Of the parts that travel, in a slot.
   static __device__ __forceinline__ std::uint32_t part_number(const Params& p, int row, int column,
@@ -192,86 +248,29 @@ class ScatterSink {
   static __device__ __forceinline__ void add_up(const Params& p, const gemm::Work& work,
                                                 int consumer, std::uint32_t buffer, Ring& ring) {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const Team& team = p.members.team;
 #pragma unroll 1
     for (int done = 0; done < kPartBytes;) {
-      const std::uint32_t own = buffer + done + lane * 16;
-      if (team.size == 2) {
-        add_other(own, lane, ring);
-      } else {
-        add_others(own, lane, team, ring);
-      }
+      PieceSum<T, Ring>::add_up(buffer + done + lane * 16, lane, p.members.team, ring);
       done += kPieceBytes;
       if (done % Store::kChunkBytes != 0) continue;
       fence_shared_for_copies();
       __syncwarp();
-      if (lane == 0) store_chunk(p, work, consumer, buffer, done / Store::kChunkBytes - 1);
+      if (lane != 0) continue;
+      store_chunk(p, work.row + part_row(consumer), work.column + part_column(consumer), buffer,
+                  done / Store::kChunkBytes - 1);
     }
   }
-  static __device__ __forceinline__ void store_chunk(const Params& p, const gemm::Work& work,
-                                                     int consumer, std::uint32_t buffer,
-                                                     int chunk) {
-    const int row = work.row + consumer / Shape::kPartsN * Shape::kPartM;
-    const int column = work.column + consumer % Shape::kPartsN * Shape::kPartN;
+  static __device__ __forceinline__ void store_chunk(const Params& p, int row, int column,
+                                                     std::uint32_t buffer, int chunk) {
     tma_store(p.c, buffer + chunk * Store::kChunkBytes, 0, row, column + chunk * Store::kChunk);
     tma_store_commit();
   }
-  // Of two, in either order. A float has twice the digits of T and two: so a float's sum, rounded
-  // to T, is the sum rounded once (Figueroa, When is double rounding innocuous?, 1995).
-  static __device__ __forceinline__ void add_other(std::uint32_t own, int lane, Ring& ring) {
-    const std::uint32_t other = ring.wait() + lane * 16;
-    uint4 x[kUnits], y[kUnits];
-#pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit) {
-      x[unit] = shared_load(own + unit * kUnitBytes);
-      y[unit] = shared_load(other + unit * kUnitBytes);
-    }
-    ring.release();
-#pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit) {
-      const uint4 &a = x[unit], &b = y[unit];
-      shared_store(own + unit * kUnitBytes, {add_pair<T>(a.x, b.x), add_pair<T>(a.y, b.y),
-                                             add_pair<T>(a.z, b.z), add_pair<T>(a.w, b.w)});
-    }
-  }
-  // Of more, in rank order, float, rounded once. Mine are rounded before, as what travels is.
-  static __device__ __forceinline__ void add_others(std::uint32_t own, int lane, const Team& team,
-                                                    Ring& ring) {
-    float sums[8 * kUnits];
-#pragma unroll
-    for (float& sum : sums) sum = -0.0f;  // to which every number can be added as it is
-#pragma unroll 1
-    for (int rank = 0; rank < team.size; ++rank) {
-      if (rank == team.rank) {
-        add(sums, own);
-      } else {
-        add(sums, ring.wait() + lane * 16);
-        ring.release();
-      }
-    }
-#pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit) {
-      const float* const s = sums + 8 * unit;
-      shared_store(own + unit * kUnitBytes, {pack<T>(s[0], s[1]), pack<T>(s[2], s[3]),
-                                             pack<T>(s[4], s[5]), pack<T>(s[6], s[7])});
-    }
-  }
-  static __device__ __forceinline__ void add(float* sums, std::uint32_t from) {
-#pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit, sums += 8) {
-      const uint4 part = shared_load(from + unit * kUnitBytes);
-      const std::uint32_t words[] = {part.x, part.y, part.z, part.w};
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float2 pair = unpack<T>(words[i]);
-        sums[2 * i] += pair.x;
-        sums[2 * i + 1] += pair.y;
-      }
-    }
-  }
-
+  const Params& p_;
   const std::uint32_t shared_;
   std::uint32_t phase_ = 0;
+  struct {
+    int segment = -1, row = 0, column = 0;
+  } last_;  // part that was filled
 };
 
 }  // namespace weft::kernels::sm90

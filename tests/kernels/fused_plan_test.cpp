@@ -41,11 +41,12 @@ TEST(AgGemmPlan, TilesWithoutSegmentsNeverOverlap) {
 // others have theirs, by the margin.
 TEST(GemmRsOrder, WaitsOnlyForWhatIsEarlier) {
   for (const int members : {1, 2, 3, 8}) {
-    for (const int margin : {1, 5, 12}) {
+    for (const auto& [margin, in_turn] :
+         {std::pair(1, false), {5, false}, {12, false}, {1, true}, {5, true}, {12, true}}) {
       constexpr int kRows = 3, kColumns = 4, kTiles = kRows * kColumns;
       const auto order = [&](int rank) {
         return gemm_rs::ScatterOrder{
-            {1, 0, kRows, kColumns, 2, 64, 64, 1, 7}, members, rank, margin};
+            {1, 0, kRows, kColumns, 2, 64, 64, 1, 7}, members, rank, margin, in_turn};
       };
       std::vector<std::map<std::tuple<int, int, int>, int>> place(
           static_cast<std::size_t>(members));
@@ -90,7 +91,7 @@ TEST(GemmRsPlan, OverlapsWhatIsLargeAndNotWhatIsSmall) {
 }
 
 // What is sent has to come before it is waited for, and links are not to be filled beyond what they
-// carry: unless a tile's time is too short for that.
+// carry: unless a tile's time is too short for that and links do not take longer in all.
 TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
   for (const int members : {2, 3, 8}) {
     for (const int k : {64, 1024, 3200, 8192}) {
@@ -99,7 +100,7 @@ TEST(GemmRsPlan, SendsATileInLessThanItsTime) {
       const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(p.tile)];
       const double tile_us = 1.2 * gemm::ceil_div(k, 64) * tile.slice;
       EXPECT_GE(plan.send_us, 0);
-      EXPECT_LE(plan.send_us, tile_us);
+      EXPECT_LE(plan.send_us, std::max(tile_us, 0.8 * 2.0 * tile.m * tile.n * p.blocks / 330e3));
       EXPECT_LE(plan.margin, p.blocks / p.cluster);
       if (k < 3200) continue;
       EXPECT_LT(2.0 * tile.m * tile.n * p.blocks / plan.send_us, 450e3) << "bytes a us";

@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
   if (threadIdx.x < kGroupThreads) {
     if constexpr (Shape::kTradesRegisters)
-      give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters>();
+      give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters<Sink> >();
     if (threadIdx.x < 32) {
       if (elect_one()) produce<Shape>(shared, p, cluster, clusters, rank);
       __syncwarp();
@@ -260,7 +260,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     if (clustered) cluster_sync();
   } else {
     if constexpr (Shape::kTradesRegisters)
-      take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters : kMoverConsumerRegisters>();
+      take_registers<Sink::kMovers == 0 ? Shape::kConsumerRegisters
+                                        : kMoverConsumerRegisters<Sink> >();
     Sink sink(p.sink, shared.base, shared.sink());
     consume<Shape>(shared, p, p.scales, cluster, clusters, rank, sink);
     // A block's shared memory must be there for as long as peers copy to it or read it.

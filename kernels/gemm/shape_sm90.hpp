@@ -13,7 +13,10 @@ inline constexpr int kRowBytes = 128;  // of a slice
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kConsumers = 2;  // warp-groups, but for tiles of 192 rows and narrow ones
 // Registers of a thread of the producer's group and of consumers, where a sink has movers.
-inline constexpr int kMoverRegisters = 104, kMoverConsumerRegisters = 200;
+template <class Sink>
+inline constexpr int kMoverRegisters = 104;
+template <class Sink>
+inline constexpr int kMoverConsumerRegisters = 200;
 
 struct NoScales {};  // of operands of two bytes
 

@@ -2,6 +2,8 @@
 // threads of its kernel have them: sent to whoever adds them up, waited for, added up.
 #pragma once
 
+#include <type_traits>
+
 #include <weft/device.hpp>
 
 #include "kernels/core/sendable.hpp"
@@ -10,13 +12,17 @@
 
 namespace weft::kernels::sm90 {
 
-// Of some words, words[j] has the place first + j * kStride in a slot, if have(j), and is added up
+// Of some words, words[j] has the place first + j * stride in a slot, if have(j), and is added up
 // by the rank owner(j); in one shot by all, and that is mine.
+//
+// What stands between a thread's last product and its first look is on the way of every call: so
+// whose words are is known before, and conditions are joined without branches.
 template <class T>
 class DirectWords {
   using Way = gemm_rs::Way;
 
  public:
+  using Pair = dev::WordPair;
   // `broken`: the round in which a wait has failed, or 0.
   __device__ DirectWords(const DirectMembers& members, Way way, std::uint64_t round,
                          std::uint64_t broken)
@@ -48,27 +54,28 @@ class DirectWords {
     if (ok_) ok_ = dev::take_words<kMostMembers>(m_.handle, name(), awaited, greetings);
   }
 
-  template <int kStride, int kMany, class Have, class Owner>
+  template <int kStride, class Word, int kMany, class Have, class Owner>
   __device__ __forceinline__ void send(std::uint64_t first, Have have, Owner owner,
-                                       const std::uint64_t (&words)[kMany]) const {
+                                       const Word (&words)[kMany]) const {
     if (!sends_) return;
-    if (way_ == Way::kOneShot) return send_to_all<kStride>(first, have, words);
+    if (way_ == Way::kOneShot) return send_to_all(first, kStride, have, words);
     first += m_.space.slot_offset(round_, m_.team.rank);
 #pragma unroll
     for (int j = 0; j < kMany; ++j)
       if (have(j) && owner(j) != m_.team.rank)
-        dev::send_word(m_.words[owner(j)] + first + j * kStride, words[j]);
+        send_one(m_.words[owner(j)] + first + j * kStride, words[j]);
   }
 
-  // Then: what I have of words that are mine to add up becomes the sum of all. Of two members.
-  template <int kStride, int kMany, class Have, class Owner>
-  __device__ __forceinline__ void add_two(std::uint64_t first, Have have, Owner owner,
+  // Then: what I have of words that are mine(j) to add up becomes the sum of all. Of two members.
+  template <int kStride, int kMany, class Mine>
+  __device__ __forceinline__ void add_two(std::uint64_t first, Mine mine,
                                           std::uint64_t (&words)[kMany]) {
     const int other = 1 - m_.team.rank;
+    std::uint64_t* const from = place_of(other, first);
     std::uint64_t parts[kMany] = {};
-    take<kStride>(
-        first, [&](int j) { return have(j) && owner(j) == m_.team.rank; },
-        [&](int) { return other; }, parts);
+    take(
+        parts, [&](int j) { return mine(j) ? from + j * kStride : nullptr; },
+        [&](int) { return other; });
     // In either order, and in their own type: a float has twice the digits and two, so that a
     // float's sum, rounded, is the same (Figueroa, When is double rounding innocuous?, 1995).
 #pragma unroll
@@ -77,78 +84,115 @@ class DirectWords {
                         add_pair<T>(high(words[j]), high(parts[j])));
   }
 
-  // Of more: in rank order, as floats, rounded once. In two shots that is sent, and words that are
-  // others' become the sum, too. Looks for kRanks members' words at once.
-  template <int kStride, int kRanks, int kMany, class Have, class Owner>
-  __device__ __forceinline__ void add_more(std::uint64_t first, Have have, Owner owner,
-                                           std::uint64_t (&words)[kMany]) {
-    const Team& team = m_.team;
-    const auto mine = [&](int j) { return have(j) && owner(j) == team.rank; };
-    float4 sums[kMany] = {};
-#pragma unroll 1
-    for (int base = 0; base < team.size; base += kRanks) {
-      const auto rank_of = [&](int i) { return base + i / kMany; };
-      std::uint64_t parts[kRanks * kMany] = {};
-      take<0>(
-          first,
-          [&](int i) {
-            return rank_of(i) < team.size && rank_of(i) != team.rank && mine(i % kMany);
-          },
-          rank_of, parts, [&](int i) { return i % kMany * kStride; });
+  // Of more: in rank order, as floats, rounded once; what I have is own(j), which words[j] may be.
+  // In two shots the sum is sent to all. A Word is one, or a pair.
+  template <class Word, int kMany, class Mine, class Own>
+  __device__ __forceinline__ void add_more(std::uint64_t first, int stride, Mine mine, Own own,
+                                           Word (&words)[kMany]) {
+    const int rank = m_.team.rank, others = m_.team.size - 1;
+    float4 sums[kMany * kIn<Word>];
 #pragma unroll
-      for (int i = 0; i < kRanks * kMany; ++i) {
-        if (rank_of(i) >= team.size) continue;
-        const std::uint64_t part = rank_of(i) == team.rank ? words[i % kMany] : parts[i];
-        sums[i % kMany] = added(rank_of(i) == 0, sums[i % kMany], part);
+    for (float4& sum : sums) sum = {-0.0f, -0.0f, -0.0f, -0.0f};  // what adds nothing
+#pragma unroll 1
+    for (int base = 0; base < others; base += kOthers) {
+      const auto rank_of = [&](int i) {
+        const int other = base + i / kMany;
+        return other < rank ? other : other + 1;
+      };
+      std::uint64_t* from[kOthers];
+#pragma unroll
+      for (int i = 0; i < kOthers; ++i) from[i] = once(place_of(rank_of(i * kMany), first));
+      Word parts[kOthers * kMany] = {};
+      take(
+          parts,
+          [&](int i) {
+            const bool is_wanted = (base + i / kMany < others) & mine(i % kMany);
+            return is_wanted ? from[i / kMany] + i % kMany * stride : nullptr;
+          },
+          rank_of);
+#pragma unroll
+      for (int i = 0; i < kOthers; ++i) {
+        if (base + i >= others) break;
+        if (base + i == rank) add<kMany>(own, sums);
+        add<kMany>([&](int j) { return parts[i * kMany + j]; }, sums);
       }
     }
-    if (!ok_) return;  // the others find out themselves
+    if (rank == others) add<kMany>(own, sums);
 #pragma unroll
     for (int j = 0; j < kMany; ++j)
-      if (mine(j)) words[j] = packed(sums[j]);
-    if (way_ != Way::kTwoShots) return;
-    send_to_all<kStride>(first, mine, words);
-    take<kStride>(
-        first, [&](int j) { return have(j) && !mine(j); }, owner, words);
+      if (mine(j)) pack_into(words[j], sums + j * kIn<Word>);
+    // Whose sum is not whole sends none: the others find out themselves.
+    if (way_ == Way::kTwoShots && ok_) send_to_all(first, stride, mine, words);
+  }
+  // And words that are theirs(j) become the sum that owner(j) has sent.
+  template <class Word, int kMany, class Theirs, class Owner>
+  __device__ __forceinline__ void take_sums(std::uint64_t first, int stride, Theirs theirs,
+                                            Owner owner, Word (&words)[kMany]) {
+    const auto slot = static_cast<std::int64_t>(m_.space.slot_words);
+    std::uint64_t* const from = once(place_of(0, first));
+    take(
+        words, [&](int j) { return theirs(j) ? from + owner(j) * slot + j * stride : nullptr; },
+        owner);
   }
 
  private:
   __device__ const char* name() const { return gemm_rs::name_of(way_ == Way::kScatter); }
 
-  template <int kStride, int kMany, class Have>
-  __device__ __forceinline__ void send_to_all(std::uint64_t first, Have have,
-                                              const std::uint64_t (&words)[kMany]) const {
-    first += m_.space.slot_offset(round_, m_.team.rank);
-    for (int i = 1; i < m_.team.size; ++i) {
-      const int rank = m_.team.rank + i;
-      std::uint64_t* const there =
-          m_.words[rank < m_.team.size ? rank : rank - m_.team.size] + first;
-#pragma unroll
-      for (int j = 0; j < kMany; ++j)
-        if (have(j)) dev::send_word(there + j * kStride, words[j]);
-    }
+  static constexpr int kOthers = 3;  // whose words are looked for at once
+  template <class Word>
+  static constexpr int kIn = sizeof(Word) / sizeof(std::uint64_t);
+
+  // Mine, of what that member sends.
+  __device__ __forceinline__ std::uint64_t* place_of(int sender, std::uint64_t first) const {
+    return m_.space.words + m_.space.slot_offset(round_, sender) + first;
   }
 
-  // words[j], if wanted(j), is what that rank has sent.
-  template <int kStride, int kMany, class Wanted, class RankOf>
-  __device__ __forceinline__ void take(std::uint64_t first, Wanted wanted, RankOf rank_of,
-                                       std::uint64_t (&words)[kMany]) {
-    take<kStride>(first, wanted, rank_of, words, [](int j) { return j * kStride; });
+  // Known from here on: compilers would work it out for each word anew.
+  static __device__ __forceinline__ std::uint64_t* once(std::uint64_t* place) {
+    asm volatile("" : "+l"(place));
+    return place;
   }
-  template <int kStride, int kMany, class Wanted, class RankOf, class Behind>
-  __device__ __forceinline__ void take(std::uint64_t first, Wanted wanted, RankOf rank_of,
-                                       std::uint64_t (&words)[kMany], Behind behind) {
+
+  template <class Word, int kMany, class Have>
+  __device__ __forceinline__ void send_to_all(std::uint64_t first, int stride, Have have,
+                                              const Word (&words)[kMany]) const {
+    const int rank = m_.team.rank, size = m_.team.size;
+    first += m_.space.slot_offset(round_, rank);
+#pragma unroll 1
+    for (int next = 1; next < size; next += kOthers) {
+      std::uint64_t* there[kOthers];
+#pragma unroll
+      for (int i = 0; i < kOthers; ++i) {
+        const int other = rank + (next + i < size ? next + i : 0);
+        there[i] = once(m_.words[other < size ? other : other - size] + first);
+      }
+#pragma unroll
+      for (int i = 0; i < kOthers; ++i)
+#pragma unroll
+        for (int j = 0; j < kMany; ++j)
+          if ((next + i < size) & have(j)) send_one(there[i] + j * stride, words[j]);
+    }
+  }
+  static __device__ __forceinline__ void send_one(std::uint64_t* there, std::uint64_t word) {
+    dev::send_word(there, word);
+  }
+  static __device__ __forceinline__ void send_one(std::uint64_t* there, const Pair& words) {
+    dev::send_words(reinterpret_cast<Pair*>(there), words);
+  }
+
+  // words[j] of place_of(j), of rank_of(j), unless that is null.
+  template <class Word, int kMany, class PlaceOf, class RankOf>
+  __device__ __forceinline__ void take(Word (&words)[kMany], PlaceOf place_of, RankOf rank_of) {
+    using Awaited =
+        std::conditional_t<std::is_same_v<Word, Pair>, dev::AwaitedPair, dev::AwaitedWord>;
     if (!ok_) return;
     // Known before the first look: a look is loads, of which none waits for another.
-    std::uint64_t* place[kMany];
+    Word* place[kMany];
 #pragma unroll
-    for (int j = 0; j < kMany; ++j)
-      place[j] = wanted(j)
-                     ? m_.space.words + m_.space.slot_offset(round_, rank_of(j)) + first + behind(j)
-                     : nullptr;
+    for (int j = 0; j < kMany; ++j) place[j] = reinterpret_cast<Word*>(place_of(j));
     ok_ = dev::take_words<kMany>(
         m_.handle, name(),
-        [&](int j) -> dev::AwaitedWord {
+        [&](int j) -> Awaited {
           return {place[j], m_.team.pe_of(rank_of(j))};
         },
         words);
@@ -163,11 +207,24 @@ class DirectWords {
   static __device__ __forceinline__ std::uint64_t packed(const float4& sum) {
     return joined(pack<T>(sum.x, sum.y), pack<T>(sum.z, sum.w));
   }
-  static __device__ __forceinline__ float4 added(bool is_first, const float4& sum,
-                                                 std::uint64_t part) {
-    const float2 left = unpack<T>(low(part)), right = unpack<T>(high(part));
-    if (is_first) return {left.x, left.y, right.x, right.y};
-    return {sum.x + left.x, sum.y + left.y, sum.z + right.x, sum.w + right.y};
+  static __device__ __forceinline__ void pack_into(std::uint64_t& word, const float4* sum) {
+    word = packed(*sum);
+  }
+  static __device__ __forceinline__ void pack_into(Pair& words, const float4* sums) {
+    words = {packed(sums[0]), packed(sums[1])};
+  }
+  static __device__ __forceinline__ void add(std::uint64_t word, float4* sum) {
+    const float2 left = unpack<T>(low(word)), right = unpack<T>(high(word));
+    *sum = {sum->x + left.x, sum->y + left.y, sum->z + right.x, sum->w + right.y};
+  }
+  static __device__ __forceinline__ void add(const Pair& words, float4* sums) {
+    add(words.first, sums);
+    add(words.second, sums + 1);
+  }
+  template <int kMany, class Part, int kSums>
+  static __device__ __forceinline__ void add(Part part, float4 (&sums)[kSums]) {
+#pragma unroll
+    for (int j = 0; j < kMany; ++j) add(part(j), sums + j * (kSums / kMany));
   }
 
   const DirectMembers& m_;

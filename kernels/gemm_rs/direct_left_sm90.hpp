@@ -1,0 +1,196 @@
+// Words of a tile that lies in shared memory (direct_sink_sm90.hpp), word j of all consumer
+// threads, then the next: sent, waited for and added up by warps, the movers', or the consumers'
+// own of the last tile.
+#pragma once
+
+#include "kernels/gemm_rs/direct_tiles_sm90.hpp"
+
+namespace weft::kernels::sm90 {
+
+template <class Shape>
+class LeftTile {
+  using Tiles = DirectTiles<Shape>;
+  using Params = typename Tiles::Params;
+  using Words = typename Tiles::Words;
+  using Pair = typename Words::Pair;
+  static constexpr int kQuads = Tiles::kQuads, kMany = Tiles::kMany, kMovers = Tiles::kMovers;
+  static constexpr int kWarps = Tiles::kWarps, kWriters = Tiles::kWriters;
+
+ public:
+  // Of two members. A mover takes word j of all threads; what a lane has of each warp lies in rows
+  // that are 16 apart. One is sent before one is awaited.
+  static __device__ __forceinline__ void move_of_two(const Params& p, std::uint32_t shared,
+                                                     int mover, const gemm::Work& work,
+                                                     Words& words) {
+    const int lane = static_cast<int>(threadIdx.x % 32), row = work.row + lane / 2;
+    const int tile = Tiles::tile_at(p, work.row, work.column);
+    const auto have = [&](int i) { return row + 16 * i < p.rows; };
+    for (int j = mover; j < kQuads + kMovers; j += kMovers) {
+      std::uint64_t left[kWarps];
+      if (j < kQuads) {
+        const int at = j * kWriters + lane;
+        load(shared + at * 8, left);
+        words.template send<32>(
+            Tiles::place_of(tile, at), have, [&](int) { return p.members.team.rank; }, left);
+      }
+      if (j < kMovers) continue;
+      const int at = (j - kMovers) * kWriters + lane;
+      load(shared + at * 8, left);
+      words.template add_two<32>(Tiles::place_of(tile, at), have, left);
+      if (!words.ok()) continue;
+      const int column = work.column + 8 * (j - kMovers) + lane % 2 * 4;
+#pragma unroll
+      for (int i = 0; i < kWarps; ++i) p.c.put_four(row + 16 * i, column, left[i]);
+    }
+  }
+
+  // Of more: two words of a row at a time. Sums go on their way before those that are sent
+  // meanwhile are awaited.
+  static __device__ __forceinline__ void move(const Params& p, std::uint32_t shared, int mover,
+                                              const gemm::Work& work, Words& words) {
+    const int tile = Tiles::tile_at(p, work.row, work.column);
+#pragma unroll 1
+    for (int j = mover; j < kQuads + 2 * kMovers; j += kMovers) {
+      if (j < kQuads) send(p, shared, tile, j, work, words);
+      if (j >= kMovers && j < kQuads + kMovers) add_up(p, shared, tile, j - kMovers, work, words);
+      if (j >= 2 * kMovers) take(p, tile, j - 2 * kMovers, work, words);
+    }
+  }
+
+  // A warp's words of the last tile, of more members than two. A lane takes two of a row, of every
+  // second number.
+  static __device__ __forceinline__ void meet(const Params& p, std::uint32_t shared,
+                                              const Part<Shape>& part) {
+    constexpr int kPairs = kMany / 2, kShare = 3;
+    const int lane = part.thread % 32, warp = part.thread / 32, half = lane / 16;
+    const int at = part.consumer * kGroupThreads + warp * 32 + lane % 16 * 2;
+    const int row = part.row + warp * 16 + lane % 16;
+    if (row >= p.rows) return;
+    Words words = Tiles::begin(p, shared);
+    const int tile = Tiles::tile_at(p, part.row, part.column), rank = p.members.team.rank;
+    const auto place = [&](int j) { return Tiles::place_of(tile, j * kWriters + at); };
+    const auto here = [&](int j) { return load_pair(shared + (j * kWriters + at) * 8); };
+#pragma unroll 1
+    for (int from = half; from < kQuads; from += kMany) {
+      int owners[kMany];
+      Tiles::find_owners(p, tile, from, row, owners);
+      Pair some[kPairs];
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) some[i] = here(from + 2 * i);
+      words.template send<2 * kWriters>(
+          place(from), [](int) { return true; }, [&](int i) { return owners[2 * i]; }, some);
+    }
+    const bool owns_all = p.way != gemm_rs::Way::kTwoShots;
+    const int step = owns_all ? 1 : p.members.team.size;
+    int mine = owns_all ? 0 : rank - owner_of(p, tile, 0);
+    if (mine < 0) mine += step;
+#pragma unroll 1
+    for (int j = mine + half * step; j < kQuads; j += 2 * kShare * step) {
+      const auto number = [&](int i) { return j + 2 * i * step; };
+      const auto have = [&](int i) { return number(i) < kQuads; };
+      const auto own = [&](int i) { return here(have(i) ? number(i) : j); };
+      Pair some[kShare];
+      words.add_more(place(j), 2 * step * kWriters, have, own, some);
+      if (!words.ok()) break;
+#pragma unroll
+      for (int i = 0; i < kShare; ++i)
+        if (have(i)) put_pair(p, row, part.column + 8 * number(i), some[i]);
+    }
+#pragma unroll 1
+    for (int from = half; !owns_all && from < kQuads; from += kMany) {
+      int owners[kMany];
+      Tiles::find_owners(p, tile, from, row, owners);
+      const auto owner = [&](int i) { return owners[2 * i]; };
+      const auto theirs = [&](int i) { return owner(i) != rank; };
+      Pair some[kPairs] = {};
+      words.take_sums(place(from), 2 * kWriters, theirs, owner, some);
+      if (!words.ok()) break;
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        if (theirs(i)) put_pair(p, row, part.column + 8 * (from + 2 * i), some[i]);
+    }
+    words.finish();
+  }
+
+ private:
+  // What a mover's lane has of words j: two of a row, of every second warp.
+  static constexpr int kPairs = kWarps / 2;
+  static __device__ __forceinline__ int pair_at(int j) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    return j * kWriters + lane / 16 * 32 + lane % 16 * 2;
+  }
+  static __device__ __forceinline__ int row_at(const gemm::Work& work) {
+    return work.row + static_cast<int>(threadIdx.x % 32);
+  }
+
+  static __device__ __forceinline__ void send(const Params& p, std::uint32_t shared, int tile,
+                                              int j, const gemm::Work& work, const Words& words) {
+    const int row = row_at(work), owner = owner_of(p, tile, j);
+    Pair left[kPairs];
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) left[i] = load_pair(shared + (pair_at(j) + i * 64) * 8);
+    words.template send<64>(
+        Tiles::place_of(tile, pair_at(j)), [&](int i) { return row + 32 * i < p.rows; },
+        [&](int) { return owner; }, left);
+  }
+  static __device__ __forceinline__ void add_up(const Params& p, std::uint32_t shared, int tile,
+                                                int j, const gemm::Work& work, Words& words) {
+    constexpr int kAtOnce = 2;
+    if (owner_of(p, tile, j) != p.members.team.rank) return;
+#pragma unroll 1
+    for (int from = 0; from < kPairs; from += kAtOnce) {
+      const int at = pair_at(j) + from * 64, row = row_at(work) + 32 * from;
+      Pair sums[kAtOnce];
+      words.add_more(
+          Tiles::place_of(tile, at), 64, [&](int i) { return row + 32 * i < p.rows; },
+          [&](int i) { return load_pair(shared + (at + i * 64) * 8); }, sums);
+      put(p, row, work.column + 8 * j, words, sums);
+    }
+  }
+  static __device__ __forceinline__ void take(const Params& p, int tile, int j,
+                                              const gemm::Work& work, Words& words) {
+    const int row = row_at(work), owner = owner_of(p, tile, j);
+    if (owner == p.members.team.rank) return;
+    Pair sums[kPairs] = {};
+    words.take_sums(
+        Tiles::place_of(tile, pair_at(j)), 64, [&](int i) { return row + 32 * i < p.rows; },
+        [&](int) { return owner; }, sums);
+    put(p, row, work.column + 8 * j, words, sums);
+  }
+
+  static __device__ __forceinline__ int owner_of(const Params& p, int tile, int j) {
+    int owner[1];
+    Tiles::find_owners(p, tile, j, 0, owner);
+    return owner[0];
+  }
+  template <int kCount>
+  static __device__ __forceinline__ void put(const Params& p, int row, int column,
+                                             const Words& words, const Pair (&sums)[kCount]) {
+    if (!words.ok()) return;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) put_pair(p, row + 32 * i, column, sums[i]);
+  }
+  static __device__ __forceinline__ void put_pair(const Params& p, int row, int column,
+                                                  const Pair& sums) {
+    p.c.put_four(row, column, sums.first);
+    p.c.put_four(row, column + 4, sums.second);
+  }
+
+  // Words of the same lane of warps that follow one another.
+  template <int kCount>
+  static __device__ __forceinline__ void load(std::uint32_t from, std::uint64_t (&words)[kCount]) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      asm volatile("ld.shared.u64 %0, [%1];" : "=l"(words[i]) : "r"(from + i * 32 * 8) : "memory");
+  }
+  static __device__ __forceinline__ Pair load_pair(std::uint32_t from) {
+    Pair words;
+    asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(words.first), "=l"(words.second)
+                 : "r"(from)
+                 : "memory");
+    return words;
+  }
+};
+
+}  // namespace weft::kernels::sm90

@@ -5,15 +5,8 @@
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
-#include "kernels/gemm_rs/direct_plan.hpp"
 
 namespace weft::kernels::gemm_rs {
-namespace {
-
-constexpr std::int64_t kTileRows = 128;
-constexpr std::int64_t kMostElements = std::int64_t{8} << 20;  // of the sum, unless asked
-
-}  // namespace
 
 Result<Direct> Direct::create(Runtime& runtime, const Team& team, int team_size,
                               const GemmProblem& problem, const GemmOptions& options, bool gpu,
@@ -49,6 +42,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;
   ASSIGN_OR_RETURN(can, agree_on_machine(runtime, can, is_shared, &machine));
+  takes_whole_tiles_ = gpu && size_ > 2 && which == Which::kThatPay;
   const auto plan_of = [&](std::int64_t rows) {
     const DirectShape shape{size_, static_cast<int>(rows), static_cast<int>(p.n),
                             static_cast<int>(p.k), scatters};
@@ -57,8 +51,9 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
            (which == Which::kAll || plan.us < indirect_us(shape, machine));
   };
   const auto goes = [&](std::int64_t rows) {
-    const bool are_few = gpu && !scatters ? rows * p.n <= kMostElements : rows <= kTileRows;
-    return can && (which == Which::kAll || are_few) && (!gpu || plan_of(rows));
+    const bool are_few = gpu && !scatters ? rows * p.n <= most_elements(size_) : rows <= kTileRows;
+    return can && (which == Which::kAll || are_few) && (!gpu || plan_of(rows)) &&
+           (!takes_whole_tiles_ || are_whole_tiles(rows));
   };
   if (which == Which::kAll && !goes(p.m) && !is_empty)
     return Status::error(

@@ -15,6 +15,7 @@
 
 #include "kernels/core/memory.hpp"
 #include "kernels/gemm_rs/direct_kernel.hpp"
+#include "kernels/gemm_rs/direct_plan.hpp"
 #include "kernels/gemm_rs/overlapped.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -29,7 +30,9 @@ class Direct {
                                Which which, bool scatters);
 
   // Whether a call with m rows may go by run().
-  bool takes(std::int64_t m) const { return kernel_ != nullptr && m <= most_; }
+  bool takes(std::int64_t m) const {
+    return kernel_ != nullptr && m <= most_ && (!takes_whole_tiles_ || are_whole_tiles(m));
+  }
   Status run(Stream stream, void* c, const void* a, const void* b, std::int64_t m) const {
     return kernel_->run(stream, c, a, b, static_cast<int>(m));
   }
@@ -44,6 +47,7 @@ class Direct {
 
   int size_ = 1;
   std::int64_t most_ = 0;  // rows
+  bool takes_whole_tiles_ = false;
   SymmetricMemory record_, words_;
   std::unique_ptr<DirectKernel> kernel_;
 };

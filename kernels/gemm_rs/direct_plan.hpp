@@ -1,6 +1,8 @@
 // Whether calls go directly, and how: pure, so tested without a GPU.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/gemm/plan.hpp"
 #include "kernels/gemm_rs/direct_space.hpp"
 
@@ -27,6 +29,17 @@ constexpr bool goes_directly(const gemm::Tile& tile, bool scatters = false) {
 
 // `tile`: of gemm::kTiles, or -1 for what is expected to be fastest.
 DirectPlan direct_plan(const DirectShape& shape, const gemm::Machine& machine, int tile = -1);
+// Elements of a sum that goes to all, unless asked: with more members than two, turns before the
+// last take longer than the product and AllReduce.
+constexpr std::int64_t most_elements(int members) {
+  return std::int64_t{members > 2 ? 3 : 8} << 20;
+}
+// Of more rows than one tile has: those of the last tile that are not there cost more than others.
+// Where that has been measured, with more members than two, only whole tiles pay.
+inline constexpr std::int64_t kTileRows = 128;
+constexpr bool are_whole_tiles(std::int64_t rows) {
+  return rows <= kTileRows || rows % kTileRows == 0;
+}
 // us of the best other way: the product and a collective behind it, or GemmRs and AllGather.
 double indirect_us(const DirectShape& shape, const gemm::Machine& machine);
 

@@ -156,6 +156,26 @@ TEST(DirectPlan, TakesManyRowsInTurns) {
   }
 }
 
+// As measured on four GPUs: owners add up from 32 rows on, and of 1024 all is no longer faster.
+TEST(DirectPlan, TakesFewerRowsOfMoreMembers) {
+  using gemm_rs::direct_plan;
+  using gemm_rs::Way;
+  const std::map<int, std::pair<int, Way>> expected = {
+      {1, {1, Way::kOneShot}},   {16, {1, Way::kOneShot}},   {32, {1, Way::kTwoShots}},
+      {64, {1, Way::kTwoShots}}, {128, {1, Way::kTwoShots}}, {256, {1, Way::kTwoShots}},
+      {512, {2, Way::kTwoShots}}};
+  for (const auto& [m, as] : expected) {
+    const gemm_rs::DirectShape shape{4, m, 5120, 3200};
+    const gemm_rs::DirectPlan plan = direct_plan(shape, {});
+    EXPECT_LT(plan.us, gemm_rs::indirect_us(shape, {})) << m << " rows";
+    EXPECT_EQ(plan.product.turns, as.first) << m << " rows";
+    EXPECT_EQ(plan.way, as.second) << m << " rows";
+    EXPECT_LE(m * 5120, gemm_rs::most_elements(4));
+  }
+  EXPECT_GT(1024 * 5120, gemm_rs::most_elements(4));
+  EXPECT_LT(1024 * 5120, gemm_rs::most_elements(2));
+}
+
 // Every row has one owner, as ReduceScatter has it, whether there are fewer rows than members or
 // more.
 TEST(DirectPlan, SharesRowsOut) {

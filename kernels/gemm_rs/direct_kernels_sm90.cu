@@ -15,9 +15,10 @@ template <class T, int kTile>
 struct Direct {
   using Launch = sm90::Launch<kTile>;
   static constexpr gemm::Tile kShape = Launch::kShape;
+  static constexpr int kDepth = gemm_rs::depth_of(kShape);
   // As Launch has it, but for the stages, of which there are what is left beside a tile.
   template <int kStages>
-  using ShapeOf = Shape<T, kShape.m, kShape.n, kStages, kShape.sharing>;
+  using ShapeOf = Shape<T, kShape.m, kShape.n, kStages, kShape.sharing, kDepth>;
   static constexpr int kMostBytes = 227 * 1024;
   static constexpr int stages() {
     using One = ShapeOf<1>;
@@ -47,7 +48,7 @@ struct Direct {
     arguments.a = call.a;
     arguments.b = call.b;
     arguments.rows_a = call.rows_a;
-    const int k_blocks = gemm::ceil_div(call.k, kSliceK);
+    const int k_blocks = gemm::ceil_div(call.k, kSliceK * kDepth);
     if constexpr (kShape.splits) {
       arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
     } else {

@@ -37,11 +37,15 @@ Sum sum_of(const DirectShape& s, int tiles, double last) {
   return {Way::kOneShot, 1, others};
 }
 
-// What splits k has one turn: clusters of so many blocks that there are two are none.
+// What splits k has one turn: clusters of so many blocks that there are two are none, nor those of
+// which some would have nothing to multiply.
 gemm::Machine for_one_turn(const gemm::Tile& tile, const DirectShape& s, gemm::Machine machine) {
   const int tiles = gemm::ceil_div(s.m, tile.m) * gemm::ceil_div(s.n, tile.n);
-  for (int& clusters : machine.clusters)
-    if (clusters < tiles) clusters = 0;
+  const int most = gemm::ceil_div(s.k, 64 * depth_of(tile));
+  for (int size = 1; size <= gemm::kMostSplits; ++size) {
+    int& clusters = machine.clusters[static_cast<std::size_t>(size)];
+    if (clusters < tiles || size > most) clusters = 0;
+  }
   return machine;
 }
 

@@ -27,6 +27,9 @@ constexpr bool goes_directly(const gemm::Tile& tile, bool scatters = false) {
   return !scatters && tile.m == 128 && tile.sharing == 2 && (tile.n <= 96 || tile.n == 160);
 }
 
+// Slices of 64 along k that its kernels multiply at a time.
+constexpr int depth_of(const gemm::Tile& tile) { return tile.splits && tile.m == 64 ? 2 : 1; }
+
 // `tile`: of gemm::kTiles, or -1 for what is expected to be fastest.
 DirectPlan direct_plan(const DirectShape& shape, const gemm::Machine& machine, int tile = -1);
 // Elements of a sum that goes to all, unless asked: with more members than two, turns before the

@@ -22,12 +22,18 @@ WEFT_DEVICE void store_packed(std::uint64_t* to, std::uint64_t unit, std::uint32
   platform::store_pair(to, {high | (unit & 0xffffffffu), high | (unit >> 32)});
 }
 
+WEFT_DEVICE std::uint64_t unit_of(Pair packed) {
+  return (packed.first & 0xffffffffu) | packed.second << 32;
+}
+WEFT_DEVICE bool has_flag(Pair packed, std::uint32_t flag) {
+  return static_cast<std::uint32_t>(packed.first >> 32) == flag &&
+         static_cast<std::uint32_t>(packed.second >> 32) == flag;
+}
 // Whether the unit with this flag is there; then *unit is it.
 WEFT_DEVICE bool load_packed(const std::uint64_t* from, std::uint32_t flag, std::uint64_t* unit) {
   const Pair got = platform::load_pair(from);
-  *unit = (got.first & 0xffffffffu) | got.second << 32;
-  return static_cast<std::uint32_t>(got.first >> 32) == flag &&
-         static_cast<std::uint32_t>(got.second >> 32) == flag;
+  *unit = unit_of(got);
+  return has_flag(got, flag);
 }
 
 // A unit that is short, or lies at no multiple of its size.

@@ -31,16 +31,16 @@ struct BulkCall : KernelCall {
   }
 
   // Of my block's pieces of `piece` bytes from the first-th on, while has(i): send(round, begin),
-  // and once the next has been sent take(round, begin). False ends it.
+  // and once the next has been sent take(round, begin), behind which has() may say more. False ends
+  // it.
   template <class Has, class Send, class Take>
   WEFT_DEVICE bool one_ahead(BulkChannel& channel, std::uint64_t first, Has has, Send send,
                              Take take) const {
-    std::uint64_t round = 0, next = 0;
-    if (has(first)) send(next = channel.enter(), begin_of(first, piece));
+    std::uint64_t sent = first, round = 0;  // pieces; and that of the last
     for (std::uint64_t i = first; has(i); ++i) {
-      round = next;
-      if (has(i + 1)) send(next = channel.enter(), begin_of(i + 1, piece));
-      const bool ok = take(round, begin_of(i, piece));
+      for (; sent < i + 2 && has(sent); ++sent)
+        send(round = channel.enter(), begin_of(sent, piece));
+      const bool ok = take(round - (sent - 1 - i), begin_of(i, piece));
       channel.leave();
       if (!ok) return false;
     }

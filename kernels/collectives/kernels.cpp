@@ -4,8 +4,10 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/all_to_all_v_kernel.hpp"
+#include "kernels/collectives/all_to_all_v_packet_kernel.hpp"
 #include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
+#include "kernels/collectives/move_packet_kernels.hpp"
 #include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
 #include "kernels/collectives/symmetric_kernels.hpp"
@@ -24,6 +26,9 @@ KernelCall kernel_call(const Call& call) {
   return {call.handle, call.team, call.space, call.messages};
 }
 PacketCall packets(const Call& call) { return {kernel_call(call)}; }
+std::size_t shared_of_packets(const Call& call) {
+  return PacketChannel::shared_bytes(call.team.size);
+}
 BulkCall bulk(const Call& call) { return {kernel_call(call), call.plan.piece}; }
 SymmetricCall symmetric(const Call& call) { return {kernel_call(call)}; }
 template <class Kernel>
@@ -31,17 +36,29 @@ Status start_symmetric(const Call& call, const Kernel& kernel, Stream stream) {
   return start(call, kernel, stream, SymmetricCall::shared_bytes(call.team.size));
 }
 
+template <class Units, int kOthers>
+Status move_packets(const Call& call, Stream stream) {
+  const std::size_t shared = shared_of_packets(call);
+  if (call.what == Collective::kBroadcast)
+    return start(call, BroadcastPackets<Units, kOthers>{packets(call), call.root}, stream, shared);
+  return start(call, MovePackets<Units, kOthers>{packets(call)}, stream, shared);
+}
+// How members' messages lie is nothing to the others.
+Status move_packets(const Call& call, Stream stream) {
+  if (!WholeUnits::are_in(call.messages)) return move_packets<AnyUnits, 3>(call, stream);
+  return call.team.size <= 4 ? move_packets<WholeUnits, 3>(call, stream)
+                             : move_packets<WholeUnits, 7>(call, stream);
+}
+
 Status move(const Call& call, Stream stream) {
-  if (call.plan.algorithm == Algorithm::kPackets)
-    return start(call, MovePackets{packets(call)}, stream);
+  if (call.plan.algorithm == Algorithm::kPackets) return move_packets(call, stream);
   if (call.plan.algorithm == Algorithm::kSymmetric)
     return start_symmetric(call, MoveSymmetric{symmetric(call)}, stream);
   return start(call, MoveBulk{bulk(call)}, stream);
 }
 
 Status broadcast(const Call& call, Stream stream) {
-  if (call.plan.algorithm == Algorithm::kPackets)
-    return start(call, BroadcastPackets{packets(call), call.root}, stream);
+  if (call.plan.algorithm == Algorithm::kPackets) return move_packets(call, stream);
   if (call.plan.algorithm == Algorithm::kScatteredBulk)
     return start(call, ScatteredBroadcastBulk{bulk(call), call.root}, stream);
   if (call.plan.algorithm == Algorithm::kSymmetric)
@@ -52,11 +69,12 @@ Status broadcast(const Call& call, Stream stream) {
 
 Status move_by_counts(const Call& call, Stream stream) {
   const AllToAllVBulk kernel{bulk(call), call.sizes, kernels::bytes_of(call.dtype)};
+  const std::size_t shared = AllToAllVBulk::shared_bytes(call.team.size);
   if (call.plan.algorithm == Algorithm::kPackets)
-    return start(call, AllToAllVPackets{kernel}, stream);
+    return start(call, AllToAllVPackets{kernel}, stream, shared);
   if (call.plan.algorithm == Algorithm::kSymmetric)
-    return start(call, AllToAllVSymmetric{kernel}, stream);
-  return start(call, kernel, stream);
+    return start(call, AllToAllVSymmetric{kernel}, stream, shared);
+  return start(call, kernel, stream, shared);
 }
 
 template <class T>
@@ -64,7 +82,8 @@ Status norm(const Call& call, Stream stream) {
   using OneShot = FoldPackets<T, kUnitsTogether>;
   using TwoShot = TwoShotPackets<T, kUnitsTogether>;
   const NormCall& n = call.norm;
-  const std::size_t shared = kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
+  const std::size_t shared =
+      shared_of_packets(call) + kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
   switch (call.plan.algorithm) {
     case Algorithm::kPackets:
       return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream, shared);
@@ -100,9 +119,11 @@ Status reduce_words(const Call& call, Stream stream) {
 template <class T>
 Status reduce(const Call& call, Stream stream) {
   switch (call.plan.algorithm) {
-    case Algorithm::kPackets: return start(call, FoldPackets<T>{packets(call), call.op}, stream);
+    case Algorithm::kPackets:
+      return start(call, FoldPackets<T>{packets(call), call.op}, stream, shared_of_packets(call));
     case Algorithm::kTwoShotPackets:
-      return start(call, TwoShotPackets<T>{packets(call), call.op}, stream);
+      return start(call, TwoShotPackets<T>{packets(call), call.op}, stream,
+                   shared_of_packets(call));
     case Algorithm::kWords:
     case Algorithm::kTwoShotWords:
       if constexpr (!std::is_integral_v<T>) return reduce_words<T>(call, stream);

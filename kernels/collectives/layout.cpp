@@ -77,7 +77,7 @@ Layout layout_of(const LayoutProblem& p) {
   const std::size_t pairs = members - p.channels;  // of a channel and another member
   const std::size_t places = kBulkPlaces * pairs;
   const std::size_t sums = p.row_bytes != 0 ? 2 * std::size_t{p.channels} * kMostChunks : 0;
-  const std::size_t headers = p.what == Collective::kAllToAllV ? 2 * members : 0;
+  const std::size_t headers = p.what == Collective::kAllToAllV ? places : 0;
   Layout made;
   made.packet_slot = static_cast<std::uint32_t>(p.packs ? slots.packets : 0);
   made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
@@ -87,7 +87,7 @@ Layout layout_of(const LayoutProblem& p) {
   made.sums = made.staging + places * made.bulk_slot;
   made.signals = made.sums + sums * sizeof(dev::Packet);
   made.headers = made.signals + places * sizeof(std::uint64_t);
-  made.bytes = made.headers + headers * sizeof(std::uint64_t);
+  made.bytes = made.headers + headers * sizeof(BulkHeader);
   return made;
 }
 
@@ -101,7 +101,7 @@ Workspace Layout::workspace(Rounds* rounds, std::byte* memory, unsigned channels
   space.packets = reinterpret_cast<dev::Packet*>(memory + packets);
   space.words = reinterpret_cast<std::uint64_t*>(memory + words);
   space.staging = memory + staging;
-  space.headers = reinterpret_cast<std::uint64_t*>(memory + headers);
+  space.headers = reinterpret_cast<BulkHeader*>(memory + headers);
   space.signals = reinterpret_cast<std::uint64_t*>(memory + signals);
   space.sums = reinterpret_cast<dev::Packet*>(memory + sums);
   space.channels = channels;

@@ -62,7 +62,7 @@ struct NormPackets : Sums {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     PacketChannel channel(ctx, this->team, this->space, "AllReduceNorm");
-    const RowSums<T> squares(ctx, this->space, norm.split);
+    const RowSums<T> squares(ctx, this->space, norm.split, shared());
     const std::size_t rows = this->m.bytes / norm.row_bytes, groups = dev::grid_size() / norm.split;
     const std::size_t part = units_of_part(norm.row_bytes, norm.split) * 8;
     const std::size_t begin = dev::block_rank() % norm.split * part;
@@ -105,8 +105,12 @@ struct NormPackets : Sums {
     sums.m.addend += at;
     sums.m.bytes = bytes;
     if (shared_part_bytes(norm.row_bytes, norm.split) != 0)
-      sums.m.copy = reinterpret_cast<std::uint64_t*>(dev::shared<std::byte>() + kRowSumsBytes);
+      sums.m.copy = reinterpret_cast<std::uint64_t*>(shared() + kRowSumsBytes);
     return sums;
+  }
+  // Behind the channel's.
+  WEFT_DEVICE std::byte* shared() const {
+    return dev::shared<std::byte>() + PacketChannel::shared_bytes(this->team.size);
   }
 };
 
@@ -118,7 +122,7 @@ struct NormBulk : AllReduceBulk<T> {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     BulkChannel channel(ctx, this->team, this->space, "AllReduceNorm");
-    const RowSums<T> squares(ctx, this->space, 1);
+    const RowSums<T> squares(ctx, this->space, 1, dev::shared<std::byte>());
     const std::size_t most = this->piece * static_cast<std::size_t>(this->team.size);
     const std::size_t rows = most > norm.row_bytes ? most / norm.row_bytes : 1;
     const auto norm_rows = [&](std::size_t at, std::size_t bytes) {

@@ -25,6 +25,7 @@ struct Share {
 WEFT_DEVICE Share share_of(std::size_t units) {
   constexpr std::size_t kLine = 16;  // units
   const std::size_t blocks = dev::grid_size();
+  if (blocks == 1) return {0, units};
   const std::size_t each = ((units + blocks - 1) / blocks + kLine - 1) / kLine * kLine;
   const std::size_t begin = each * dev::block_rank();
   if (begin >= units) return {0, 0};
@@ -70,10 +71,13 @@ struct PacketCall : KernelCall {
     }
     FoldOfUnit<T> folds[kUnits];
     const auto use = [&](int i, int rank, std::uint64_t data) {
+      if (rank == team.rank + 1) folds[i].add(op, team.rank == 0, own[i]);
       folds[i].add(op, rank == 0, data);
     };
-    const auto mine = [&](int i) { return own[i]; };
-    if (!channel.take_many<kUnits>(at, dev::block_size(), count, mine, use)) return false;
+    constexpr int kOthers = kUnits == 1 ? 7 : 2;  // more want too many registers
+    if (!channel.take_many<kOthers, kUnits>(at, dev::block_size(), count, use)) return false;
+    if (team.rank == team.size - 1)
+      for (int i = 0; i < kUnits; ++i) folds[i].add(op, team.rank == 0, own[i]);
     for (int i = 0; i < kUnits; ++i) {
       if (m.addend != nullptr) folds[i].add(op, false, last[i]);
       results[i] = folds[i].result();
@@ -90,9 +94,8 @@ struct PacketCall : KernelCall {
   }
   // body(first unit, units) for each round of my block's share; false ends it.
   template <class Body>
-  WEFT_DEVICE void rounds(PacketChannel& channel, std::size_t units, Body body) const {
+  WEFT_DEVICE void rounds(PacketChannel& channel, const Share& share, Body body) const {
     const std::size_t most = space.packet_slot;
-    const Share share = share_of(units);
     if (share.count == 0) return;
     bool ok = channel.open();
     for (std::size_t done = 0; ok && done < share.count; done += most) {
@@ -100,57 +103,6 @@ struct PacketCall : KernelCall {
       ok = channel.leave(body(share.begin + done, smaller(most, share.count - done)));
     }
     channel.close(ok);
-  }
-};
-
-// AllGather (in_stride 0) and AllToAll.
-struct MovePackets : PacketCall {
-  static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
-  WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllGather" : "AllToAll");
-    rounds(channel, dev::packed_units(m.bytes), [&](std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-        send(channel, u, first + u);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size()) {
-        const auto use = [&](int rank, std::uint64_t data) {
-          dev::store_unit(out(rank), m.bytes, first + u, data);
-        };
-        if (!channel.take(u, load(team.rank, first + u), use)) return false;
-      }
-      return true;
-    });
-  }
-};
-
-// Only the root has something to send. The others send a packet that is empty, so that everybody
-// hears from everybody.
-struct BroadcastPackets : PacketCall {
-  static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
-  int root;
-  WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, "Broadcast");
-    rounds(channel, dev::packed_units(m.bytes), [&](std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
-      const bool is_root = team.rank == root;
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size())
-        if (is_root || u == 0) channel.send_to_all(u, is_root ? load(0, first + u) : 0);
-      for (std::size_t u = dev::thread_rank(); u < count; u += dev::block_size()) {
-        std::uint64_t data = is_root ? load(0, first + u) : 0;
-        if (u == 0) {
-          if (!channel.take(u, data, [&](int rank, std::uint64_t got) {
-                if (rank == root) data = got;
-              }))
-            return false;
-        } else if (!is_root && !channel.take_from(root, u, &data)) {
-          return false;
-        }
-        dev::store_unit(m.out, m.bytes, first + u, data);
-      }
-      return true;
-    });
   }
 };
 
@@ -191,7 +143,7 @@ struct FoldPackets : PacketCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllReduce" : "ReduceScatter");
-    rounds(channel, units(),
+    rounds(channel, share_of(units()),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
 
@@ -238,7 +190,7 @@ struct TwoShotPackets : PacketCall {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     PacketChannel channel(ctx, team, space, "AllReduce");
-    rounds(channel, units(),
+    rounds(channel, share_of(units()),
            [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
   }
 
@@ -282,16 +234,14 @@ struct TwoShotPackets : PacketCall {
   }
   WEFT_DEVICE bool take_parts(const PacketChannel& channel, std::size_t first,
                               std::size_t count) const {
+    constexpr int kOthers = kUnits == 1 ? 7 : 2;
     const std::size_t part = units(), step = dev::block_size();
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
       const auto use = [&](int i, int rank, std::uint64_t data) {
-        if (rank != team.rank)
-          store_if_there(
-              static_cast<unsigned>(rank) * part + first + u + static_cast<unsigned>(i) * step,
-              data);
+        store_if_there(
+            static_cast<unsigned>(rank) * part + first + u + static_cast<unsigned>(i) * step, data);
       };
-      const auto mine = [](int) { return std::uint64_t{0}; };
-      if (!channel.take_many<kUnits>(u, step, units_from<kUnits>(u, count), mine, use))
+      if (!channel.take_many<kOthers, kUnits>(u, step, units_from<kUnits>(u, count), use))
         return false;
     }
     return true;

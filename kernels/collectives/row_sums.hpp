@@ -63,14 +63,15 @@ struct UnitsOfRow {
   }
 };
 
-// Takes shared memory from its beginning. All threads of the block call everything; two calls need
+// Takes kRowSumsBytes of `shared` memory. All threads of the block call everything; two calls need
 // a sync() between.
 template <class T>
 class RowSums {
  public:
-  WEFT_DEVICE RowSums(const dev::Context& ctx, const Workspace& space, unsigned split)
+  WEFT_DEVICE RowSums(const dev::Context& ctx, const Workspace& space, unsigned split,
+                      std::byte* shared)
       : ctx_(ctx), space_(space), split_(split), first_(space.rounds[dev::block_rank()].sums) {
-    partials_ = dev::shared<float>();
+    partials_ = reinterpret_cast<float*>(shared);
     lanes_ = partials_ + kChunksTogether * kUnitsOfChunk;
     sums_ = lanes_ + kChunksTogether * kLanes;
   }

@@ -18,6 +18,7 @@
 #include "kernels/collectives/packet_kernels.hpp"
 #include "kernels/core/bulk_channel.hpp"
 #include "kernels/core/fold.hpp"
+#include "kernels/core/outgoing.hpp"
 #include "kernels/core/word_channel.hpp"
 
 namespace weft::kernels {
@@ -27,6 +28,8 @@ namespace WEFT_TARGET {
 // multiple of 16 bytes: a kernel of its own, since one that asks of each waits for each.
 struct WholePairs {
   std::size_t bytes;
+  template <int kOthers>
+  static constexpr int kAhead = kOthers == 1 ? 1 : 0;  // more want too many registers
   static bool are_in(const Messages& m) {
     return is_aligned(m.in) && is_aligned(m.out) && (m.in_stride | m.bytes) % sizeof(Vector) == 0;
   }
@@ -43,6 +46,8 @@ struct WholePairs {
 // The same of any message.
 struct AnyPairs {
   std::size_t bytes;
+  template <int kOthers>
+  static constexpr int kAhead = 0;
   WEFT_DEVICE dev::WordPair load(const std::byte* message, std::size_t pair) const {
     return {unit(message, 2 * pair), unit(message, 2 * pair + 1)};
   }
@@ -70,23 +75,28 @@ struct WordCall : KernelCall {
   std::size_t piece;  // bytes of a lap; without laps 0
 
   WEFT_DEVICE Pairs pairs() const { return {m.bytes}; }
-  // lap(channel, Lap) for each lap of so many pairs, which blocks share; false: gave up. Laps are
-  // in the same rounds.
-  template <class OneLap>
-  WEFT_DEVICE void run(const char* where, int rounds, std::size_t all, OneLap lap) const {
+  // lap(channel, next, Lap) for each lap of so many pairs, which blocks share; false: gave up. Laps
+  // are in the same rounds. `next` is Outgoing of get(rank, pair); where there are no laps it has
+  // this thread's first.
+  template <class Get, class OneLap>
+  WEFT_DEVICE void run(const char* where, int rounds, std::size_t all, bool same, Get get,
+                       OneLap lap) const {
     const Share share = share_of(2 * all);
     if (share.count == 0) return;
+    const std::size_t first = share.begin / 2, count = (share.count + 1) / 2;
+    Outgoing<Pairs::template kAhead<kOthers>, Get> next(team, same, get);
+    if (!kLaps && dev::thread_rank() < count) next.load(first + dev::thread_rank());
     const dev::Context ctx(handle);
     WordChannel channel(ctx, team, space, where);
     WEFT_KERNELS_PAUSE(kBeforeData);
-    const std::size_t first = share.begin / 2, count = (share.count + 1) / 2;
     bool ok = channel.is_open();
     if (ok) {
       channel.enter();
       if constexpr (kLaps)
-        ok = laps(ctx, where, first, count, [&](const Lap& one) { return lap(channel, one); });
+        ok =
+            laps(ctx, where, first, count, [&](const Lap& one) { return lap(channel, next, one); });
       else
-        ok = lap(channel, Lap{first, count, 0});
+        ok = lap(channel, next, Lap{first, count, 0});
       if (rounds == 2) channel.enter();
     }
     channel.close(ok);
@@ -112,6 +122,16 @@ struct WordCall : KernelCall {
     taken.close(ok);
     return ok;
   }
+  // Pair p of the lap, if it is there, to the others; only the first may have been asked for.
+  template <class Next>
+  WEFT_DEVICE static void send(const WordChannel& channel, Next& next, const Lap& of, std::size_t p,
+                               bool is_first) {
+    if (p >= of.count) return;
+    if (kLaps || !is_first) next.load(of.first + p);
+    next.send([&](int rank, dev::WordPair data) {
+      channel.send(rank, of.place + p, WordChannel::carried(data));
+    });
+  }
   // Pair `at` of the channel of everybody, folded; mine is `own`.
   WEFT_DEVICE bool fold(const WordChannel& channel, std::size_t at, dev::WordPair own,
                         dev::WordPair* result) const {
@@ -131,12 +151,15 @@ struct WordCall : KernelCall {
 template <class T, class Pairs, int kOthers, bool kLaps>
 struct FoldWords : WordCall<T, Pairs, kOthers, kLaps> {
   WEFT_DEVICE void operator()() const {
-    const auto lap = [&](const WordChannel& channel, const Lap& of) {
+    const auto get = [&](int rank, std::size_t pair) {
+      return this->pairs().load(this->in(rank), pair);
+    };
+    const auto lap = [&](const WordChannel& channel, auto& next, const Lap& of) {
       const std::size_t step = dev::block_size();
       std::size_t p = dev::thread_rank();
-      if (p < of.count) send(channel, of, p);
+      this->send(channel, next, of, p, true);
       for (; p < of.count; p += step) {
-        if (p + step < of.count) send(channel, of, p + step);
+        this->send(channel, next, of, p + step, false);
         const dev::WordPair own = this->pairs().load(this->in(this->team.rank), of.first + p);
         dev::WordPair sum;
         if (!this->fold(channel, of.place + p, own, &sum)) return false;
@@ -144,20 +167,9 @@ struct FoldWords : WordCall<T, Pairs, kOthers, kLaps> {
       }
       return true;
     };
-    this->run(this->m.in_stride == 0 ? "AllReduce" : "ReduceScatter", 1,
-              shares(this->m.bytes, sizeof(Vector)), lap);
-  }
-
- private:
-  WEFT_DEVICE void send(const WordChannel& channel, const Lap& of, std::size_t at) const {
-    const auto carried = [&](const std::byte* message) {
-      return WordChannel::carried(this->pairs().load(message, of.first + at));
-    };
-    if (this->m.in_stride == 0) return channel.send_to_all(of.place + at, carried(this->m.in));
-    for (int i = 1; i < this->team.size; ++i) {
-      const int rank = channel.other(i);
-      channel.send(rank, of.place + at, carried(this->in(rank)));
-    }
+    const bool same = this->m.in_stride == 0;
+    this->run(same ? "AllReduce" : "ReduceScatter", 1, shares(this->m.bytes, sizeof(Vector)), same,
+              get, lap);
   }
 };
 
@@ -170,19 +182,22 @@ struct TwoShotWords : WordCall<T, Pairs, kOthers, kLaps> {
   WEFT_DEVICE void operator()() const {
     const std::size_t of_part =
         shares(shares(this->m.bytes, sizeof(Vector)), static_cast<unsigned>(this->team.size));
-    const auto lap = [&](const WordChannel& channel, const Lap& of) {
+    const auto get = [&](int rank, std::size_t pair) {
+      return this->pairs().load(this->m.in, static_cast<unsigned>(rank) * of_part + pair);
+    };
+    const auto lap = [&](const WordChannel& channel, auto& next, const Lap& of) {
       const Parts parts{of_part, of};
       const std::size_t step = dev::block_size(), mine = dev::thread_rank();
-      if (mine < of.count) send_parts(channel, parts, mine);
+      this->send(channel, next, of, mine, true);
       bool ok = true;
       for (std::size_t p = mine; ok && p < of.count; p += step) {
-        if (p + step < of.count) send_parts(channel, parts, p + step);
+        this->send(channel, next, of, p + step, false);
         ok = fold_mine(channel, parts, p) && (p == mine || take_sums(channel, parts, p - step));
         if (ok && p + step >= of.count) ok = take_sums(channel, parts, p);
       }
       return ok;
     };
-    this->run("AllReduce", 2, of_part, lap);
+    this->run("AllReduce", 2, of_part, false, get, lap);
   }
 
  private:
@@ -195,14 +210,6 @@ struct TwoShotWords : WordCall<T, Pairs, kOthers, kLaps> {
     }
   };
 
-  WEFT_DEVICE void send_parts(const WordChannel& channel, const Parts& parts,
-                              std::size_t at) const {
-    for (int i = 1; i < this->team.size; ++i) {
-      const int rank = channel.other(i);
-      const dev::WordPair data = this->pairs().load(this->m.in, parts.place(rank, at));
-      channel.send(rank, parts.of.place + at, WordChannel::carried(data));
-    }
-  }
   WEFT_DEVICE bool fold_mine(const WordChannel& channel, const Parts& parts, std::size_t at) const {
     const std::size_t mine = parts.place(this->team.rank, at), place = parts.of.place + at;
     dev::WordPair sum;

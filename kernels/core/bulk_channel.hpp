@@ -66,6 +66,24 @@ class BulkChannel : public Channel<&Rounds::bulk> {
       ctx_.signal(signal_at(round, rank), pe);
     }
   }
+  // A header to each of the others, get(rank), ahead of what put_to_all() puts in that round:
+  // header(round, rank) there.
+  template <class Get>
+  WEFT_DEVICE void put_headers(std::uint64_t round, Get get) const {
+    bool by_host = false;
+    for (int i = 1; i < team_.size; ++i)
+      if (ctx_.ptr(header_at(round, other(i)), team_.pe_of(other(i))) == nullptr) by_host = true;
+    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team_.size;
+         rank += static_cast<int>(dev::block_size()))
+      if (rank != team_.rank) ctx_.p(header_at(round, rank), get(rank), team_.pe_of(rank));
+    // What has been stored put_to_all()'s signals tell of, too: it begins with a barrier, and they
+    // release. What the host carries is in no order but this.
+    if (by_host) ctx_.fence(dev::Block{});
+  }
+  // Once its round has been waited for.
+  WEFT_DEVICE BulkHeader header(std::uint64_t round, int rank) const {
+    return space_.headers[here(round, rank)];
+  }
   // What `rank` sent in that round is in slot(round, rank).
   WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
@@ -96,6 +114,9 @@ class BulkChannel : public Channel<&Rounds::bulk> {
   }
   WEFT_DEVICE dev::Flag flag_at(std::uint64_t round, int rank) const {
     return {space_.signals + here(round, rank), team_.pe_of(rank)};
+  }
+  WEFT_DEVICE BulkHeader* header_at(std::uint64_t round, int rank) const {
+    return space_.headers + index(round, distance(team_.rank, rank));
   }
   // What the host carries may overtake what went before, the next round's signal this one's: so
   // they, too, have words of their own. [place][channel][distance]

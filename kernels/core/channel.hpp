@@ -14,6 +14,16 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
+// The i-th to send to, and the i-th to hear from: at any time all send to different members.
+WEFT_DEVICE int other_of(const Team& team, int i) {
+  const int rank = team.rank + i;
+  return rank < team.size ? rank : rank - team.size;
+}
+WEFT_DEVICE int before_of(const Team& team, int i) {
+  const int rank = team.rank - i;
+  return rank >= 0 ? rank : rank + team.size;
+}
+
 // `kCount`: where Rounds keeps the number of the last round.
 template <auto kCount>
 class Channel {
@@ -31,15 +41,10 @@ class Channel {
     kept->broken = ok ? 0 : 1;
   }
 
-  // The i-th to send to, and the i-th to hear from: at any time all send to different members.
-  WEFT_DEVICE int other(int i) const {
-    const int rank = team_.rank + i;
-    return rank < team_.size ? rank : rank - team_.size;
-  }
-  WEFT_DEVICE int before(int i) const {
-    const int rank = team_.rank - i;
-    return rank >= 0 ? rank : rank + team_.size;
-  }
+  WEFT_DEVICE int other(int i) const { return other_of(team_, i); }
+  WEFT_DEVICE int before(int i) const { return before_of(team_, i); }
+  // Of the others in rank order.
+  WEFT_DEVICE int rank_of_other(int k) const { return k < team_.rank ? k : k + 1; }
 
  protected:
   using Round = std::remove_reference_t<decltype(std::declval<Rounds&>().*kCount)>;
@@ -48,7 +53,11 @@ class Channel {
   WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
                       const char* where)
       : ctx_(ctx), team_(team), space_(space), where_(where) {
-    const Rounds* const kept = space.rounds + dev::block_rank();
+    // What all threads load from one address a compiler keeps where only arithmetic on what all
+    // have in common is done, for which it waits at once. So each seems to have an address of its
+    // own.
+    const unsigned nothing = dev::thread_rank() >> 30;
+    const Rounds* const kept = space.rounds + dev::block_rank() + nothing;
     first_ = round_ = kept->*kCount;
     open_ = kept->broken == 0;
   }

@@ -15,19 +15,30 @@
 #include <weft/team.hpp>
 
 #include "kernels/core/channel.hpp"
+#include "kernels/core/twins.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-inline constexpr int kTogether = 8;  // members whose units a thread waits for at once
 // A call has fewer rounds than lie between this and the end of the numbers.
 inline constexpr std::uint32_t kRewindAt = ~std::uint32_t{0} - (1u << 20);
 
 class PacketChannel : public Channel<&Rounds::packets> {
  public:
+  // What it takes of shared memory, from its beginning.
+  static WEFT_HOST_DEVICE std::size_t shared_bytes(int team_size) {
+    return Twins<dev::Packet>::shared_bytes(team_size);
+  }
+
+  // By all threads of the block, which see behind it what any has stored before. `where`: what
+  // reports call it.
   WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                             const char* where)
-      : Channel(ctx, team, space, where) {}
+      : Channel(ctx, team, space, where),
+        half_(std::size_t{space.channels} * static_cast<unsigned>(team.size) * space.packet_slot),
+        twins_(
+            ctx, team, dev::shared<std::byte>(), [&](int) { return slot(0, team.rank); },
+            [&](int rank) { return slot(0, rank); }) {}
 
   // The channel works. All threads call, first of all.
   WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }
@@ -37,14 +48,14 @@ class PacketChannel : public Channel<&Rounds::packets> {
   // `ahead`: 1 belongs to the round behind this one.
   WEFT_DEVICE void send(int rank, std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
     const std::uint32_t round = round_ + ahead;
-    dev::send_packet(ctx_.ptr(slot(round, team_.rank) + unit, team_.pe_of(rank)), data, round);
+    dev::send_packet(twins_.to(rank) + half(round) + unit, data, round);
   }
   WEFT_DEVICE void send_to_all(std::size_t unit, std::uint64_t data, unsigned ahead = 0) const {
     for (int i = 1; i < team_.size; ++i) send(other(i), unit, data, ahead);
   }
   // Unit `unit` of one of the others, for take_these().
   WEFT_DEVICE dev::Awaited awaited(int rank, std::size_t unit) const {
-    return {slot(round_, rank) + unit, team_.pe_of(rank)};
+    return {twins_.from(rank) + half(round_) + unit, team_.pe_of(rank)};
   }
   // data[k] of get(k), which is a dev::Awaited, for each k below kMany; the waits are one. False:
   // gave up.
@@ -53,34 +64,34 @@ class PacketChannel : public Channel<&Rounds::packets> {
     WEFT_KERNELS_PAUSE(kBeforeWait);
     return dev::take_packets<kMany>(ctx_, where_, get, round_, data);
   }
-  // Unit `unit` of every member in rank order, use(rank, data); mine is `own`.
-  template <class Use>
-  WEFT_DEVICE bool take(std::size_t unit, std::uint64_t own, Use use) const {
-    return take_many<1>(
-        unit, 0, 1, [&](int) { return own; },
-        [&](int, int rank, std::uint64_t data) { use(rank, data); });
+  // Unit `unit` of each of the others in rank order, of kOthers waited for at once: use(rank,
+  // data).
+  template <int kOthers, class Use>
+  WEFT_DEVICE bool take(std::size_t unit, Use use) const {
+    return take_many<kOthers, 1>(unit, 0, 1,
+                                 [&](int, int rank, std::uint64_t data) { use(rank, data); });
   }
   // The same of `count` units, `step` apart, at most kUnits, whose waits are one: use(i, rank,
-  // data) of the i-th, of which mine is own(i).
-  template <int kUnits, class Own, class Use>
-  WEFT_DEVICE bool take_many(std::size_t unit, std::size_t step, int count, Own own,
-                             Use use) const {
-    constexpr int kMembers = kTogether / kUnits;
-    for (int first = 0; first < team_.size; first += kMembers) {
-      std::uint64_t data[kTogether];
-      const auto is_there = [&](int k) {
-        return k / kMembers < count && first + k % kMembers < team_.size;
-      };
+  // data) of the i-th.
+  template <int kOthers, int kUnits, class Use>
+  WEFT_DEVICE bool take_many(std::size_t unit, std::size_t step, int count, Use use) const {
+    const int others = team_.size - 1;
+    for (int first = 0; first < others; first += kOthers) {
+      std::uint64_t data[kOthers * kUnits];
+      const dev::Packet* from[kOthers];
+      for (int m = 0; m < kOthers; ++m)
+        from[m] = first + m < others ? twins_.from(rank_of_other(first + m)) + half(round_) + unit
+                                     : nullptr;
       const auto get = [&](int k) -> dev::Awaited {
-        const int rank = first + k % kMembers;
-        if (!is_there(k) || rank == team_.rank) return {nullptr, -1};
-        return awaited(rank, unit + static_cast<unsigned>(k / kMembers) * step);
+        const int m = k / kUnits, i = k % kUnits;
+        if (from[m] == nullptr || i >= count) return {nullptr, -1};
+        return {from[m] + static_cast<unsigned>(i) * step, team_.pe_of(rank_of_other(first + m))};
       };
       if (!take_these(get, data)) return false;
-      for (int k = 0; k < kTogether; ++k) {
-        const int i = k / kMembers, rank = first + k % kMembers;
-        if (is_there(k)) use(i, rank, rank == team_.rank ? own(i) : data[k]);
-      }
+      for (int m = 0; m < kOthers; ++m)
+        for (int i = 0; i < kUnits; ++i)
+          if (first + m < others && i < count)
+            use(i, rank_of_other(first + m), data[m * kUnits + i]);
     }
     return true;
   }
@@ -102,6 +113,8 @@ class PacketChannel : public Channel<&Rounds::packets> {
            (channel * static_cast<std::size_t>(team_.size) + static_cast<std::size_t>(rank)) *
                space_.packet_slot;
   }
+  // From places of even rounds to those of that round.
+  WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
 
   // The numbers begin anew, and no unit of before may be taken for one of now: two rounds of one
   // unit each. Before I have sent round r + 1, nobody sends to me what has the parity of round r,
@@ -111,9 +124,12 @@ class PacketChannel : public Channel<&Rounds::packets> {
     for (int i = 0; ok && i < 2; ++i) {
       wipe();
       ++round_;
-      if (dev::thread_rank() == 0) {
-        send_to_all(0, 0);
-        ok = take(0, 0, [](int, std::uint64_t) {});
+      for (auto rank = static_cast<int>(dev::thread_rank()); rank < team_.size;
+           rank += static_cast<int>(dev::block_size())) {
+        if (rank == team_.rank) continue;
+        std::uint64_t nothing;
+        send(rank, 0, 0);
+        ok = ok && take_from(rank, 0, &nothing);
       }
       ok = leave(ok);
     }
@@ -128,6 +144,9 @@ class PacketChannel : public Channel<&Rounds::packets> {
       dev::send_packet(first + i, 0, 0);
     ctx_.quiet(dev::Block{});
   }
+
+  std::size_t half_;          // packets
+  Twins<dev::Packet> twins_;  // places of even rounds
 };
 
 }  // namespace WEFT_TARGET

@@ -17,6 +17,7 @@
 
 #include "kernels/core/channel.hpp"
 #include "kernels/core/sendable.hpp"
+#include "kernels/core/twins.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -25,23 +26,17 @@ class WordChannel : public Channel<&Rounds::words> {
  public:
   using Pair = dev::WordPair;
   // What it takes of shared memory, from its beginning.
-  static std::size_t shared_bytes(int team_size) {
-    return static_cast<std::size_t>(team_size) * sizeof(Twin);
-  }
+  static std::size_t shared_bytes(int team_size) { return Twins<Pair>::shared_bytes(team_size); }
 
   // By all threads of the block. `where`: what reports call it.
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
-      : Channel(ctx, team, space, where), twins_(dev::shared<Twin>()) {
-    half_ = space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2);
-    // Before the loops: to find a place costs more than to send to it.
-    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
-         rank += static_cast<int>(dev::block_size()))
-      if (rank != team.rank)
-        twins_[rank] = {ctx.ptr(places(distance(team.rank, rank)), team.pe_of(rank)),
-                        places(distance(rank, team.rank))};
-    dev::Block{}.sync();
-  }
+      : Channel(ctx, team, space, where),
+        half_(space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2)),
+        twins_(
+            ctx, team, dev::shared<std::byte>(),
+            [&](int rank) { return places(distance(team.rank, rank)); },
+            [&](int rank) { return places(distance(rank, team.rank)); }) {}
 
   static WEFT_DEVICE Pair carried(Pair data) {
     return {sendable(data.first), sendable(data.second)};
@@ -51,7 +46,7 @@ class WordChannel : public Channel<&Rounds::words> {
   WEFT_DEVICE void enter() { ++round_; }
   // What is carried. `ahead`: 1 belongs to the round behind this one.
   WEFT_DEVICE void send(int rank, std::size_t pair, Pair data, unsigned ahead = 0) const {
-    dev::send_words(twins_[rank].to + half(round_ + ahead) + pair, data);
+    dev::send_words(twins_.to(rank) + half(round_ + ahead) + pair, data);
   }
   WEFT_DEVICE void send_to_all(std::size_t pair, Pair data, unsigned ahead = 0) const {
     for (int i = 1; i < team_.size; ++i) send(other(i), pair, data, ahead);
@@ -62,19 +57,19 @@ class WordChannel : public Channel<&Rounds::words> {
   WEFT_DEVICE bool take(std::size_t pair, Own own, Use use, unsigned ahead = 0) const {
     WEFT_KERNELS_PAUSE(kBeforeWait);
     const int others = team_.size - 1;
-    const auto rank_of = [&](int other) { return other < team_.rank ? other : other + 1; };
     for (int first = 0; first < others; first += kOthers) {
       Pair data[kOthers], *from[kOthers];
       for (int k = 0; k < kOthers; ++k)
-        from[k] = first + k < others ? twins_[rank_of(first + k)].from + half(round_ + ahead) + pair
-                                     : nullptr;
+        from[k] = first + k < others
+                      ? twins_.from(rank_of_other(first + k)) + half(round_ + ahead) + pair
+                      : nullptr;
       const auto awaited = [&](int k) -> dev::AwaitedPair {
-        return {from[k], team_.pe_of(rank_of(first + k))};
+        return {from[k], team_.pe_of(rank_of_other(first + k))};
       };
       if (!dev::take_words<kOthers>(ctx_.handle(), where_, awaited, data)) return false;
       for (int k = 0; k < kOthers && first + k < others; ++k) {
         if (first + k == team_.rank) use(team_.rank, own());
-        use(rank_of(first + k), data[k]);
+        use(rank_of_other(first + k), data[k]);
       }
     }
     if (team_.rank == others) use(team_.rank, own());
@@ -85,11 +80,6 @@ class WordChannel : public Channel<&Rounds::words> {
   WEFT_DEVICE void close(bool ok) const { Channel::close(dev::Block{}.all(ok)); }
 
  private:
-  // Places of even rounds.
-  struct Twin {
-    Pair *to, *from;
-  };
-
   // Of even rounds, for what the sender so many ranks before sends.
   WEFT_DEVICE Pair* places(int distance) const {
     const std::size_t others = static_cast<std::size_t>(team_.size) - 1;
@@ -99,8 +89,8 @@ class WordChannel : public Channel<&Rounds::words> {
   // From these to those of that round.
   WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
 
-  Twin* const twins_;  // [rank]
   std::size_t half_;   // pairs
+  Twins<Pair> twins_;  // places of even rounds
 };
 
 }  // namespace WEFT_TARGET

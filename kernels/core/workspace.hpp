@@ -34,13 +34,21 @@ struct alignas(64) Rounds {
   std::uint64_t sums = 0;  // AllReduceNorm: of all blocks the same
 };
 
+// AllToAllV: what a block tells a twin in a call's first round.
+struct BulkHeader {
+  std::uint64_t count;  // elements for it
+  // In bulk of the largest message for anybody; into symmetric memory where in my `out` what comes
+  // from it is to lie.
+  std::uint64_t bytes;
+};
+
 // All offsets are the same on every member.
 struct Workspace {
   Rounds* rounds = nullptr;          // [channel]; nobody else's
   dev::Packet* packets = nullptr;    // [parity][channel][rank of the sender][packet_slot]
   std::uint64_t* words = nullptr;    // [parity][channel][sender, by distance][word_slot]
   std::byte* staging = nullptr;      // [place][channel][sender, by distance][bulk_slot]
-  std::uint64_t* headers = nullptr;  // [channel][rank][2]: what I am to put; AllToAllV only
+  BulkHeader* headers = nullptr;     // [place][channel][sender, by distance]; AllToAllV only
   std::uint64_t* signals = nullptr;  // [place][channel][sender, by distance]: its bulk round
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;

@@ -44,7 +44,7 @@ std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p
           {l.staging, l.staging + places * l.bulk_slot},
           {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
           {l.signals, l.signals + places * 8},
-          {l.headers, l.headers + (counts ? slots * 8 : 0)}};
+          {l.headers, l.headers + (counts ? places * 16 : 0)}};
 }
 
 TEST(Layout, PartsDoNotOverlapAndAreAligned) {

@@ -1,0 +1,42 @@
+// Where a block's twins take what it sends, and where it takes what they send: to find a place
+// costs more than to send to it, so each is found once, by a thread of its own, before the loops.
+#pragma once
+
+#include <cstddef>
+
+#include <weft/device.hpp>
+#include <weft/team.hpp>
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+template <class Place>
+class Twins {
+ public:
+  // What it takes of shared memory, from where it is told.
+  static WEFT_HOST_DEVICE std::size_t shared_bytes(int team_size) {
+    return static_cast<std::size_t>(team_size) * sizeof(Twin);
+  }
+
+  // By all threads of the block. from(rank): where I take what that rank sends; mine(rank): the
+  // same at that rank of what I send, as I would have it.
+  template <class Mine, class From>
+  WEFT_DEVICE Twins(const dev::Context& ctx, const Team& team, void* shared, Mine mine, From from)
+      : twins_(static_cast<Twin*>(shared)) {
+    for (auto rank = static_cast<int>(dev::thread_rank()); rank < team.size;
+         rank += static_cast<int>(dev::block_size()))
+      if (rank != team.rank) twins_[rank] = {ctx.ptr(mine(rank), team.pe_of(rank)), from(rank)};
+    dev::Block{}.sync();
+  }
+  WEFT_DEVICE Place* to(int rank) const { return twins_[rank].to; }
+  WEFT_DEVICE Place* from(int rank) const { return twins_[rank].from; }
+
+ private:
+  struct Twin {
+    Place *to, *from;
+  };
+  Twin* const twins_;  // [rank]
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

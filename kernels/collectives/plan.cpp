@@ -24,7 +24,7 @@ using enum Algorithm;
 // on four H100 (docs/guide/kernels.md), where messages that each sends to all others are the
 // smaller, the more there are: an estimate.
 const std::vector<PlanRow> kGpuTable = {
-    {kAllReduce, 2, 4 * KiB, kPackets, 32, 128},
+    {kAllReduce, 2, 4 * KiB, kWords, 32, 128},
     {kAllReduce, 2, 1024 * KiB, kWords, 256, 256},
     {kAllReduce, 2, 2048 * KiB, kWords, 256, 512},
     {kAllReduce, 2, 32768 * KiB, kTwoShotWords, 256, 512},
@@ -47,7 +47,7 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllGather, 0, kAny, kSymmetric, 256, 512},
     {kAllGather, 0, 4096 * KiB, kBulk, 128, 512},
     {kAllGather, 0, kAny, kBulk, 256, 256},
-    {kReduceScatter, 2, 4 * KiB, kPackets, 32, 128},
+    {kReduceScatter, 2, 4 * KiB, kWords, 32, 128},
     {kReduceScatter, 2, 16384 * KiB, kWords, 256, 256},
     {kReduceScatter, 2, kAny, kBulk, 256, 256},
     {kReduceScatter, 0, 64 * KiB, kWords, 64, 128},

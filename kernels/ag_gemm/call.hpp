@@ -14,13 +14,16 @@ namespace weft::kernels {
 
 inline constexpr unsigned kPushThreads = 256;  // of a block, at most
 
-// My rows, for everybody.
+// My rows, for everybody. `goes_round`: I put mine to the rank before me, and what comes from the
+// one after me; else mine to all. The same in all calls: who passes rows on may be a round behind
+// their owner, who must not set the same flag.
 struct PushCall {
   DeviceContext handle;
   Team team;
   Gathering gathering;
   const std::byte* rows = nullptr;
   std::size_t row_bytes = 0, row_stride = 0;
+  bool goes_round = false;
 };
 
 // The rows of every segment, one close behind the other: mine from `own`, others out of the

@@ -122,6 +122,7 @@ Status Impl::choose(Runtime& runtime) {
     } else {
       plan_.push_blocks = options_.push_blocks != 0 ? options_.push_blocks : kHostPushBlocks;
       plan_.overlap_from = always ? 1 : kHostOverlapFrom;
+      plan_.goes_round = p_.m > kGatherRows;
     }
   }
   // Without rows or columns, or alone, there is nothing to do beside one another.
@@ -246,7 +247,7 @@ Status Impl::copy_out(Stream stream, const PushCall& push, std::byte* gathered) 
 
 Status Impl::run_overlapped(Stream stream, void* c, const std::byte* a, const void* b, int m,
                             std::byte* gathered) const {
-  PushCall push{handle_, team_, gathering_, a, row_bytes(), stride()};
+  PushCall push{handle_, team_, gathering_, a, row_bytes(), stride(), plan_.goes_round};
   push.gathering.rows = m;
   RETURN_IF_ERROR(overlap_->run(push, stream, c, a, b));
   return gathered == nullptr ? Status::ok() : copy_out(stream, push, gathered);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/core/gathering.hpp"
 #include "kernels/gemm/tile_order.hpp"
 
 namespace weft::kernels::ag_gemm {
@@ -13,6 +14,7 @@ constexpr double kFork = 4.0;           // two kernels side by side instead of o
 constexpr double kFirstPiece = 6.0;     // until rows come
 constexpr double kBytesOfBlock = 27e3;  // that puts beside a product; alone 43e3
 constexpr double kBytesOfLinks = 340e3;
+constexpr double kNearly = 0.8;
 constexpr double kGatherStart = 4.0;  // AllGather by itself
 constexpr double kGatherBytes = 310e3;
 constexpr unsigned kBlocks[] = {4, 6, 8, 12, 16, 20, 24};
@@ -50,6 +52,18 @@ double overlapped_us(const Shape& s, int multiprocessors, int tile, unsigned pus
   return kFork + at;
 }
 
+namespace {
+
+// Whether links are busy about as long as the product, or longer. Where all send to all, some wait
+// for those that others have filled, and 370 GB/s become 250.
+bool rows_take_longer(const Shape& s, int multiprocessors, int tile, const Plan& plan) {
+  const int left = multiprocessors - static_cast<int>(plan.push_blocks);
+  return kFirstPiece + bytes_of_others(s) / kBytesOfLinks >
+         kNearly * gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes).us;
+}
+
+}  // namespace
+
 Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blocks, bool always) {
   Plan best;
   double us = HUGE_VAL;
@@ -72,6 +86,9 @@ Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blo
        rows /= 2)
     best.overlap_from = rows;
   if (best.overlap_from > largest.m) best.push_blocks = 0;
+  const auto pieces = static_cast<unsigned>(gemm::ceil_div(largest.m, kGatherRows));
+  best.goes_round = best.push_blocks != 0 && pieces >= best.push_blocks &&
+                    rows_take_longer(largest, multiprocessors, tile, best);
   return best;
 }
 

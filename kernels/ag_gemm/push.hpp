@@ -1,4 +1,4 @@
-// Push: my rows to all others, then a wait for theirs, by some blocks beside the product
+// Push: rows to others, then a wait for theirs, by some blocks beside the product
 // (kernels/core/gathering.hpp).
 #pragma once
 
@@ -28,22 +28,20 @@ struct Push {
     const std::uint64_t round = g.push_rounds[block] + 1;
     const unsigned pieces = static_cast<unsigned>((g.rows + kGatherRows - 1) / kGatherRows);
     const unsigned all = static_cast<unsigned>(g.count - 1) * pieces;
+    bool ok = true;
     // Rank r begins with its own rows, and goes on with those of r + 1: so r - 1 needs mine first.
-    for (unsigned i = block; i < all; i += blocks) {
-      const int rank = g.own - 1 - static_cast<int>(i / pieces);
-      put(ctx, rank < 0 ? rank + g.count : rank, static_cast<int>(i % pieces), round);
+    // Either I put them to r - 2 and so on as well, or r - 1 does, and I what comes from r + 1.
+    for (unsigned i = block; ok && i < all; i += blocks) {
+      const int hop = static_cast<int>(i / pieces), piece = static_cast<int>(i % pieces);
+      const int segment = call.goes_round ? rank_at(hop) : g.own;
+      ok = segment == g.own || wait(ctx, segment, piece, round);
+      if (ok) put(ctx, rank_at(call.goes_round ? -1 : -1 - hop), segment, piece, round);
     }
     // The product waits for the same flags, and leaves deadlines and reports to this.
     WEFT_KERNELS_PAUSE(kBeforeWait);
-    for (unsigned i = block; i < all; i += blocks) {
-      const int rank = g.own + 1 + static_cast<int>(i / pieces);
-      const int sender = rank < g.count ? rank : rank - g.count;
-      const dev::Flag flag{flag_of(sender, static_cast<int>(i % pieces)), call.team.pe_of(sender)};
-      // Acquire: pairs with the release of put() there, so that round + 1 may come.
-      if (wait_by_block(ctx, "AgGemm", flag, round)) continue;
-      if (dev::thread_rank() == 0) ctx.atomic_set(g.broken, round, ctx.pe());
-      break;
-    }
+    for (unsigned i = block; ok && i < all; i += blocks)
+      ok =
+          wait(ctx, rank_at(1 + static_cast<int>(i / pieces)), static_cast<int>(i % pieces), round);
     WEFT_KERNELS_PAUSE(kBeforeExit);
     dev::Block{}.sync();  // all threads have read the round
     if (dev::thread_rank() == 0) g.push_rounds[block] = round;
@@ -54,24 +52,45 @@ struct Push {
     return call.gathering.flags + segment * call.gathering.pieces + piece;
   }
 
-  WEFT_DEVICE void put(const dev::Context& ctx, int rank, int piece, std::uint64_t round) const {
+  // So many behind mine, or before it.
+  WEFT_DEVICE int rank_at(int distance) const {
+    const int rank = call.gathering.own + distance, count = call.gathering.count;
+    return rank < 0 ? rank + count : rank < count ? rank : rank - count;
+  }
+
+  // Until that piece has come. False, for all threads: the deadline passed, and the report names
+  // whose rows are missing, also where another passes them on.
+  WEFT_DEVICE bool wait(const dev::Context& ctx, int segment, int piece,
+                        std::uint64_t round) const {
+    const dev::Flag flag{flag_of(segment, piece), call.team.pe_of(segment)};
+    // Acquire: pairs with the release of put() there, so that round + 1 may come.
+    if (wait_by_block(ctx, "AgGemm", flag, round)) return true;
+    if (dev::thread_rank() == 0) ctx.atomic_set(call.gathering.broken, round, ctx.pe());
+    return false;
+  }
+
+  WEFT_DEVICE void put(const dev::Context& ctx, int rank, int segment, int piece,
+                       std::uint64_t round) const {
     const Gathering& g = call.gathering;
     const int first = piece * kGatherRows;
     const int rows = g.rows - first < kGatherRows ? g.rows - first : kGatherRows;
-    const std::byte* const from = call.rows + first * call.row_stride;
-    std::byte* const to = g.row_of(round, g.own, first);
+    const bool is_mine = segment == g.own;
+    std::byte* const to = g.row_of(round, segment, first);
+    const std::byte* const from = is_mine ? call.rows + first * call.row_stride : to;
+    const std::size_t stride = is_mine ? call.row_stride : g.stride;
     const int pe = call.team.pe_of(rank);
     WEFT_KERNELS_PAUSE(kBeforeData);
-    if (call.row_stride == call.row_bytes && g.stride == call.row_bytes) {
+    if (stride == call.row_bytes && g.stride == call.row_bytes) {
       const dev::Bulk<dev::Block> scope(dev::Block{}, dev::shared<std::byte>(), stage_bytes);
       // Release: pairs with the acquire of the wait there, and of the product's.
-      ctx.put(scope, to, from, rows * call.row_bytes, pe, weft::set(flag_of(g.own, piece), round));
+      ctx.put(scope, to, from, rows * call.row_bytes, pe,
+              weft::set(flag_of(segment, piece), round));
       return;
     }
     for (int row = 0; row < rows; ++row)
-      ctx.put(dev::Block{}, to + row * g.stride, from + row * call.row_stride, call.row_bytes, pe);
+      ctx.put(dev::Block{}, to + row * g.stride, from + row * stride, call.row_bytes, pe);
     ctx.fence(dev::Block{});  // the flag after all of the rows
-    if (dev::thread_rank() == 0) ctx.signal(weft::set(flag_of(g.own, piece), round), pe);
+    if (dev::thread_rank() == 0) ctx.signal(weft::set(flag_of(segment, piece), round), pe);
   }
 };
 

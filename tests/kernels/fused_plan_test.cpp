@@ -27,6 +27,13 @@ TEST(AgGemmPlan, OverlapsWhatIsLargeAndNotWhatIsSmall) {
   EXPECT_EQ(plan({8, 1024, 3584, 8192}, 132, -1, 20, false).push_blocks, 20u);
 }
 
+TEST(AgGemmPlan, RowsGoRoundWhereTheyTakeAsLongAsTheProduct) {
+  EXPECT_TRUE(ag_gemm::plan({4, 2048, 1376, 4096}, 132, -1, 0, false).goes_round);
+  EXPECT_TRUE(ag_gemm::plan({4, 1024, 1280, 5120}, 132, -1, 0, false).goes_round);
+  EXPECT_FALSE(ag_gemm::plan({4, 2048, 6656, 16384}, 132, -1, 0, false).goes_round);
+  EXPECT_FALSE(ag_gemm::plan({4, 512, 6400, 5120}, 132, -1, 0, false).goes_round);
+}
+
 TEST(AgGemmPlan, TilesWithoutSegmentsNeverOverlap) {
   for (const gemm::Tile& tile : gemm::kTiles) {
     const int index = gemm::tile_of(tile.m, tile.n, tile.splits);

@@ -5,8 +5,8 @@
 // taken, by one thread.
 //
 // A place is free once its pair has been taken, and its next sender must know that through
-// something behind a fence: that is a kernel's end. So a call has no more than two rounds, and where
-// it comes to places once more (word_kernels.hpp) it waits for signals.
+// something behind a fence: that is a kernel's end. So a call has no more than two rounds, and
+// where it comes to places once more (word_kernels.hpp) it waits for signals.
 #pragma once
 
 #include <cstddef>

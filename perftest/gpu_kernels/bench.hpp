@@ -56,7 +56,7 @@ class Bench {
                                      Bfloat16(static_cast<float>(rt.pe() + 1)));
     RETURN_IF_ERROR(of(cudaMemcpy(made.mine_.in, mine.data(), most, cudaMemcpyHostToDevice)));
     if (!choices.peers.nccl) return made;
-    auto peer = Peer::create(rt, choices.nccl, made.mine_, most);
+    auto peer = Peer::create(rt, choices.nccl, mine.data(), most);
     if (peer)
       made.peer_ = *std::move(peer);
     else if (rt.pe() == 0)

@@ -23,12 +23,17 @@ struct Buffers {
 
 class Peer {
  public:
-  // `plain`: in holds what is to travel, `bytes` of each. Collective.
-  static Result<Peer> create(Runtime& rt, const std::string& path, const Buffers& plain,
+  // Buffers of so many bytes; `travels` is what is to travel. Collective.
+  static Result<Peer> create(Runtime& rt, const std::string& path, const void* travels,
                              std::size_t bytes) {
     Peer made;
     ASSIGN_OR_RETURN(made.nccl_, Nccl::create(rt, path));
     made.npes_ = rt.npes();
+    // None of Weft's, which NCCL would register: its AllToAll of 1 MiB did not end there.
+    Buffers plain;
+    for (std::byte** const memory : {&plain.out, &plain.in})
+      RETURN_IF_ERROR(of(cudaMalloc(memory, bytes)));
+    RETURN_IF_ERROR(of(cudaMemcpy(plain.in, travels, bytes, cudaMemcpyHostToDevice)));
     made.buffers_.push_back(plain);
     Buffers windows;
     for (std::byte** const memory : {&windows.out, &windows.in}) {

@@ -6,10 +6,11 @@
 //   status = (*sum)(stream, out, in, count);
 //
 // An operator holds symmetric memory of its own (workspace_bytes()), through which all data goes:
-// `in` and `out` need not be symmetric; where they are, options.symmetric says so. Its calls are one kernel each, without a barrier among the
-// members: each waits only for the data that it needs. Members make the same calls with the same
-// counts in the same order; one stream at a time. Operators of their own may run at once. A CUDA
-// graph may hold calls, and be replayed any number of times.
+// `in` and `out` need not be symmetric; where they are, options.symmetric says so. Its calls are
+// one kernel each, without a barrier among the members: each waits only for the data that it needs.
+// Members make the same calls with the same counts in the same order; one stream at a time.
+// Operators of their own may run at once. A CUDA graph may hold calls, and be replayed any number
+// of times.
 //
 // Results are complete when the call's kernel is; `in` may be reused then. Sums are formed in rank
 // order, small floats as float and rounded once, so results are the same bits on every member and
@@ -58,7 +59,8 @@ struct CollectiveOptions {
   std::vector<PlanRow> table;
   // What others touch is symmetric memory in every call, and the same of it on all members: `out`
   // of an AllGather, an AllToAll (where it is not `in`), an AllToAllV and a Broadcast, `in` of a
-  // ReduceScatter, both of an AllReduce. Large messages go straight there then, without workspace in between.
+  // ReduceScatter, both of an AllReduce. Large messages go straight there then, without workspace
+  // in between.
   bool symmetric = false;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };

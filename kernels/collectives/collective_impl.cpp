@@ -124,6 +124,7 @@ Result<Plan> CollectiveImpl::plan(std::size_t count) const {
     made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
   } else {  // all count rows (row_sums.hpp)
     made.blocks = blocks_of_rows();
+    made.threads = std::min(made.threads, kMostThreadsOfRows);
     if (options_.threads == 0)
       made.threads = static_cast<unsigned>(
           std::min<std::size_t>(units_of_part(row_bytes(), split(rows)), made.threads));

@@ -11,6 +11,9 @@ namespace weft::kernels {
 
 inline constexpr unsigned kMostBlocks = 1024;
 inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compiled for
+// The same of AllReduceNorm in packets, whose threads have so much under way that half as many have
+// registers for it.
+inline constexpr unsigned kMostThreadsOfRows = 256;
 // AllToAllV in packets: of a slot so many come before the data's, the first of them a header. A
 // whole line, so that data begin at one.
 inline constexpr std::size_t kHeaderUnits = 16;

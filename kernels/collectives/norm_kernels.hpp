@@ -57,6 +57,7 @@ WEFT_DEVICE void norm_part(std::byte* out, const std::byte* sums, const std::byt
 // In one shot (Sums: FoldPackets) or two (TwoShotPackets): a row to norm.split blocks.
 template <class T, class Sums>
 struct NormPackets : Sums {
+  static constexpr unsigned kMostThreads = kMostThreadsOfRows;
   NormCall norm;
 
   WEFT_DEVICE void operator()() const {

@@ -181,17 +181,13 @@ struct AllToAllVSymmetric : AllToAllVBulk {
       const int rank = channel.other(i);
       move_to(rank, ctx.ptr(m.out, team.pe_of(rank)) + member(rank).told);
     }
-    const std::uint64_t second = channel.enter();
-    channel.signal_to_mapped(second);
-    return channel.wait_for_all(second);
+    return channel.meet();
   }
   // My block's share of what I have for that rank.
   WEFT_DEVICE void move_to(int rank, std::byte* there) const {
-    const Share share = share_of(dev::packed_units(sent(rank)));
-    if (share.count == 0) return;
-    const std::size_t begin = share.begin * dev::kPacketBytes;
-    dev::copy(dev::Block{}, there + begin, member(rank).source + begin,
-              smaller(share.count * dev::kPacketBytes, sent(rank) - begin));
+    const Span span = span_of(sent(rank));
+    if (span.bytes != 0)
+      dev::copy(dev::Block{}, there + span.begin, member(rank).source + span.begin, span.bytes);
   }
 };
 

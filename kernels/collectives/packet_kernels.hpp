@@ -34,6 +34,16 @@ WEFT_DEVICE Share share_of(std::size_t units) {
 
 WEFT_DEVICE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
+// The same of a message of so many bytes, in bytes.
+struct Span {
+  std::size_t begin, bytes;
+};
+WEFT_DEVICE Span span_of(std::size_t bytes) {
+  const Share share = share_of(dev::packed_units(bytes));
+  const std::size_t begin = share.begin * dev::kPacketBytes;
+  return {begin, share.count == 0 ? 0 : smaller(share.count * dev::kPacketBytes, bytes - begin)};
+}
+
 // What all kernels are made of, those in bulk too.
 struct KernelCall {
   DeviceContext handle;

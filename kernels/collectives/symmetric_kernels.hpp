@@ -32,17 +32,7 @@ struct SymmetricCall : KernelCall {
     std::byte* out;
     const std::byte* in;
   };
-  // A part of every message.
-  struct Span {
-    std::size_t begin, bytes;
-  };
 
-  // My block's of messages of so many bytes.
-  static WEFT_DEVICE Span span_of(std::size_t bytes) {
-    const Share share = share_of(dev::packed_units(bytes));
-    const std::size_t begin = share.begin * dev::kPacketBytes;
-    return {begin, share.count == 0 ? 0 : smaller(share.count * dev::kPacketBytes, bytes - begin)};
-  }
   // body(channel, places) between the two rounds, of a block that has a share; false: gave up.
   template <class Body>
   WEFT_DEVICE void run(const char* where, const Span& span, Touches what, Body body) const {
@@ -57,15 +47,7 @@ struct SymmetricCall : KernelCall {
       places[rank] = {what == Touches::kIn ? nullptr : ctx.ptr(m.out, pe),
                       what == Touches::kOut ? nullptr : ctx.ptr(m.in, pe)};
     }
-    channel.close(channel.is_open() && meet(channel) && body(channel, places) && meet(channel));
-  }
-
- private:
-  static WEFT_DEVICE bool meet(BulkChannel& channel) {
-    const std::uint64_t round = channel.enter();
-    WEFT_KERNELS_PAUSE(kBeforeData);
-    channel.signal_to_mapped(round);
-    return channel.wait_for_all(round);
+    channel.close(channel.is_open() && channel.meet() && body(channel, places) && channel.meet());
   }
 };
 

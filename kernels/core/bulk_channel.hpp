@@ -98,6 +98,13 @@ class BulkChannel : public Channel<&Rounds::bulk> {
       have_come = dev::wait_flag(ctx_.handle(), where_, flag_at(round, before(i)), round);
     return dev::Block{}.all(have_come);
   }
+  // A round of nothing but signals, where all are mapped: all twins have come this far.
+  WEFT_DEVICE bool meet() {
+    const std::uint64_t round = enter();
+    WEFT_KERNELS_PAUSE(kBeforeData);
+    signal_to_mapped(round);
+    return wait_for_all(round);
+  }
   WEFT_DEVICE std::byte* slot(std::uint64_t round, int rank) const {
     return space_.staging + here(round, rank) * space_.bulk_slot;
   }

@@ -27,12 +27,13 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if (is_words(options_.algorithm) && !sums_floats())
+  if (is_words(options_.algorithm) && reduces() && !sums_floats())
     return Status::error(
         Code::kUnsupported,
-        fmt::format("{}: options.algorithm is {}, which is for kSum of floats; dtype is {}, op {}",
-                    name(), to_string(options_.algorithm), to_string(problem_.dtype),
-                    static_cast<int>(problem_.op)));
+        fmt::format(
+            "{}: options.algorithm is {}, which of sums is for kSum of floats; dtype is {}, op {}",
+            name(), to_string(options_.algorithm), to_string(problem_.dtype),
+            static_cast<int>(problem_.op)));
   if (options_.symmetric && !has_algorithm(what_, Algorithm::kSymmetric))
     return Status::error(
         Code::kUnsupported,

@@ -8,10 +8,11 @@
 #include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/move_packet_kernels.hpp"
+#include "kernels/collectives/move_word_kernels.hpp"
 #include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/collectives/sum_word_kernels.hpp"
 #include "kernels/collectives/symmetric_kernels.hpp"
-#include "kernels/collectives/word_kernels.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -50,8 +51,44 @@ Status move_packets(const Call& call, Stream stream) {
                              : move_packets<WholeUnits, 7>(call, stream);
 }
 
+// Words: each combination is a kernel of its own, since one that asks of each pair waits for each,
+// and one that waits for few others at once has registers for twice as many threads. How members'
+// messages lie is nothing to the others.
+template <class Kernel>
+Status start_words_as(const Call& call, Stream stream) {
+  Kernel kernel{};
+  static_cast<KernelCall&>(kernel) = kernel_call(call);
+  kernel.piece = call.plan.piece;
+  kernel.root = call.root;
+  return start(call, kernel, stream, WordChannel::shared_bytes(call.team.size));
+}
+template <template <class Pairs, int kOthers, bool kLaps> class Kernel, bool kLaps>
+Status start_words(const Call& call, Stream stream) {
+  if (!WholePairs::are_in(call.messages))
+    return start_words_as<Kernel<AnyPairs, 7, kLaps>>(call, stream);
+  if (call.team.size > 4) return start_words_as<Kernel<WholePairs, 7, kLaps>>(call, stream);
+  return call.team.size > 2 ? start_words_as<Kernel<WholePairs, 3, kLaps>>(call, stream)
+                            : start_words_as<Kernel<WholePairs, 1, kLaps>>(call, stream);
+}
+template <template <class Pairs, int kOthers, bool kLaps> class Kernel>
+Status start_words(const Call& call, Stream stream) {
+  return call.plan.piece != 0 ? start_words<Kernel, true>(call, stream)
+                              : start_words<Kernel, false>(call, stream);
+}
+// One other at a time, whoever there is.
+template <class Pairs, int, bool kLaps>
+using BroadcastOf = BroadcastWords<Pairs, kLaps>;
+template <class T>
+struct Sums {
+  template <class Pairs, int kOthers, bool kLaps>
+  using OneShot = FoldWords<T, Pairs, kOthers, kLaps>;
+  template <class Pairs, int kOthers, bool kLaps>
+  using TwoShot = TwoShotWords<T, Pairs, kOthers, kLaps>;
+};
+
 Status move(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kPackets) return move_packets(call, stream);
+  if (call.plan.algorithm == Algorithm::kWords) return start_words<MoveWords>(call, stream);
   if (call.plan.algorithm == Algorithm::kSymmetric)
     return start_symmetric(call, MoveSymmetric{symmetric(call)}, stream);
   return start(call, MoveBulk{bulk(call)}, stream);
@@ -59,6 +96,7 @@ Status move(const Call& call, Stream stream) {
 
 Status broadcast(const Call& call, Stream stream) {
   if (call.plan.algorithm == Algorithm::kPackets) return move_packets(call, stream);
+  if (call.plan.algorithm == Algorithm::kWords) return start_words<BroadcastOf>(call, stream);
   if (call.plan.algorithm == Algorithm::kScatteredBulk)
     return start(call, ScatteredBroadcastBulk{bulk(call), call.root}, stream);
   if (call.plan.algorithm == Algorithm::kSymmetric)
@@ -93,29 +131,6 @@ Status norm(const Call& call, Stream stream) {
   }
 }
 
-template <class T, class Pairs, int kOthers, bool kLaps>
-Status reduce_words(const Call& call, Stream stream) {
-  const std::size_t shared = WordChannel::shared_bytes(call.team.size);
-  const WordCall<T, Pairs, kOthers, kLaps> words{kernel_call(call), call.plan.piece};
-  if (call.plan.algorithm == Algorithm::kWords)
-    return start(call, FoldWords<T, Pairs, kOthers, kLaps>{words}, stream, shared);
-  return start(call, TwoShotWords<T, Pairs, kOthers, kLaps>{words}, stream, shared);
-}
-// How members' messages lie is nothing to the others. Those that wait for few others at once have
-// registers for twice as many threads.
-template <class T, bool kLaps>
-Status reduce_words(const Call& call, Stream stream) {
-  if (!WholePairs::are_in(call.messages)) return reduce_words<T, AnyPairs, 7, kLaps>(call, stream);
-  if (call.team.size > 4) return reduce_words<T, WholePairs, 7, kLaps>(call, stream);
-  return call.team.size > 2 ? reduce_words<T, WholePairs, 3, kLaps>(call, stream)
-                            : reduce_words<T, WholePairs, 1, kLaps>(call, stream);
-}
-template <class T>
-Status reduce_words(const Call& call, Stream stream) {
-  return call.plan.piece != 0 ? reduce_words<T, true>(call, stream)
-                              : reduce_words<T, false>(call, stream);
-}
-
 template <class T>
 Status reduce(const Call& call, Stream stream) {
   switch (call.plan.algorithm) {
@@ -125,8 +140,12 @@ Status reduce(const Call& call, Stream stream) {
       return start(call, TwoShotPackets<T>{packets(call), call.op}, stream,
                    shared_of_packets(call));
     case Algorithm::kWords:
+      if constexpr (!std::is_integral_v<T>)
+        return start_words<Sums<T>::template OneShot>(call, stream);
+      break;
     case Algorithm::kTwoShotWords:
-      if constexpr (!std::is_integral_v<T>) return reduce_words<T>(call, stream);
+      if constexpr (!std::is_integral_v<T>)
+        return start_words<Sums<T>::template TwoShot>(call, stream);
       break;
     case Algorithm::kSymmetric:
       if (call.what == Collective::kAllReduce)

@@ -13,7 +13,7 @@ constexpr std::size_t kLine = 128;  // bytes
 constexpr std::size_t kUnitsOfLine = kLine / dev::kPacketBytes;
 constexpr std::size_t kStagingBytes = std::size_t{48} << 20;     // of all members and places
 constexpr std::size_t kMostBulkBytes = 128 << 10;                // of one
-constexpr std::size_t kWordBytes = std::size_t{32} << 20;        // of all members and parities
+constexpr std::size_t kWordBytes = std::size_t{32} << 20;        // data of all members and parities
 constexpr std::size_t kNormPacketBytes = std::size_t{64} << 20;  // so that rows go in one round
 
 // Staging of a channel for what comes from one member in a round.
@@ -61,12 +61,18 @@ Slots slots_of(const LayoutProblem& p) {
   return {packets, std::max(bulk, packets * dev::kPacketBytes)};
 }
 
-// All of a message, or of the largest that goes as words: in one round. On hosts little, so that
-// tests have some that do not.
+bool reduces(Collective what) {
+  return what == Collective::kAllReduce || what == Collective::kReduceScatter;
+}
+
+// Of data, what a channel has from a member: all of a message, or of the largest that goes as words
+// in one lap. On hosts little, so that tests have some that do not. What is not summed up has half
+// as many beside, so two lines are the least.
 std::size_t words_of(const LayoutProblem& p) {
   const std::size_t room = (p.gpu ? kWordBytes : kWordBytes / 256) / (2 * others_of(p));
   const std::size_t units = dev::packed_units(std::min(p.most_bytes, room));
-  return rounded_up(shares(units, p.channels) + kUnitsOfLine - 1, kUnitsOfLine);
+  return rounded_up(shares(units, p.channels) + kUnitsOfLine - 1,
+                    reduces(p.what) ? kUnitsOfLine : 2 * kUnitsOfLine);
 }
 
 }  // namespace
@@ -81,7 +87,8 @@ Layout layout_of(const LayoutProblem& p) {
   Layout made;
   made.packet_slot = static_cast<std::uint32_t>(p.packs ? slots.packets : 0);
   made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
-  made.word_slot = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
+  made.data_words = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
+  made.word_slot = made.data_words + (reduces(p.what) ? 0 : made.data_words / 2);
   made.words = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
   made.staging = made.words + 2 * pairs * made.word_slot * sizeof(std::uint64_t);
   made.sums = made.staging + places * made.bulk_slot;
@@ -92,7 +99,7 @@ Layout layout_of(const LayoutProblem& p) {
 }
 
 std::size_t Layout::word_bytes() const {
-  return word_slot == 0 ? 0 : (word_slot - kUnitsOfLine + 1) * dev::kPacketBytes;
+  return data_words == 0 ? 0 : (data_words - kUnitsOfLine + 1) * dev::kPacketBytes;
 }
 
 Workspace Layout::workspace(Rounds* rounds, std::byte* memory, unsigned channels) const {

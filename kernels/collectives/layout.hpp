@@ -24,6 +24,7 @@ struct LayoutProblem {
 // Offsets of the parts (workspace.hpp), each at a multiple of what it holds; `rounds` lie apart.
 struct Layout {
   std::uint32_t packet_slot = 0, word_slot = 0, bulk_slot = 0;
+  std::uint32_t data_words = 0;  // of a slot; behind them are those beside (any_word_channel.hpp)
   std::size_t packets = 0, words = 0, staging = 0, sums = 0, signals = 0, headers = 0;
   std::size_t bytes = 0;  // of all
 

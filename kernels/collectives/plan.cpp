@@ -34,20 +34,20 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 0, 128 * KiB, kWords, 128, 256},
     {kAllReduce, 0, 1024 * KiB, kTwoShotWords, 128, 256},
     {kAllReduce, 0, kAny, kTwoShotWords, 128, 512},
-    {kAllGather, 2, 16 * KiB, kPackets, 32, 128},
-    {kAllGather, 2, 128 * KiB, kPackets, 64, 256},
-    {kAllGather, 2, 256 * KiB, kPackets, 64, 512},
-    {kAllGather, 2, 1024 * KiB, kBulk, 64, 512},
-    {kAllGather, 2, 4096 * KiB, kBulk, 128, 512},
+    {kAllGather, 2, 8 * KiB, kPackets, 32, 128},
+    {kAllGather, 2, 512 * KiB, kWords, 128, 256},
+    {kAllGather, 2, 1024 * KiB, kWords, 256, 256},
+    {kAllGather, 2, 16384 * KiB, kWords, 256, 512},
     {kAllGather, 2, kAny, kBulk, 256, 256},
     {kAllGather, 0, 64 * KiB, kPackets, 64, 128},
-    {kAllGather, 4, 256 * KiB, kPackets, 128, 256},
-    {kAllGather, 0, 128 * KiB, kPackets, 128, 256},
-    {kAllGather, 0, 1024 * KiB, kBulk, 128, 512},
+    {kAllGather, 4, 128 * KiB, kPackets, 64, 256},
+    {kAllGather, 0, 512 * KiB, kWords, 128, 256},
+    {kAllGather, 0, 1024 * KiB, kWords, 128, 512},
+    {kAllGather, 4, 2048 * KiB, kWords, 128, 512},
     {kAllGather, 0, 16384 * KiB, kSymmetric, 128, 256},
     {kAllGather, 0, kAny, kSymmetric, 256, 512},
-    {kAllGather, 0, 4096 * KiB, kBulk, 128, 512},
-    {kAllGather, 0, kAny, kBulk, 256, 256},
+    {kAllGather, 0, 4096 * KiB, kWords, 128, 512},
+    {kAllGather, 0, kAny, kWords, 128, 256},
     {kReduceScatter, 2, 4 * KiB, kWords, 32, 128},
     {kReduceScatter, 2, 16384 * KiB, kWords, 256, 256},
     {kReduceScatter, 2, kAny, kBulk, 256, 256},
@@ -55,24 +55,23 @@ const std::vector<PlanRow> kGpuTable = {
     {kReduceScatter, 0, 256 * KiB, kWords, 128, 256},
     {kReduceScatter, 0, kAny, kWords, 128, 512},
     {kAllToAll, 2, 16 * KiB, kPackets, 32, 128},
-    {kAllToAll, 2, 128 * KiB, kPackets, 64, 256},
-    {kAllToAll, 2, 256 * KiB, kPackets, 64, 512},
-    {kAllToAll, 2, 1024 * KiB, kBulk, 64, 512},
-    {kAllToAll, 2, 4096 * KiB, kBulk, 128, 512},
+    {kAllToAll, 2, 64 * KiB, kPackets, 64, 256},
+    {kAllToAll, 2, 512 * KiB, kWords, 128, 256},
+    {kAllToAll, 2, 1024 * KiB, kWords, 256, 256},
+    {kAllToAll, 2, 8192 * KiB, kWords, 256, 512},
     {kAllToAll, 2, kAny, kBulk, 256, 256},
     {kAllToAll, 0, 64 * KiB, kPackets, 64, 128},
-    {kAllToAll, 4, 256 * KiB, kPackets, 128, 256},
-    {kAllToAll, 0, 128 * KiB, kPackets, 128, 256},
-    {kAllToAll, 0, 1024 * KiB, kBulk, 128, 512},
+    {kAllToAll, 4, 128 * KiB, kPackets, 64, 256},
+    {kAllToAll, 0, 512 * KiB, kWords, 128, 256},
+    {kAllToAll, 0, 1024 * KiB, kWords, 128, 512},
+    {kAllToAll, 4, 2048 * KiB, kWords, 128, 512},
     {kAllToAll, 0, 16384 * KiB, kSymmetric, 128, 256},
     {kAllToAll, 0, kAny, kSymmetric, 256, 256},
-    {kAllToAll, 0, 4096 * KiB, kBulk, 128, 512},
-    {kAllToAll, 0, kAny, kBulk, 256, 256},
+    {kAllToAll, 0, kAny, kWords, 128, 512},
     {kAllToAllV, 2, 64 * KiB, kPackets, 64, 128},
     {kAllToAllV, 2, 128 * KiB, kPackets, 128, 128},
     {kAllToAllV, 2, 256 * KiB, kPackets, 128, 256},
-    {kAllToAllV, 2, 16384 * KiB, kSymmetric, 128, 256},
-    {kAllToAllV, 2, kAny, kSymmetric, 256, 512},
+    {kAllToAllV, 2, 8192 * KiB, kSymmetric, 128, 256},
     {kAllToAllV, 2, 4096 * KiB, kBulk, 128, 512},
     {kAllToAllV, 2, kAny, kBulk, 256, 256},
     {kAllToAllV, 0, 128 * KiB, kPackets, 128, 128},
@@ -82,15 +81,17 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllToAllV, 0, 2048 * KiB, kBulk, 128, 512},
     {kAllToAllV, 0, kAny, kBulk, 256, 256},
     {kBroadcast, 2, 16 * KiB, kPackets, 32, 128},
-    {kBroadcast, 2, 128 * KiB, kPackets, 64, 256},
-    {kBroadcast, 2, 512 * KiB, kPackets, 128, 512},
-    {kBroadcast, 2, 4096 * KiB, kBulk, 128, 512},
+    {kBroadcast, 2, 64 * KiB, kPackets, 64, 256},
+    {kBroadcast, 2, 512 * KiB, kWords, 128, 256},
+    {kBroadcast, 2, 4096 * KiB, kWords, 256, 256},
+    {kBroadcast, 2, 16384 * KiB, kWords, 256, 512},
     {kBroadcast, 2, kAny, kBulk, 256, 256},
-    {kBroadcast, 0, 256 * KiB, kPackets, 128, 256},
-    {kBroadcast, 4, 1024 * KiB, kBulk, 64, 512},
+    {kBroadcast, 0, 64 * KiB, kPackets, 64, 128},
+    {kBroadcast, 0, 128 * KiB, kPackets, 64, 256},
+    {kBroadcast, 0, 1024 * KiB, kWords, 128, 256},
+    {kBroadcast, 0, 16384 * KiB, kWords, 128, 512},
     {kBroadcast, 0, kAny, kSymmetric, 128, 256},
-    {kBroadcast, 0, 4096 * KiB, kScatteredBulk, 64, 512},
-    {kBroadcast, 0, kAny, kScatteredBulk, 256, 256},
+    {kBroadcast, 0, kAny, kWords, 128, 512},
     {kAllReduceNorm, 2, 256 * KiB, kPackets, 128, 128},
     {kAllReduceNorm, 2, kAny, kBulk, 128, 512},
     {kAllReduceNorm, 4, 128 * KiB, kPackets, 128, 128},
@@ -148,7 +149,8 @@ bool is_bulk(Algorithm algorithm) { return algorithm == kBulk || algorithm == kS
 std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
   const auto n = static_cast<std::size_t>(npes);
   if (algorithm == kScatteredBulk) return n - 1;
-  if (algorithm == kSymmetric && what == kBroadcast) return std::max<std::size_t>(n, 2) - 1;
+  if (what == kBroadcast && (algorithm == kSymmetric || algorithm == kWords))
+    return std::max<std::size_t>(n, 2) - 1;
   return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kPackets &&
                  algorithm != kWords
              ? n
@@ -234,7 +236,7 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
     case kTwoShotPackets: return sums_to_all;
     case kBulk: return true;
     case kScatteredBulk: return what == kBroadcast;
-    case kWords: return what == kAllReduce || what == kReduceScatter;
+    case kWords: return what != kAllToAllV && what != kAllReduceNorm;
     case kTwoShotWords: return what == kAllReduce;
     case kSymmetric: return what != kAllReduceNorm;
   }

@@ -1,5 +1,6 @@
 // A block's side of its channel for words, two at a time (weft/device/word.hpp): half the bytes of
-// packets, for floats, whose NaNs may change their bits. See workspace.hpp.
+// packets. Here for floats, whose NaNs may change their bits; any_word_channel.hpp takes any data.
+// See workspace.hpp.
 //
 // Threads run through a round by themselves: pair p of a message is sent, and pair p of the others
 // taken, by one thread.
@@ -32,11 +33,11 @@ class WordChannel : public Channel<&Rounds::words> {
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
       : Channel(ctx, team, space, where),
-        half_(space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2)),
         twins_(
             ctx, team, dev::shared<std::byte>(),
             [&](int rank) { return places(distance(team.rank, rank)); },
-            [&](int rank) { return places(distance(rank, team.rank)); }) {}
+            [&](int rank) { return places(distance(rank, team.rank)); }),
+        half_(space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2)) {}
 
   static WEFT_DEVICE Pair carried(Pair data) {
     return {sendable(data.first), sendable(data.second)};
@@ -60,9 +61,7 @@ class WordChannel : public Channel<&Rounds::words> {
     for (int first = 0; first < others; first += kOthers) {
       Pair data[kOthers], *from[kOthers];
       for (int k = 0; k < kOthers; ++k)
-        from[k] = first + k < others
-                      ? twins_.from(rank_of_other(first + k)) + half(round_ + ahead) + pair
-                      : nullptr;
+        from[k] = first + k < others ? place(rank_of_other(first + k), pair, ahead) : nullptr;
       const auto awaited = [&](int k) -> dev::AwaitedPair {
         return {from[k], team_.pe_of(rank_of_other(first + k))};
       };
@@ -79,6 +78,34 @@ class WordChannel : public Channel<&Rounds::words> {
   // The call is over, for all threads, which have come to what they have by themselves.
   WEFT_DEVICE void close(bool ok) const { Channel::close(dev::Block{}.all(ok)); }
 
+ protected:
+  // Where that rank's pair comes.
+  WEFT_DEVICE Pair* place(int rank, std::size_t pair, unsigned ahead = 0) const {
+    return twins_.from(rank) + half(round_ + ahead) + pair;
+  }
+  // A word or a pair of that rank's alone. False: gave up.
+  template <class Data>
+  WEFT_DEVICE bool take_one(int rank, Data* from, Data* data) const {
+    struct Awaited {
+      Data* place;
+      int pe;
+    };
+    Data one[1];
+    if (!dev::take_words<1>(
+            ctx_.handle(), where_,
+            [&](int) {
+              return Awaited{from, team_.pe_of(rank)};
+            },
+            one))
+      return false;
+    *data = one[0];
+    return true;
+  }
+  // From places of even rounds to those of that round.
+  WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
+
+  Twins<Pair> twins_;  // places of even rounds
+
  private:
   // Of even rounds, for what the sender so many ranks before sends.
   WEFT_DEVICE Pair* places(int distance) const {
@@ -86,11 +113,7 @@ class WordChannel : public Channel<&Rounds::words> {
     const std::size_t slot = dev::block_rank() * others + static_cast<std::size_t>(distance - 1);
     return reinterpret_cast<Pair*>(space_.words + slot * space_.word_slot);
   }
-  // From these to those of that round.
-  WEFT_DEVICE std::size_t half(std::uint32_t round) const { return (round & 1) != 0 ? half_ : 0; }
-
-  std::size_t half_;   // pairs
-  Twins<Pair> twins_;  // places of even rounds
+  std::size_t half_;  // pairs
 };
 
 }  // namespace WEFT_TARGET

@@ -53,7 +53,7 @@ struct Workspace {
   dev::Packet* sums = nullptr;       // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;
   std::uint32_t packet_slot = 0;  // packets; 0: none
-  std::uint32_t word_slot = 0;    // words, a multiple of 2; 0: none
+  std::uint32_t word_slot = 0;    // words, a multiple of 2, and of 3 for any data; 0: none
   std::uint32_t bulk_slot = 0;    // bytes, a multiple of 16
 };
 

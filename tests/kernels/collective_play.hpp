@@ -18,6 +18,7 @@
 #include <weft/small_float.hpp>
 #include <weft/weft.hpp>
 
+#include "kernels/core/sendable.hpp"
 #include "src/base/status.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
@@ -75,6 +76,16 @@ T random_element(std::mt19937_64& random) {
   }
 }
 
+// Of every other message some words are those of which any_word_channel.hpp sends another.
+inline void add_words_that_are_marked(std::mt19937_64& random, Bytes& bytes) {
+  if (random() % 2 == 0) return;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
+       at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = ~kAnyWordKey ^ (random() & 1);
+    if (random() % 8 == 0) std::memcpy(bytes.data() + at, &word, sizeof(word));
+  }
+}
+
 // What rank `rank` of `size` gives.
 inline Bytes input_of(const Step& step, int rank, int size) {
   return with_dtype(step.dtype, [&](auto zero) {
@@ -87,6 +98,8 @@ inline Bytes input_of(const Step& step, int rank, int size) {
       const T value = random_element<T>(random);
       std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
     }
+    if (step.what != Collective::kAllReduce && step.what != Collective::kReduceScatter)
+      add_words_that_are_marked(random, bytes);
     return bytes;
   });
 }

@@ -65,6 +65,10 @@ TEST(Layout, PartsDoNotOverlapAndAreAligned) {
     EXPECT_EQ(l.packet_slot != 0, p.packs);
     EXPECT_EQ(l.word_slot != 0, p.words);
     EXPECT_EQ(l.word_slot % 16, 0u);
+    // Beside each pair of any data is a word (any_word_channel.hpp).
+    const bool sums = p.what == Collective::kAllReduce;
+    EXPECT_EQ(l.word_slot, sums ? l.data_words : l.data_words / 2 * 3);
+    EXPECT_EQ(l.data_words % 16, 0u);
     if (!p.gpu || !p.words) continue;
     const std::size_t most =
         (std::size_t{16} << 20) / static_cast<std::size_t>(std::max(p.team_size - 1, 1));

@@ -47,9 +47,6 @@ TEST_P(PausedTest, CallsEqualTheModel) {
           const bool may_alias = !options.symmetric || what != Collective::kAllToAll;
           if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) continue;
           if (GetParam() == Algorithm::kTwoShotWords && what != Collective::kAllReduce) continue;
-          if (GetParam() == Algorithm::kWords && what != Collective::kAllReduce &&
-              what != Collective::kReduceScatter)
-            continue;
           if (GetParam() == Algorithm::kScatteredBulk && what != Collective::kBroadcast) continue;
           ASSIGN_OR_RETURN(AnyOperator call,
                            AnyOperator::create(rt, rt.world(), what,

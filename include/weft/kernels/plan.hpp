@@ -33,8 +33,9 @@ enum class Algorithm : std::uint8_t {
           // other all goes so
   kScatteredBulk,  // Broadcast only: a share to each member, who puts it to all. The root sends
                    // each byte once. Of two members the same as kBulk
-  kWords,          // AllReduce and ReduceScatter, sums of floats: as kPackets, half the bytes, as
-                   // words (weft/device/word.hpp)
+  kWords,          // but of sums of anything but floats, an AllToAllV and an AllReduceNorm: as
+                   // kPackets, half the bytes, as words (weft/device/word.hpp). Of a Broadcast to
+                   // three and more a share to each member, who sends it on
   kTwoShotWords,   // AllReduce, sums of floats
   kSymmetric,      // of operators whose buffers are symmetric memory, where all map all, but an
                    // AllReduceNorm: straight into the others' outputs, or out of their inputs

@@ -115,20 +115,26 @@ Status move_by_counts(const Call& call, Stream stream) {
   return start(call, kernel, stream, shared);
 }
 
-template <class T>
-Status norm(const Call& call, Stream stream) {
-  using OneShot = FoldPackets<T, kUnitsTogether>;
-  using TwoShot = TwoShotPackets<T, kUnitsTogether>;
+template <class T, int kUnits>
+Status norm_packets(const Call& call, Stream stream) {
+  using OneShot = FoldPackets<T, kUnits>;
+  using TwoShot = TwoShotPackets<T, kUnits>;
   const NormCall& n = call.norm;
   const std::size_t shared =
       shared_of_packets(call) + kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
-  switch (call.plan.algorithm) {
-    case Algorithm::kPackets:
-      return start(call, NormPackets<T, OneShot>{{packets(call), call.op}, n}, stream, shared);
-    case Algorithm::kTwoShotPackets:
-      return start(call, NormPackets<T, TwoShot>{{packets(call), call.op}, n}, stream, shared);
-    default: return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kRowSumsBytes);
-  }
+  if (call.plan.algorithm == Algorithm::kPackets)
+    return start(call, NormPackets<T, OneShot, kUnits>{{packets(call), call.op}, n}, stream,
+                 shared);
+  return start(call, NormPackets<T, TwoShot, kUnits>{{packets(call), call.op}, n}, stream, shared);
+}
+template <class T>
+Status norm(const Call& call, Stream stream) {
+  const NormCall& n = call.norm;
+  if (call.plan.algorithm == Algorithm::kBulk)
+    return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kRowSumsBytes);
+  return units_of_part(n.row_bytes, n.split) <= call.plan.threads
+             ? norm_packets<T, 1>(call, stream)
+             : norm_packets<T, kUnitsTogether>(call, stream);
 }
 
 template <class T>

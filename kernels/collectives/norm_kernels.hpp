@@ -33,29 +33,30 @@ WEFT_DEVICE float scale_of(const NormCall& norm, float squares) {
 
 // `out` of `bytes` of a row's sums, which all threads of the block see; get_scale() is called by
 // all of them, while the weights are on their way.
-template <class T, class GetScale>
+template <class T, int kUnits, class GetScale>
 WEFT_DEVICE void norm_part(std::byte* out, const std::byte* sums, const std::byte* weight,
                            std::size_t bytes, GetScale get_scale) {
   const std::size_t units = dev::packed_units(bytes), step = dev::block_size();
   std::size_t u = dev::thread_rank();
-  UnitsOfRow weights(weight, bytes, u, step);
+  UnitsOfRow<kUnits> weights(weight, bytes, u, step);
   const float scale = get_scale();
   while (u < units) {
-    const UnitsOfRow some(sums, bytes, u, step);
-    for (int k = 0; k < kUnitsTogether; ++k) {
+    const UnitsOfRow<kUnits> some(sums, bytes, u, step);
+    for (int k = 0; k < kUnits; ++k) {
       const std::size_t unit = u + static_cast<unsigned>(k) * step;
       UnitOfRow<T> values(some.units[k]);
       const UnitOfRow<T> by(weights.units[k]);
       for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
       if (unit < units) dev::store_unit(out, bytes, unit, values.unit());
     }
-    u += kUnitsTogether * step;
-    if (u < units) weights = UnitsOfRow(weight, bytes, u, step);
+    u += kUnits * step;
+    if (u < units) weights = UnitsOfRow<kUnits>(weight, bytes, u, step);
   }
 }
 
 // In one shot (Sums: FoldPackets) or two (TwoShotPackets): a row to norm.split blocks.
-template <class T, class Sums>
+// A thread has kUnits units under way.
+template <class T, class Sums, int kUnits>
 struct NormPackets : Sums {
   static constexpr unsigned kMostThreads = kMostThreadsOfRows;
   NormCall norm;
@@ -63,7 +64,7 @@ struct NormPackets : Sums {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     PacketChannel channel(ctx, this->team, this->space, "AllReduceNorm");
-    const RowSums<T> squares(ctx, this->space, norm.split, shared());
+    const RowSums<T, kUnits> squares(ctx, this->space, norm.split, shared());
     const std::size_t rows = this->m.bytes / norm.row_bytes, groups = dev::grid_size() / norm.split;
     const std::size_t part = units_of_part(norm.row_bytes, norm.split) * 8;
     const std::size_t begin = dev::block_rank() % norm.split * part;
@@ -80,8 +81,9 @@ struct NormPackets : Sums {
 
  private:
   // Its part of the count-th row: `at` in all rows, `begin` in its own.
-  WEFT_DEVICE bool norm_one(PacketChannel& channel, const RowSums<T>& squares, std::size_t at,
-                            std::size_t begin, std::size_t bytes, std::uint64_t count) const {
+  WEFT_DEVICE bool norm_one(PacketChannel& channel, const RowSums<T, kUnits>& squares,
+                            std::size_t at, std::size_t begin, std::size_t bytes,
+                            std::uint64_t count) const {
     dev::Block{}.sync();  // the sums and the copy of the last row are done with
     const Sums sums = of_part(at, bytes);
     const std::size_t units = sums.units(), most = this->space.packet_slot;
@@ -92,7 +94,7 @@ struct NormPackets : Sums {
     const auto* const copy = reinterpret_cast<const std::byte*>(sums.m.copy);
     const std::byte* const here = copy != nullptr ? copy : sums.m.out;
     bool ok = true;
-    norm_part<T>(norm.out + at, here, norm.weight + begin, bytes, [&] {
+    norm_part<T, kUnits>(norm.out + at, here, norm.weight + begin, bytes, [&] {
       float sum = 0;
       ok = squares.of_row(here, bytes, begin, norm.row_bytes, count, &sum);
       return scale_of(norm, sum);
@@ -123,15 +125,16 @@ struct NormBulk : AllReduceBulk<T> {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
     BulkChannel channel(ctx, this->team, this->space, "AllReduceNorm");
-    const RowSums<T> squares(ctx, this->space, 1, dev::shared<std::byte>());
+    const RowSums<T, kUnitsTogether> squares(ctx, this->space, 1, dev::shared<std::byte>());
     const std::size_t most = this->piece * static_cast<std::size_t>(this->team.size);
     const std::size_t rows = most > norm.row_bytes ? most / norm.row_bytes : 1;
     const auto norm_rows = [&](std::size_t at, std::size_t bytes) {
       for (std::size_t row = at; row < at + bytes; row += norm.row_bytes) {
         dev::Block{}.sync();  // the row is there, and the sums of the last are done with
         const std::byte* const sums = this->m.out + row;
-        norm_part<T>(norm.out + row, sums, norm.weight, norm.row_bytes,
-                     [&] { return scale_of(norm, squares.of_whole_row(sums, norm.row_bytes)); });
+        norm_part<T, kUnitsTogether>(norm.out + row, sums, norm.weight, norm.row_bytes, [&] {
+          return scale_of(norm, squares.of_whole_row(sums, norm.row_bytes));
+        });
       }
     };
     channel.close(channel.is_open() && this->all_pieces(channel, rows * norm.row_bytes, norm_rows));

@@ -26,7 +26,9 @@ namespace WEFT_TARGET {
 inline constexpr unsigned kLanes = 16, kChunksTogether = 16;
 inline constexpr std::size_t kRowSumsBytes =
     (kChunksTogether * (kUnitsOfChunk + kLanes) + kMostChunks) * sizeof(float);
-inline constexpr int kUnitsTogether = 4;  // of a row that a thread has under way
+// Units of a row that a thread has under way, if it has more than one: then so many, behind one
+// another, cost less than their waits; if not, a kernel for one has less code to go through.
+inline constexpr int kUnitsTogether = 4;
 
 // 8 bytes of a row, as floats.
 template <class T>
@@ -52,11 +54,12 @@ class UnitOfRow {
 };
 
 // Units u, u + step, ... of a row, before any of them is looked at; zeros behind its end.
+template <int kUnits>
 struct UnitsOfRow {
-  std::uint64_t units[kUnitsTogether];
+  std::uint64_t units[kUnits];
   WEFT_DEVICE UnitsOfRow(const std::byte* row, std::size_t bytes, std::size_t u, std::size_t step) {
     const std::size_t count = dev::packed_units(bytes);
-    for (int i = 0; i < kUnitsTogether; ++i) {
+    for (int i = 0; i < kUnits; ++i) {
       const std::size_t unit = u + static_cast<unsigned>(i) * step;
       units[i] = unit < count ? dev::load_unit(row, bytes, unit) : 0;
     }
@@ -65,7 +68,7 @@ struct UnitsOfRow {
 
 // Takes kRowSumsBytes of `shared` memory. All threads of the block call everything; two calls need
 // a sync() between.
-template <class T>
+template <class T, int kUnits>
 class RowSums {
  public:
   WEFT_DEVICE RowSums(const dev::Context& ctx, const Workspace& space, unsigned split,
@@ -157,9 +160,9 @@ class RowSums {
       const unsigned some = chunks - done < kChunksTogether ? chunks - done : kChunksTogether;
       const std::size_t begin = (first + done) * kUnitsOfChunk;
       const unsigned units = some * kUnitsOfChunk, step = dev::block_size();
-      for (unsigned u = dev::thread_rank(); u < units; u += kUnitsTogether * step) {
-        const UnitsOfRow loaded(row, bytes, begin + u, step);
-        for (int k = 0; k < kUnitsTogether; ++k) {
+      for (unsigned u = dev::thread_rank(); u < units; u += kUnits * step) {
+        const UnitsOfRow<kUnits> loaded(row, bytes, begin + u, step);
+        for (int k = 0; k < kUnits; ++k) {
           const unsigned unit = u + static_cast<unsigned>(k) * step;
           if (unit < units) partials_[unit] = UnitOfRow<T>(loaded.units[k]).squares();
         }

@@ -175,20 +175,35 @@ struct AllToAllVSymmetric : AllToAllVBulk {
       return {member(rank).sent, static_cast<std::uint64_t>(member(rank).place - m.out)};
     });
     channel.signal_to_mapped(first);
-    move_to(team.rank, member(team.rank).place);
+    move_to(team.rank, 0, kBytesMeanwhile);
     if (!take_headers(channel, first)) return false;
-    for (int i = 1; i < team.size; ++i) {
-      const int rank = channel.other(i);
-      move_to(rank, ctx.ptr(m.out, team.pe_of(rank)) + member(rank).told);
+    ranks_of_mine([&](int rank) {
+      if (rank != team.rank)
+        member(rank).place = ctx.ptr(m.out, team.pe_of(rank)) + member(rank).told;
+    });
+    dev::Block{}.sync();
+    bool has_more = true;
+    for (std::size_t at = 0; has_more; at += kTurnBytes) {
+      has_more = false;
+      for (int i = 1; i < team.size; ++i)
+        has_more = move_to(channel.other(i), at, kTurnBytes) || has_more;
+      has_more = move_to(team.rank, at + kBytesMeanwhile, kTurnBytes) || has_more;
     }
     return channel.meet();
   }
-  // My block's share of what I have for that rank.
-  WEFT_DEVICE void move_to(int rank, std::byte* there) const {
+  // What I have for that rank: of my block's share at most so many bytes from `at` on. Whether more
+  // is behind them.
+  WEFT_DEVICE bool move_to(int rank, std::size_t at, std::size_t most) const {
     const Span span = span_of(sent(rank));
-    if (span.bytes != 0)
-      dev::copy(dev::Block{}, there + span.begin, member(rank).source + span.begin, span.bytes);
+    if (at >= span.bytes) return false;
+    const Member& to = member(rank);
+    const std::size_t begin = span.begin + at, bytes = smaller(most, span.bytes - at);
+    dev::copy(dev::Block{}, to.place + begin, to.source + begin, bytes);
+    return at + bytes < span.bytes;
   }
+
+  // Of what I keep, while headers come.
+  static constexpr std::size_t kBytesMeanwhile = WEFT_TARGET_CPU ? 256 : 8 << 10;
 };
 
 }  // namespace WEFT_TARGET

@@ -44,6 +44,11 @@ WEFT_DEVICE Span span_of(std::size_t bytes) {
   return {begin, share.count == 0 ? 0 : smaller(share.count * dev::kPacketBytes, bytes - begin)};
 }
 
+// A block that has more for each of the others sends so much to each in turn, and copies as much of
+// what it keeps: so links have something to do meanwhile. On hosts little, so that small tests have
+// several turns.
+inline constexpr std::size_t kTurnBytes = (WEFT_TARGET_CPU ? 1 : 64) << 10;
+
 // What all kernels are made of, those in bulk too.
 struct KernelCall {
   DeviceContext handle;

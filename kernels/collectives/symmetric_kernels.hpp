@@ -56,13 +56,16 @@ struct MoveSymmetric : SymmetricCall {
   WEFT_DEVICE void operator()() const {
     const Span span = span_of(m.bytes);
     const auto move = [&](const BulkChannel& channel, const Places* places) {
-      const std::size_t to = static_cast<std::size_t>(team.rank) * m.out_stride + span.begin;
-      for (int i = 1; i < team.size; ++i) {
-        const int rank = channel.other(i);
-        dev::copy(dev::Block{}, places[rank].out + to, in(rank) + span.begin, span.bytes);
+      const std::size_t to = static_cast<std::size_t>(team.rank) * m.out_stride;
+      const bool keeps = in(team.rank) != out(team.rank);
+      for (std::size_t at = 0; at < span.bytes; at += kTurnBytes) {
+        const std::size_t begin = span.begin + at, bytes = smaller(kTurnBytes, span.bytes - at);
+        for (int i = 1; i < team.size; ++i) {
+          const int rank = channel.other(i);
+          dev::copy(dev::Block{}, places[rank].out + to + begin, in(rank) + begin, bytes);
+        }
+        if (keeps) dev::copy(dev::Block{}, m.out + to + begin, in(team.rank) + begin, bytes);
       }
-      if (in(team.rank) != out(team.rank))
-        dev::copy(dev::Block{}, m.out + to, in(team.rank) + span.begin, span.bytes);
       return true;
     };
     run(m.in_stride == 0 ? "AllGather" : "AllToAll", span, Touches::kOut, move);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs, on Debian or Ubuntu, what is missing for the parts named as arguments:
 #   build   compiler, CMake, Ninja, fmt, CLI11, JSON, hwloc, verbs, libfabric  (quickstart)
-#   test    GoogleTest, Python, network namespaces              (tests)
+#   test    GoogleTest, Python, network namespaces, lld         (tests)
 #   lint    clang-format, clang-tidy
 #   launchers  Open MPI, MPICH, PMIx, Slurm, munge           (tests under real launchers)
 #   rdma    virtual machines with soft-RoCE                  (tests of ib without a device)
@@ -15,7 +15,7 @@ packages=""
 for part in "$@"; do
   case $part in
     build) packages="$packages g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev libibverbs-dev libfabric-dev" ;;
-    test) packages="$packages libgtest-dev libgmock-dev python3 procps iproute2" ;;
+    test) packages="$packages libgtest-dev libgmock-dev python3 procps iproute2 lld" ;;
     lint) packages="$packages clang clang-format clang-tidy" ;;
     launchers) packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev libpmix2 slurm-wlm slurm-wlm-basic-plugins munge" ;;
     rdma) packages="$packages qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 ibverbs-utils ibverbs-providers openmpi-bin" ;;

@@ -466,7 +466,7 @@ class CpuGridOrder : public testing::TestWithParam<const char*> {};
 
 TEST_P(CpuGridOrder, RacesAreSeen) {
   if (!kTsan) GTEST_SKIP() << "needs ThreadSanitizer";
-  const std::string command = "TSAN_OPTIONS=exitcode=66:symbolize=0 /proc/" +
+  const std::string command = "TSAN_OPTIONS=exitcode=66:symbolize=0:atexit_sleep_ms=50 /proc/" +
                               std::to_string(::getpid()) +
                               "/exe --gtest_also_run_disabled_tests --gtest_filter=CpuGridRace." +
                               std::string("DISABLED_") + GetParam() + " >/dev/null 2>&1";

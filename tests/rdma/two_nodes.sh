@@ -23,8 +23,11 @@ for each in semantics tutorial-openshmem-halo_2d; do run $each; done
 atomics=nic
 for each in semantics tutorial-openshmem-histogram tutorial-openshmem-work_stealing; do run $each; done
 each_node=1 # every routine with every type: minutes on more PEs than processors
-for atomics in owner nic; do run census; done
-each_node=2 atomics=nic
+atomics=owner
+run census
+atomics=nic
+run census atomics signals waits collectives # without what has no atomics
+each_node=2
 echo "== a bad network"
 for node in $(seq 0 $last); do
   for device in eth0 eth1; do

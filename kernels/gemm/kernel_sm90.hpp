@@ -202,9 +202,9 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
 }
 
 // Whether hosts may have the kernel start before the one before it in its stream is over: it then
-// waits for it before it looks at memory. Not with gates and movers, which look at it before.
+// waits for it before it looks at memory. Not with gates, nor with sinks that look at it before.
 template <class Shape, class Sink>
-inline constexpr bool kMayStartEarly = !Shape::kHasSegments && Sink::kMovers == 0;
+inline constexpr bool kMayStartEarly = !Shape::kHasSegments && kSinkMayStartEarly<Sink>;
 
 template <class Shape, class Order, class Sink>
 __global__ void __launch_bounds__(Shape::kThreads, 1)

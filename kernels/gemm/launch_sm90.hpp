@@ -83,6 +83,14 @@ inline cudaLaunchConfig_t launch_config(int blocks, int cluster, int shared_byte
   return config;
 }
 
+// Before the kernel before it is over; `attributes`: two, those of launch_config().
+inline void start_early(cudaLaunchConfig_t* config, cudaLaunchAttribute* attributes) {
+  attributes[1] = {};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  config->numAttrs = 2;
+}
+
 template <int kTile>
 template <class T>
 cudaError_t Launch<kTile>::prepare() {
@@ -128,12 +136,8 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   cudaLaunchAttribute attributes[2];
   cudaLaunchConfig_t config =
       launch_config(plan.blocks, plan.cluster, P::kBytes, attributes, P::S::kConsumers);
-  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early) {
-    attributes[1] = {};
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    config.numAttrs = 2;
-  }
+  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early)
+    start_early(&config, attributes);
   config.stream = call.stream;
   void* pointers[] = {&arguments};
   return cudaLaunchKernelExC(&config, P::entry(), pointers);

@@ -41,8 +41,8 @@ inline constexpr std::array<Tile, 15> kTiles{{
 }};
 
 // The same for few rows; measured on an H200. Their columns are as many as share a weight out among
-// all multiprocessors: of 4096, 5120, 6144 and 7168 each gets 32, 40, 48 and 56. Gemm's alone;
-// their numbers are behind those of kTiles.
+// all multiprocessors: of 4096, 5120, 6144 and 7168 each gets 32, 40, 48 and 56. Of Gemm, and of
+// GemmRs and GemmAr in one kernel; their numbers are behind those of kTiles.
 inline constexpr std::array<Tile, 6> kFewRowTiles{{
     {64, 32, 9, 1, false, 0.09, 2},
     {64, 40, 8, 1, false, 0.09, 2},

@@ -17,6 +17,10 @@ template <class Sink>
 inline constexpr int kMoverRegisters = 104;
 template <class Sink>
 inline constexpr int kMoverConsumerRegisters = 200;
+// Whether a kernel may start early, as far as its sink goes: which looks at no memory when it is
+// prepared.
+template <class Sink>
+inline constexpr bool kSinkMayStartEarly = Sink::kMovers == 0;
 
 struct NoScales {};  // of operands of two bytes
 

@@ -29,7 +29,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   if (gpu) {
     ASSIGN_OR_RETURN(machine, direct_machine(options));
     if (options.backend != GemmBackend::kCublas) {
-      ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile));
+      ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile, kDirectTiles));
     }
   }
 #endif
@@ -37,7 +37,7 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
   bool can = !is_empty && size_ <= kMostMembers;
   if (gpu)
     can = can && machine.multiprocessors > 0 &&
-          (tile < 0 || goes_directly(gemm::kTiles[static_cast<std::size_t>(tile)], scatters));
+          (tile < 0 || goes_directly(gemm::tile_at(tile), scatters));
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;
@@ -60,7 +60,8 @@ Status Direct::choose(Runtime& runtime, const Team& team, const GemmProblem& p,
         Code::kUnsupported,
         fmt::format("{}: options.algorithm is kDirect, which needs up to {} members that map "
                     "each other, and on GPUs those of compute capability 9.0, kernels of Weft's "
-                    "own, and a tile that splits k and so few of them that all are multiplied at "
+                    "own, and a tile that splits k or is for few rows, and so few of them that all "
+                    "are multiplied at "
                     "once{}; leave it kAuto",
                     who, kMostMembers, scatters ? "" : ", or one of 128x80, 128x96 and 128x160"));
   if (!can || which == Which::kNone) return Status::ok();

@@ -39,7 +39,7 @@ struct Direct {
   }
   static cudaError_t clusters(int size, int* count) {
     cudaLaunchAttribute attribute;
-    const cudaLaunchConfig_t config = launch_config(size, size, kBytes, &attribute);
+    const cudaLaunchConfig_t config = launch_config(size, size, kBytes, &attribute, S::kConsumers);
     return cudaOccupancyMaxActiveClusters(count, entry(), &config);
   }
   static cudaError_t run(const DirectCall& call) {
@@ -66,8 +66,10 @@ struct Direct {
                       call.m,
                       each,
                       mine.first};
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config = launch_config(plan.blocks, plan.cluster, kBytes, &attribute);
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t config =
+        launch_config(plan.blocks, plan.cluster, kBytes, attributes, S::kConsumers);
+    if (kMayStartEarly<S, Sink> && plan.starts_early) start_early(&config, attributes);
     config.stream = call.stream;
     void* pointers[] = {&arguments};
     return cudaLaunchKernelExC(&config, entry(), pointers);
@@ -76,7 +78,7 @@ struct Direct {
 
 template <class T, int kTile>
 DirectKernel kernel_of() {
-  if constexpr (gemm_rs::goes_directly(gemm::kTiles[kTile])) {
+  if constexpr (gemm_rs::goes_directly(gemm::tile_at(kTile))) {
     using D = Direct<T, kTile>;
     return {&D::prepare, &D::clusters, &D::run, D::Launch::kBoxB, D::Sink::kTileWords};
   } else {
@@ -92,7 +94,7 @@ std::array<DirectKernel, sizeof...(kTile)> kernels_of(std::integer_sequence<int,
 }  // namespace
 
 const DirectKernel& direct_kernel(DType dtype, int tile) {
-  using Tiles = std::make_integer_sequence<int, static_cast<int>(gemm::kTiles.size())>;
+  using Tiles = std::make_integer_sequence<int, gemm_rs::kDirectTiles.end>;
   static const auto bfloat16 = kernels_of<__nv_bfloat16>(Tiles());
   static const auto float16 = kernels_of<__half>(Tiles());
   return (dtype == DType::kBfloat16 ? bfloat16 : float16)[static_cast<std::size_t>(tile)];

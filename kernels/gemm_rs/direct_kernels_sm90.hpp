@@ -43,7 +43,7 @@ struct DirectKernel {
   std::uint64_t tile_words;  // as a tile travels
 };
 
-// `tile`: of gemm::kTiles, one that goes directly.
+// `tile`: of gemm_rs::kDirectTiles, one that goes directly.
 const DirectKernel& direct_kernel(DType dtype, int tile);
 
 }  // namespace weft::kernels::sm90

@@ -30,13 +30,13 @@ class LeftTile {
       if (j < kQuads) {
         const int at = j * kWriters + lane;
         load(shared + at * 8, left);
-        words.template send<32>(
-            Tiles::place_of(tile, at), have, [&](int) { return p.members.team.rank; }, left);
+        words.send(
+            Tiles::place_of(tile, at), 32, have, [&](int) { return p.members.team.rank; }, left);
       }
       if (j < kMovers) continue;
       const int at = (j - kMovers) * kWriters + lane;
       load(shared + at * 8, left);
-      words.template add_two<32>(Tiles::place_of(tile, at), have, left);
+      words.add_two(Tiles::place_of(tile, at), 32, have, left);
       if (!words.ok()) continue;
       const int column = work.column + 8 * (j - kMovers) + lane % 2 * 4;
 #pragma unroll
@@ -77,8 +77,9 @@ class LeftTile {
       Pair some[kPairs];
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) some[i] = here(from + 2 * i);
-      words.template send<2 * kWriters>(
-          place(from), [](int) { return true; }, [&](int i) { return owners[2 * i]; }, some);
+      words.send(
+          place(from), 2 * kWriters, [](int) { return true; }, [&](int i) { return owners[2 * i]; },
+          some);
     }
     const bool owns_all = p.way != gemm_rs::Way::kTwoShots;
     const int step = owns_all ? 1 : p.members.team.size;
@@ -112,6 +113,62 @@ class LeftTile {
     words.finish();
   }
 
+  // A tile of few rows, by all consumers' threads, who share out the words that are there, two of a
+  // row at a time: each word that a thread sends or looks for takes its time.
+  static __device__ __forceinline__ void share(const Params& p, std::uint32_t shared,
+                                               const Part<Shape>& part, const Quads<Shape>& mine) {
+    constexpr int kPairs = (kQuads + 1) / 2, kParts = Shape::kPartsN;
+    const int thread = part.consumer * kGroupThreads + part.thread;
+    const int top = part.row - part.consumer / kParts * Shape::kPartM;
+    const int left = part.column - part.consumer % kParts * Shape::kPartN;
+    // A thread's pairs are of one row, and of every step-th number.
+    const int rows = p.rows - top < Shape::kM ? p.rows - top : Shape::kM;
+    const int bits = 32 - __clz(rows - 1), row = thread & ((1 << bits) - 1), rest = thread >> bits;
+    const int step = (kWriters >> bits) / kParts, from = mine.first + rest / kParts;
+    const int column = left + rest % kParts * Shape::kPartN;
+    const int consumer = kParts == 1 ? row / 64 : rest % kParts;
+    const int at = consumer * kGroupThreads + row % 64 * 2;
+    const unsigned there = __ballot_sync(~0u, row < rows);
+    if (row >= rows) return;
+    Words words = Tiles::begin(p, shared);
+    const int tile = Tiles::tile_at(p, top, left), rank = p.members.team.rank;
+    const std::uint64_t first = Tiles::place_of(tile, from * kWriters + at);
+    const auto have = [&](int i) { return from + i * step < mine.last; };
+    Pair some[kPairs];
+    int owners[kPairs];
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const int number = have(i) ? from + i * step : 0;
+      some[i] = load_pair(shared + (number * kWriters + at) * 8);
+      int owner[1];
+      Tiles::find_owners(p, tile, number, top + row, owner);
+      owners[i] = owner[0];
+    }
+    const auto owner = [&](int i) { return owners[i]; };
+    const auto is_mine = [&](int i) { return have(i) & (owners[i] == rank); };
+    const auto put_those = [&](auto which) {
+      if (!words.ok()) return;
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        if (which(i)) put_pair(p, top + row - p.first, column + 8 * (from + i * step), some[i]);
+    };
+    words.send(first, step * kWriters, have, owner, some);
+    __syncwarp(there);  // nobody waits before all have sent
+    if (p.members.team.size == 2) {
+      words.add_two(first, step * kWriters, is_mine, some);
+    } else {
+      words.add_more(
+          first, step * kWriters, is_mine, [&](int i) { return some[i]; }, some);
+    }
+    put_those(is_mine);
+    if (p.way == gemm_rs::Way::kTwoShots) {
+      const auto theirs = [&](int i) { return have(i) & (owners[i] != rank); };
+      words.take_sums(first, step * kWriters, theirs, owner, some);
+      put_those(theirs);
+    }
+    words.finish();
+  }
+
  private:
   // What a mover's lane has of words j: two of a row, of every second warp.
   static constexpr int kPairs = kWarps / 2;
@@ -129,8 +186,8 @@ class LeftTile {
     Pair left[kPairs];
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) left[i] = load_pair(shared + (pair_at(j) + i * 64) * 8);
-    words.template send<64>(
-        Tiles::place_of(tile, pair_at(j)), [&](int i) { return row + 32 * i < p.rows; },
+    words.send(
+        Tiles::place_of(tile, pair_at(j)), 64, [&](int i) { return row + 32 * i < p.rows; },
         [&](int) { return owner; }, left);
   }
   static __device__ __forceinline__ void add_up(const Params& p, std::uint32_t shared, int tile,

@@ -58,7 +58,7 @@ double before_last(int members, int turns, double tile_us, double hops, double t
 }
 
 DirectPlan with(int tile, const DirectShape& s, const gemm::Machine& machine) {
-  const gemm::Plan p = gemm::plan(s.m, s.n, s.k, machine, tile);
+  const gemm::Plan p = gemm::plan(s.m, s.n, s.k, machine, tile, 1, kDirectTiles);
   const int tiles = p.rows * p.columns, at_once = p.blocks / p.cluster;
   const double bytes = bytes_of_sum(s);
   // Those of the last turn are sent when all has been multiplied.
@@ -78,10 +78,10 @@ DirectPlan with(int tile, const DirectShape& s, const gemm::Machine& machine) {
 DirectPlan direct_plan(const DirectShape& s, const gemm::Machine& machine, int tile) {
   DirectPlan best;
   best.us = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < static_cast<int>(gemm::kTiles.size()); ++i) {
-    const gemm::Tile& shape = gemm::kTiles[static_cast<std::size_t>(i)];
+  for (int i = kDirectTiles.first; i < kDirectTiles.end; ++i) {
+    const gemm::Tile& shape = gemm::tile_at(i);
     if (!goes_directly(shape, s.scatters) || (tile >= 0 && tile != i)) continue;
-    const gemm::Machine here = shape.splits ? for_one_turn(shape, s, machine) : machine;
+    const gemm::Machine here = shape.sharing == 1 ? for_one_turn(shape, s, machine) : machine;
     const DirectPlan plan = with(i, s, here);
     if (here.clusters[static_cast<std::size_t>(plan.product.cluster)] == 0) continue;
     if (plan.us < best.us) best = plan;

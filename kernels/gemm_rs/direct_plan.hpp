@@ -19,18 +19,23 @@ struct DirectPlan {
   double us = 0;  // expected; infinite: there is no way
 };
 
-// Tiles whose kernels send and add up words: of few rows those that split k, in one turn, since all
-// wait for their twins; of more, where all get the sum, those that two blocks share, in any number
-// of turns, as far as a thread's registers go.
+// Tiles whose kernels send and add up words: of few rows those that split k and Gemm's for few
+// rows, in one turn, since all wait for their twins; of more, where all get the sum, those that two
+// blocks share, in any number of turns, as far as a thread's registers go.
 constexpr bool goes_directly(const gemm::Tile& tile, bool scatters = false) {
-  if (tile.splits) return true;
+  if (tile.splits || tile.depth == 2) return true;
   return !scatters && tile.m == 128 && tile.sharing == 2 && (tile.n <= 96 || tile.n == 160);
 }
 
 // Slices of 64 along k that its kernels multiply at a time.
-constexpr int depth_of(const gemm::Tile& tile) { return tile.splits && tile.m == 64 ? 2 : 1; }
+constexpr int depth_of(const gemm::Tile& tile) {
+  return tile.splits && tile.m == 64 ? 2 : tile.depth;
+}
 
-// `tile`: of gemm::kTiles, or -1 for what is expected to be fastest.
+// Of which they are.
+inline constexpr gemm::TileRange kDirectTiles = gemm::kOfTwoBytes;
+
+// `tile`: of kDirectTiles, or -1 for what is expected to be fastest.
 DirectPlan direct_plan(const DirectShape& shape, const gemm::Machine& machine, int tile = -1);
 // Elements of a sum that goes to all, unless asked: with more members than two, turns before the
 // last take longer than the product and AllReduce.

@@ -1,10 +1,11 @@
 // The sink of a product that is added up over the members (kernels/gemm/sink_sm90.hpp): every tile
 // meets its twins on the other members, word by word (direct_words_sm90.hpp).
 //
-// The last tile of a block goes straight from the registers of those who have multiplied it, and
-// nobody waits for others of its block; where blocks go on and there are more members than two, by
-// way of shared memory (direct_left_sm90.hpp). Blocks of a cluster may split k; then they add up
-// their parts first, as in ClusterSumSink, and each has a share of the words.
+// The last tile of a block goes by way of shared memory (direct_left_sm90.hpp): where it is the
+// only one, of few rows, so that all threads have as many words; blocks of a cluster may split k,
+// then they add up their parts first, as in ClusterSumSink, and each has a share of the words.
+// Where blocks go on and there are two members, straight from the registers of those who have
+// multiplied it, and nobody waits for others of its block.
 //
 // Tiles before the last are left in shared memory. Three warps of the producer's group, the movers,
 // send, wait and add up in their place while the next tile is multiplied. A mover has no more than
@@ -23,8 +24,6 @@ class DirectSink {
   using Words = typename Tiles::Words;
   static constexpr bool kGoesOn = Tiles::kGoesOn;
   static constexpr int kQuads = Tiles::kQuads, kWriters = Tiles::kWriters;
-  // Words of a thread that it adds up at once, of more members than two.
-  static constexpr int kSome = kQuads < 8 ? kQuads : kQuads / 2;
 
  public:
   using Params = typename Tiles::Params;
@@ -79,12 +78,16 @@ class DirectSink {
     if (kGoesOn && --left_ > 0) {
       leave(writer, sums);
       barrier_arrive(Tiles::filled(shared_));  // releases: pairs with move()'s wait
-    } else if (kGoesOn && p_.members.team.size > 2) {
+    } else if (!kGoesOn) {
+      leave(writer, sums);
+      named_barrier(1, kWriters);
+      Left::share(p_, shared_, part, mine);
+    } else if (p_.members.team.size > 2) {
       leave(writer, sums);
       __syncwarp();
       Left::meet(p_, shared_, part);
     } else {
-      meet(part, writer, lower, mine, sums);
+      meet(part, writer, lower, sums);
     }
     // The next tile's first product does not read them: so they need no registers in between.
 #pragma unroll
@@ -105,42 +108,23 @@ class DirectSink {
                    : "memory");
   }
 
-  // From registers. What I have of a word, if that is `mine`.
+  // From registers, of two members.
   __device__ __forceinline__ void meet(const Part<Shape>& part, int writer, bool lower,
-                                       const Quads<Shape>& mine, std::uint64_t (&sums)[kQuads]) {
+                                       std::uint64_t (&sums)[kQuads]) {
     const int row = part.row + part.first_row() + (lower ? 8 : 0);
     const int column = part.column + part.first_column() / 4 * 4;
     const unsigned there = __ballot_sync(~0u, row < p_.rows);
     if (row >= p_.rows) return;
     Words words = Tiles::begin(p_, shared_);
-    const int tile = Tiles::tile_at(p_, part.row, part.column), rank = p_.members.team.rank;
-    const std::uint64_t first = Tiles::place_of(tile, writer);
-    int owners[kQuads];
-    Tiles::find_owners(p_, tile, 0, row, owners);
-    const auto owner = [&](int j) { return kGoesOn ? rank : owners[j]; };
-    const auto have = [&](int j) { return mine.have(j); };
-    words.template send<kWriters>(first, have, owner, sums);
+    const std::uint64_t first = Tiles::place_of(Tiles::tile_at(p_, part.row, part.column), writer);
+    const auto all = [](int) { return true; };
+    words.send(
+        first, kWriters, all, [&](int) { return p_.members.team.rank; }, sums);
     __syncwarp(there);  // nobody waits before all have sent
-    const auto is_mine = [&](int j) { return have(j) & (owner(j) == rank); };
-    if (p_.members.team.size == 2) {
-      by_parts<Tiles::kMany>(sums, [&](int from, auto& some) {
-        const auto mine_here = [&](int j) { return is_mine(from + j); };
-        words.template add_two<kWriters>(first + from * kWriters, mine_here, some);
-        put(words, row, column + 8 * from, mine_here, some);
-      });
-    } else if constexpr (!kGoesOn) {
-      by_parts<kSome>(sums, [&](int from, auto& some) {
-        const auto mine_here = [&](int j) { return is_mine(from + j); };
-        const auto own = [&](int j) { return sums[from + j]; };
-        words.add_more(first + from * kWriters, kWriters, mine_here, own, some);
-        put(words, row, column + 8 * from, mine_here, some);
-      });
-      if (p_.way == gemm_rs::Way::kTwoShots) {
-        const auto theirs = [&](int j) { return have(j) & !is_mine(j); };
-        words.take_sums(first, kWriters, theirs, owner, sums);
-        put(words, row, column, theirs, sums);
-      }
-    }
+    by_parts<Tiles::kMany>(sums, [&](int from, auto& some) {
+      words.add_two(first + from * kWriters, kWriters, all, some);
+      put(words, row, column + 8 * from, all, some);
+    });
     words.finish();
   }
 
@@ -178,6 +162,8 @@ class DirectSink {
   std::uint32_t phase_ = 0;
 };
 
+template <class Shape>
+inline constexpr bool kSinkMayStartEarly<DirectSink<Shape>> = !DirectTiles<Shape>::kGoesOn;
 // Movers add up what several members have sent.
 template <class Shape>
 inline constexpr int kMoverRegisters<DirectSink<Shape>> = DirectTiles<Shape>::kGoesOn ? 128 : 104;

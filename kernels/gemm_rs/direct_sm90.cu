@@ -28,22 +28,22 @@ class Sm90Direct : public DirectKernel {
         maps_(problem.dtype, encode) {}
 
   Status start() {
-    for (std::size_t i = 0; i < gemm::kTiles.size(); ++i)
-      if (goes_directly(gemm::kTiles[i], scatters_))
-        RETURN_IF_FAILED("preparing a kernel", kernel(static_cast<int>(i)).prepare());
+    for (int i = kDirectTiles.first; i < kDirectTiles.end; ++i)
+      if (goes_directly(gemm::tile_at(i), scatters_))
+        RETURN_IF_FAILED("preparing a kernel", kernel(i).prepare());
     return Status::ok();
   }
 
   // Fewer rows may have tiles of another height: room for either.
   std::uint64_t words() const override {
     std::uint64_t most = 0;
-    for (std::size_t i = 0; i < gemm::kTiles.size(); ++i) {
-      const gemm::Tile& tile = gemm::kTiles[i];
+    for (int i = kDirectTiles.first; i < kDirectTiles.end; ++i) {
+      const gemm::Tile& tile = gemm::tile_at(i);
       if (!goes_directly(tile, scatters_)) continue;
       const auto tiles =
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.m), tile.m)) *
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.n), tile.n));
-      most = std::max(most, tiles * kernel(static_cast<int>(i)).tile_words);
+      most = std::max(most, tiles * kernel(i).tile_words);
     }
     return most;
   }
@@ -66,8 +66,11 @@ class Sm90Direct : public DirectKernel {
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::DirectCall call{};
     call.plan = rows == p_.m ? largest_ : plan_for(rows);
+    // The next call's blocks, which wait for this one, must not keep out those of another member on
+    // the same GPU, for which this one waits.
+    call.plan.product.starts_early &= machine_.multiprocessors == gpu_.multiprocessors;
     const sm90::DirectKernel& chosen = kernel(call.plan.product.tile);
-    const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(call.plan.product.tile)];
+    const gemm::Tile& tile = gemm::tile_at(call.plan.product.tile);
     call.rows_a = std::min(tile.m, gemm::ceil_div(rows, 8) * 8);
     RETURN_IF_ERROR(maps_.get({a, 1, rows, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
     RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, chosen.box_b, sm90::kSliceK}, &call.b));

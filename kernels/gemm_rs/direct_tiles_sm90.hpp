@@ -16,7 +16,7 @@ struct DirectTiles {
   using T = typename Shape::Element;
   using Words = DirectWords<T>;
   static constexpr int kQuads = Quads<Shape>::kCount;  // of a thread, in a tile
-  static constexpr int kWarps = kConsumers * 4, kWriters = 32 * kWarps;
+  static constexpr int kWarps = Shape::kConsumers * 4, kWriters = 32 * kWarps;
   static constexpr int kTileWords = kQuads * kWriters;
   static_assert(kTileWords * 8 == Shape::kM * Shape::kN * 2);
   // Blocks go from tile to tile, of which none splits k.
@@ -38,7 +38,7 @@ struct DirectTiles {
   };
 
   // Shared memory: a tile that was left, what the record says, barriers.
-  static constexpr int kLeftBytes = kGoesOn ? kTileWords * 8 : 0;
+  static constexpr int kLeftBytes = kTileWords * 8;
   static constexpr int kSharedBytes = kLeftBytes + 5 * 8;
   static __device__ std::uint32_t record(std::uint32_t shared) { return shared + kLeftBytes; }
   static __device__ std::uint32_t looked(std::uint32_t shared) { return record(shared) + 16; }

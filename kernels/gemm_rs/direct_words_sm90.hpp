@@ -54,34 +54,32 @@ class DirectWords {
     if (ok_) ok_ = dev::take_words<kMostMembers>(m_.handle, name(), awaited, greetings);
   }
 
-  template <int kStride, class Word, int kMany, class Have, class Owner>
-  __device__ __forceinline__ void send(std::uint64_t first, Have have, Owner owner,
+  template <class Word, int kMany, class Have, class Owner>
+  __device__ __forceinline__ void send(std::uint64_t first, int stride, Have have, Owner owner,
                                        const Word (&words)[kMany]) const {
     if (!sends_) return;
-    if (way_ == Way::kOneShot) return send_to_all(first, kStride, have, words);
+    if (way_ == Way::kOneShot) return send_to_all(first, stride, have, words);
     first += m_.space.slot_offset(round_, m_.team.rank);
 #pragma unroll
     for (int j = 0; j < kMany; ++j)
       if (have(j) && owner(j) != m_.team.rank)
-        send_one(m_.words[owner(j)] + first + j * kStride, words[j]);
+        send_one(m_.words[owner(j)] + first + j * stride, words[j]);
   }
 
   // Then: what I have of words that are mine(j) to add up becomes the sum of all. Of two members.
-  template <int kStride, int kMany, class Mine>
-  __device__ __forceinline__ void add_two(std::uint64_t first, Mine mine,
-                                          std::uint64_t (&words)[kMany]) {
+  template <class Word, int kMany, class Mine>
+  __device__ __forceinline__ void add_two(std::uint64_t first, int stride, Mine mine,
+                                          Word (&words)[kMany]) {
     const int other = 1 - m_.team.rank;
     std::uint64_t* const from = place_of(other, first);
-    std::uint64_t parts[kMany] = {};
+    Word parts[kMany] = {};
     take(
-        parts, [&](int j) { return mine(j) ? from + j * kStride : nullptr; },
+        parts, [&](int j) { return mine(j) ? from + j * stride : nullptr; },
         [&](int) { return other; });
     // In either order, and in their own type: a float has twice the digits and two, so that a
     // float's sum, rounded, is the same (Figueroa, When is double rounding innocuous?, 1995).
 #pragma unroll
-    for (int j = 0; j < kMany; ++j)
-      words[j] = joined(add_pair<T>(low(words[j]), low(parts[j])),
-                        add_pair<T>(high(words[j]), high(parts[j])));
+    for (int j = 0; j < kMany; ++j) words[j] = sum_of(words[j], parts[j]);
   }
 
   // Of more: in rank order, as floats, rounded once; what I have is own(j), which words[j] may be.
@@ -203,6 +201,12 @@ class DirectWords {
   }
   static __device__ __forceinline__ std::uint32_t high(std::uint64_t word) {
     return static_cast<std::uint32_t>(word >> 32);
+  }
+  static __device__ __forceinline__ std::uint64_t sum_of(std::uint64_t x, std::uint64_t y) {
+    return joined(add_pair<T>(low(x), low(y)), add_pair<T>(high(x), high(y)));
+  }
+  static __device__ __forceinline__ Pair sum_of(const Pair& x, const Pair& y) {
+    return {sum_of(x.first, y.first), sum_of(x.second, y.second)};
   }
   static __device__ __forceinline__ std::uint64_t packed(const float4& sum) {
     return joined(pack<T>(sum.x, sum.y), pack<T>(sum.z, sum.w));

@@ -78,7 +78,7 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
   if (gpu) {
     ASSIGN_OR_RETURN(machine, gpu_machine(options));
     if (options.backend != GemmBackend::kCublas) {
-      ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile));
+      ASSIGN_OR_RETURN(tile, gemm::tile_named(who, options.tile, gemm::kOfTwoBytes));
     }
   }
 #endif
@@ -87,7 +87,7 @@ Status Overlapped::choose(Runtime& runtime, const char* who, const Team& team, c
   bool can = !is_empty && size_ <= kMostMembers && most > 0;
   if (gpu)
     can = can && machine.multiprocessors > 0 && p.n % 8 == 0 &&
-          (tile < 0 || scatters(gemm::kTiles[static_cast<std::size_t>(tile)]));
+          (tile < 0 || scatters(gemm::tile_at(tile)));
   for (int rank = 0; team.is_member() && rank < team.size; ++rank)
     can = can && runtime.context().ptr(record_.as<Record>(), team.pe_of(rank)) != nullptr;
   const bool is_shared = gpu && options.multiprocessors == 0;

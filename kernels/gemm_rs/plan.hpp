@@ -13,7 +13,9 @@ struct Shape {
 };
 
 // Tiles whose kernels send and add up: for those of 256 rows there is no room in shared memory.
-constexpr bool scatters(const gemm::Tile& tile) { return !tile.splits && tile.m <= 128; }
+constexpr bool scatters(const gemm::Tile& tile) {
+  return !tile.splits && tile.depth == 1 && tile.m <= 128;
+}
 
 struct Plan {
   gemm::Plan product;

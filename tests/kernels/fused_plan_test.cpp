@@ -126,18 +126,19 @@ TEST(DirectPlan, TakesFewRowsWhoseTilesAreOneTurn) {
         const gemm_rs::DirectPlan plan = direct_plan(shape, {});
         EXPECT_LT(plan.us, gemm_rs::indirect_us(shape, {})) << m << " rows";
         EXPECT_EQ(plan.product.turns, 1);
-        EXPECT_EQ(gemm::kTiles[plan.product.tile].n, 48);
+        EXPECT_EQ(gemm::tile_at(plan.product.tile).n, 40) << "128 tiles for 132 multiprocessors";
         EXPECT_EQ(plan.way, scatters ? Way::kScatter : Way::kOneShot);
       }
     }
-    for (const char* tile : {"64x48/k", "128x48/k"})
-      EXPECT_FALSE(std::isfinite(
-          direct_plan({2, 256, 5120, 3200, scatters}, {}, *gemm::tile_named("", tile)).us))
+    for (const char* tile : {"64x48/k", "128x48/k", "64x40", "128x40"})
+      EXPECT_FALSE(std::isfinite(direct_plan({2, 256, 5120, 3200, scatters}, {},
+                                             *gemm::tile_named("", tile, gemm_rs::kDirectTiles))
+                                     .us))
           << "two turns";
     const gemm_rs::DirectPlan wide = direct_plan({2, 16, 6400, 5120, scatters}, {});
     EXPECT_LT(wide.us, 40);
     EXPECT_EQ(wide.product.turns, 1);
-    EXPECT_EQ(gemm::kTiles[wide.product.tile].n, 64) << "134 tiles of 48 columns are two turns";
+    EXPECT_EQ(gemm::tile_at(wide.product.tile).n, 56) << "134 tiles of 48 columns are two turns";
   }
   EXPECT_EQ(direct_plan({8, 128, 5120, 3200}, {}).way, Way::kTwoShots);
   EXPECT_EQ(direct_plan({8, 128, 5120, 3200, true}, {}).way, Way::kScatter);
@@ -155,10 +156,10 @@ TEST(DirectPlan, TakesManyRowsInTurns) {
     EXPECT_EQ(plan.way, gemm_rs::Way::kOneShot);
     EXPECT_EQ(direct_plan({8, m, 5120, 3200}, {}).way, gemm_rs::Way::kTwoShots);
   }
-  for (int tile = 0; tile < static_cast<int>(gemm::kTiles.size()); ++tile) {
-    const gemm::Tile& shape = gemm::kTiles[static_cast<std::size_t>(tile)];
+  for (int tile = gemm_rs::kDirectTiles.first; tile < gemm_rs::kDirectTiles.end; ++tile) {
+    const gemm::Tile& shape = gemm::tile_at(tile);
     EXPECT_EQ(std::isfinite(direct_plan({2, 2048, 5120, 3200}, {}, tile).us),
-              gemm_rs::goes_directly(shape) && !shape.splits);
+              gemm_rs::goes_directly(shape) && shape.sharing == 2);
     EXPECT_FALSE(std::isfinite(direct_plan({2, 2048, 5120, 3200, true}, {}, tile).us));
   }
 }

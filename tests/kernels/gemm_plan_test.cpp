@@ -78,7 +78,7 @@ TEST(GemmPlan, HasTilesOfE4m3) {
   EXPECT_EQ(*tile_named("", "192x128", kOfE4m3), tile_of(192, 128, false, kOfE4m3));
   EXPECT_FALSE(tile_named("", "128x256", kOfE4m3).is_ok());
   EXPECT_EQ(*tile_named("", "64x40", kOfTwoBytes), tile_of(64, 40));
-  EXPECT_FALSE(tile_named("", "64x40").is_ok()) << "it is Gemm's alone";
+  EXPECT_FALSE(tile_named("", "64x40").is_ok()) << "not all operators have it";
 }
 
 // Measured on an H200 (docs/design/gemm.md).

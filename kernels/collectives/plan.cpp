@@ -20,9 +20,8 @@ constexpr std::size_t kLeastPieceByHost = 16 * KiB;
 using enum Collective;
 using enum Algorithm;
 
-// Two PEs as measured: sums and AllToAllV on two H200, the rest on two H100. More PEs as measured
-// on four H100 (docs/guide/kernels.md), where messages that each sends to all others are the
-// smaller, the more there are: an estimate.
+// As measured on two and on four H100 and H200 (docs/guide/kernels.md), where messages that each
+// sends to all others are the smaller, the more there are: for more PEs an estimate.
 const std::vector<PlanRow> kGpuTable = {
     {kAllReduce, 2, 4 * KiB, kWords, 32, 128},
     {kAllReduce, 2, 1024 * KiB, kWords, 256, 256},
@@ -45,7 +44,8 @@ const std::vector<PlanRow> kGpuTable = {
     {kAllGather, 0, 512 * KiB, kWords, 128, 256},
     {kAllGather, 0, 1024 * KiB, kWords, 128, 512},
     {kAllGather, 4, 2048 * KiB, kWords, 128, 512},
-    {kAllGather, 0, 16384 * KiB, kSymmetric, 128, 256},
+    {kAllGather, 0, 8192 * KiB, kSymmetric, 128, 256},
+    {kAllGather, 0, 65536 * KiB, kSymmetric, 256, 256},
     {kAllGather, 0, kAny, kSymmetric, 256, 512},
     {kAllGather, 0, 4096 * KiB, kWords, 128, 512},
     {kAllGather, 0, kAny, kWords, 128, 256},

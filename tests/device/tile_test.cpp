@@ -67,6 +67,17 @@ Tile<kDims> random_tile(std::mt19937_64& random) {
   return tile;
 }
 
+// Rows that the engine for bulk copies takes, and some that it does not: too short, too long, of
+// an odd number of bytes, or at no multiple of 16.
+Tile<2> random_rows(std::mt19937_64& random) {
+  constexpr std::int64_t kColumns[] = {248, 256, 264, 300, 304, 320}, kRows[] = {1, 2, 3, 9, 40};
+  const std::int64_t columns = kColumns[random() % std::size(kColumns)];
+  const auto stride = [&] { return (columns + 7) / 8 * 8 + 8 * any(random, 3); };
+  return {{{columns, kRows[random() % std::size(kRows)]}, {1, stride()}, {1, stride()}},
+          random() % 8 == 0 ? any(random, 9) : 8 * any(random, 9),
+          8 * any(random, 9)};
+}
+
 // body(dst index, src index) of each element.
 template <int kDims, class Body>
 void for_elements(const Tile<kDims>& tile, Body body) {
@@ -92,6 +103,9 @@ WEFT_DEVICE void at_scope(int scope, Call call) {
   if (scope == 0 && dev::thread_rank() == 0) return call(dev::Thread{});
 }
 
+constexpr int kInBulk = 3;  // a scope
+constexpr unsigned kStageBytes = 6128;
+
 template <class T, int kDims>
 struct MoveTile {
   DeviceContext handle;
@@ -102,7 +116,7 @@ struct MoveTile {
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
-    at_scope(scope, [&](auto who) {
+    const auto move = [&](auto who) {
       T* const to = dst + tile.dst_at;
       const T* const from = src + tile.src_at;
       if (is_put)
@@ -110,7 +124,10 @@ struct MoveTile {
       else
         dev::get_tile_nbi(ctx, who, to, from, tile.shape, pe);
       ctx.quiet(who);
-    });
+    };
+    if (scope == kInBulk)
+      return move(dev::Bulk<dev::Block>(dev::Block{}, dev::shared<std::byte>(), kStageBytes));
+    at_scope(scope, move);
   }
 };
 
@@ -122,20 +139,22 @@ void fill(T* data, std::uint64_t seed) {
 }
 
 template <class T, int kDims>
-void move_tiles(Pe& pe, int me_next) {
+void move_tiles(Pe& pe, int me_next, Tile<kDims> (&make)(std::mt19937_64&) = random_tile<kDims>,
+                bool in_bulk = false) {
   T* const dst = pe.allocate<T>(kRoom);
   T* const src = pe.allocate<T>(kRoom);
   std::mt19937_64 random(test_seed() + sizeof(T) * 8 + kDims);  // the same on all
   std::vector<T> wanted(kRoom), theirs(kRoom);
   for (int round = 0; round < kRounds; ++round) {
-    const Tile<kDims> tile = random_tile<kDims>(random);
+    const Tile<kDims> tile = make(random);
     const bool is_put = random() % 2 == 0;
-    const int scope = static_cast<int>(random() % 3);
+    const int scope = in_bulk ? kInBulk : static_cast<int>(random() % kInBulk);
     const std::uint64_t seed = random();
     fill(dst, seed);
     fill(src, seed + 1 + static_cast<std::uint64_t>(pe.pe()));
     pe.barrier();
-    pe.run(1, 2 * 64, MoveTile<T, kDims>{pe.handle(), tile, dst, src, me_next, scope, is_put});
+    pe.run(1, 2 * 64, MoveTile<T, kDims>{pe.handle(), tile, dst, src, me_next, scope, is_put},
+           kStageBytes);
     pe.barrier();
     const int from = is_put ? (pe.pe() + kPes - 1) % kPes : me_next;
     fill(wanted.data(), seed);
@@ -165,6 +184,10 @@ TEST_P(TileTest, TwoDimensionsMove) {
 }
 TEST_P(TileTest, ThreeDimensionsMove) {
   on_pes(GetParam(), kPes, [](Pe& pe) { move_tiles<Triple, 3>(pe, pe.next()); });
+}
+TEST_P(TileTest, RowsMoveInBulk) {
+  on_pes(GetParam(), kPes,
+         [](Pe& pe) { move_tiles<std::uint16_t, 2>(pe, pe.next(), random_rows, true); });
 }
 TEST_P(TileTest, FiveDimensionsMove) {
   on_pes(GetParam(), kPes, [](Pe& pe) { move_tiles<double, 5>(pe, pe.next()); });

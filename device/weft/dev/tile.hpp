@@ -261,6 +261,26 @@ WEFT_DEVICE void copy_box(Ranks who, std::byte* dst, const std::byte* src,
   copy_in_cells<16, (kLeast < 16 ? kLeast : 16)>(who, dst, src, box, ends | box.alignment());
 }
 
+// By the engine for bulk copies: rows, or all that is one. False: that is not for it.
+template <class Scope, int kDigits>
+WEFT_DEVICE bool copy_in_bulk(const Scope& scope, std::byte* dst, const std::byte* src,
+                              const Box<kDigits>& box) {
+  if constexpr (is_bulk<Scope> && kDigits == 3) {
+    if (box.count[1] != 1) return false;
+    if (box.count[2] == 1) {
+      if (!scope.takes(dst, src, box.count[0])) return false;
+      scope.copy(dst, src, box.count[0]);
+      return true;
+    }
+    const std::uint64_t ends = rma::address(dst) | rma::address(src);
+    if (!scope.takes_rows(dst, src, box.count[0], ends | box.alignment())) return false;
+    scope.copy_rows(dst, static_cast<std::size_t>(box.dst_step[2]), src,
+                    static_cast<std::size_t>(box.src_step[2]), box.count[0], box.count[2]);
+    return true;
+  }
+  return false;
+}
+
 // move(dst, src, bytes) for the rows that are mine.
 template <int kDigits, class Move>
 WEFT_DEVICE void for_rows(Ranks who, const Box<kDigits>& box, Move move) {
@@ -380,7 +400,8 @@ WEFT_DEVICE void put_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* 
   const Place to = place_of(ctx.handle(), "put_tile", dst, span, alignof(T), pe);
   const Ranks who{scope.rank(), scope.size()};
   if (to.at != nullptr) {
-    tile::copy_box<alignof(T)>(who, to.at, coll::bytes_at(src), box);
+    if (!tile::copy_in_bulk(scope, to.at, coll::bytes_at(src), box))
+      tile::copy_box<alignof(T)>(who, to.at, coll::bytes_at(src), box);
   } else if (to.by_ring) {
     tile::for_rows(who, box, [&](std::int64_t at, std::int64_t from, std::uint64_t bytes) {
       ctx.put_nbi(Thread{}, coll::bytes_at(dst) + at, coll::bytes_at(src) + from, bytes, pe);
@@ -399,7 +420,8 @@ WEFT_DEVICE void get_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* 
   const Place from = place_of(ctx.handle(), "get_tile", src, span, alignof(T), pe);
   const Ranks who{scope.rank(), scope.size()};
   if (from.at != nullptr) {
-    tile::copy_box<alignof(T)>(who, coll::bytes_at(dst), from.at, box);
+    if (!tile::copy_in_bulk(scope, coll::bytes_at(dst), from.at, box))
+      tile::copy_box<alignof(T)>(who, coll::bytes_at(dst), from.at, box);
   } else if (from.by_ring) {
     tile::for_rows(who, box, [&](std::int64_t at, std::int64_t there, std::uint64_t bytes) {
       ctx.get_nbi(Thread{}, coll::bytes_at(dst) + at, coll::bytes_at(src) + there, bytes, pe);

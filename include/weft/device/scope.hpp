@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <weft/target.hpp>
 
@@ -50,10 +51,10 @@ struct Block {
   WEFT_DEVICE_CALL bool all(bool mine) const;
 };
 
-// One of these, whose large puts and gets go through shared memory by the GPU's engine for bulk
-// copies (NVIDIA's TMA, sm_90 and later): a single thread keeps it busy, so a warp, or a thread,
-// moves as much as a block does, and takes no registers for it. Where there is no engine, or bytes
-// are few, no multiple of 16, or do not lie at one, it copies as `Scope` does.
+// One of these, whose large puts and gets, and tiles of rows, go through shared memory by the GPU's
+// engine for bulk copies (NVIDIA's TMA, sm_90 and later): a single thread keeps it busy, so a warp,
+// or a thread, moves as much as a block does, and takes no registers for it. Where there is no
+// engine, or bytes are few, no multiple of 16, or do not lie at one, it copies as `Scope` does.
 //
 // `stage`: shared memory at a multiple of 16, of this scope alone, which holds nothing while it
 // calls. What is under way at a time fits in there: a link between GPUs wants 64 KiB to be full.
@@ -71,6 +72,12 @@ class Bulk : public Scope {
   }
   WEFT_DEVICE_CALL bool takes(const std::byte* dst, const std::byte* src, std::size_t bytes) const;
   WEFT_DEVICE_CALL void copy(std::byte* dst, const std::byte* src, std::size_t bytes) const;
+  // The same of rows; `alignment`: what all addresses and row_bytes are multiples of, or'ed.
+  WEFT_DEVICE_CALL bool takes_rows(const std::byte* dst, const std::byte* src,
+                                   std::size_t row_bytes, std::uint64_t alignment) const;
+  WEFT_DEVICE_CALL void copy_rows(std::byte* dst, std::size_t dst_stride, const std::byte* src,
+                                  std::size_t src_stride, std::size_t row_bytes,
+                                  std::size_t rows) const;
 
  private:
   std::byte* stage_;

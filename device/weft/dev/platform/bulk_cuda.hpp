@@ -32,11 +32,14 @@ WEFT_DEVICE void end_barrier(unsigned at) {
 // What threads have stored is there for the engine, the barriers included.
 WEFT_DEVICE void fence() { asm volatile("fence.proxy.async;" : : : "memory"); }
 
-WEFT_DEVICE void bring(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+// So many bytes will come for that barrier.
+WEFT_DEVICE void expect(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
                : "r"(barrier), "r"(bytes)
                : "memory");
+}
+WEFT_DEVICE void bring(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
       :
@@ -63,46 +66,89 @@ WEFT_DEVICE void send(void* to, unsigned from, unsigned bytes) {
                :
                : "l"(__cvta_generic_to_global(to)), "r"(from), "r"(bytes)
                : "memory");
-  asm volatile("cp.async.bulk.commit_group;" : : : "memory");
 }
+WEFT_DEVICE void end_piece() { asm volatile("cp.async.bulk.commit_group;" : : : "memory"); }
 // All but the last piece that was sent have left their slots.
 WEFT_DEVICE void await_slots() { asm volatile("cp.async.bulk.wait_group.read 1;" : : : "memory"); }
 // All is where it was sent to, and my thread sees it: what it releases now tells of that, too.
 WEFT_DEVICE void await_all() { asm volatile("cp.async.bulk.wait_group 0;" : : : "memory"); }
+
+WEFT_DEVICE unsigned slot_bytes(unsigned stage_bytes) {
+  return ((stage_bytes - kHeader) / kPieces) & ~127u;
+}
+
+// Pieces 0 .. count - 1, each through a slot: ask(piece, slot, barrier) has it come,
+// send(piece, slot) go on.
+template <class Ask, class Send>
+WEFT_DEVICE void pass_through(std::byte* stage, unsigned stage_bytes, unsigned count, Ask ask,
+                              Send send) {
+  const unsigned bytes = slot_bytes(stage_bytes);
+  const auto barriers = static_cast<unsigned>(__cvta_generic_to_shared(stage));
+  const unsigned slots = barriers + kHeader;
+  const auto barrier_of = [&](unsigned n) { return barriers + n % kPieces * 8; };
+  const auto slot_of = [&](unsigned n) { return slots + n % kPieces * bytes; };
+  for (unsigned k = 0; k < kPieces; ++k) make_barrier(barrier_of(k));
+  fence();
+  unsigned in = 0, out = 0;
+  for (; in < kPieces && in < count; ++in) ask(in, slot_of(in), barrier_of(in));
+  while (out < count) {
+    await(barrier_of(out), out / kPieces % 2);
+    send(out, slot_of(out));
+    end_piece();
+    if (++out < 2 || in >= count) continue;
+    await_slots();  // of all pieces but the one that was just sent
+    ask(in, slot_of(in), barrier_of(in));
+    ++in;
+  }
+  await_all();
+  for (unsigned k = 0; k < kPieces; ++k) end_barrier(barrier_of(k));
+}
 
 }  // namespace bulk
 
 inline __device__ __noinline__ void bulk_copy(std::byte* stage, unsigned stage_bytes,
                                               std::byte* dst, const std::byte* src,
                                               std::size_t bytes) {
-  const unsigned piece = ((stage_bytes - bulk::kHeader) / bulk::kPieces) & ~127u;
-  const auto barriers = static_cast<unsigned>(__cvta_generic_to_shared(stage));
-  const unsigned slots = barriers + bulk::kHeader;
-  const auto barrier_of = [&](unsigned n) { return barriers + n % bulk::kPieces * 8; };
-  const auto slot_of = [&](unsigned n) { return slots + n % bulk::kPieces * piece; };
-  const auto size_at = [&](std::size_t at) {
-    return bytes - at < piece ? static_cast<unsigned>(bytes - at) : piece;
+  const unsigned piece = bulk::slot_bytes(stage_bytes);
+  const auto count = static_cast<unsigned>((bytes + piece - 1) / piece);
+  const auto at = [&](unsigned n) { return static_cast<std::size_t>(n) * piece; };
+  const auto size = [&](unsigned n) {
+    return bytes - at(n) < piece ? static_cast<unsigned>(bytes - at(n)) : piece;
   };
-  for (unsigned k = 0; k < bulk::kPieces; ++k) bulk::make_barrier(barrier_of(k));
-  bulk::fence();
-  std::size_t asked = 0, sent = 0;
-  unsigned in = 0, out = 0;  // pieces
-  const auto ask = [&] {
-    bulk::bring(slot_of(in), src + asked, size_at(asked), barrier_of(in));
-    asked += size_at(asked);
-    ++in;
+  bulk::pass_through(
+      stage, stage_bytes, count,
+      [&](unsigned n, unsigned slot, unsigned barrier) {
+        bulk::expect(barrier, size(n));
+        bulk::bring(slot, src + at(n), size(n), barrier);
+      },
+      [&](unsigned n, unsigned slot) { bulk::send(dst + at(n), slot, size(n)); });
+}
+
+// As many rows at a time as a slot holds; by one copy where they lie close to each other.
+inline __device__ __noinline__ void bulk_copy_rows(std::byte* stage, unsigned stage_bytes,
+                                                   std::byte* dst, std::size_t dst_stride,
+                                                   const std::byte* src, std::size_t src_stride,
+                                                   unsigned row_bytes, unsigned rows) {
+  const unsigned many = bulk::slot_bytes(stage_bytes) / row_bytes;
+  // copy(rows before, bytes)
+  const auto each = [&](unsigned n, std::size_t stride, auto copy) {
+    const unsigned now = min(many, rows - n * many);
+    if (stride == row_bytes) return copy(0u, now * row_bytes);
+    for (unsigned row = 0; row < now; ++row) copy(row, row_bytes);
   };
-  while (in < bulk::kPieces && asked < bytes) ask();
-  while (sent < bytes) {
-    bulk::await(barrier_of(out), out / bulk::kPieces % 2);
-    bulk::send(dst + sent, slot_of(out), size_at(sent));
-    sent += size_at(sent);
-    if (++out < 2 || asked >= bytes) continue;
-    bulk::await_slots();  // of all pieces but the one that was just sent
-    ask();
-  }
-  bulk::await_all();
-  for (unsigned k = 0; k < bulk::kPieces; ++k) bulk::end_barrier(barrier_of(k));
+  bulk::pass_through(
+      stage, stage_bytes, (rows + many - 1) / many,
+      [&](unsigned n, unsigned slot, unsigned barrier) {
+        bulk::expect(barrier, min(many, rows - n * many) * row_bytes);
+        each(n, src_stride, [&](unsigned row, unsigned bytes) {
+          bulk::bring(slot + row * row_bytes, src + (n * many + row) * src_stride, bytes, barrier);
+        });
+      },
+      [&](unsigned n, unsigned slot) {
+        each(n, dst_stride, [&](unsigned row, unsigned bytes) {
+          bulk::send(dst + (n * many + row) * dst_stride, slot + row * row_bytes, bytes);
+        });
+      });
 }
 
 #else
@@ -110,6 +156,8 @@ inline __device__ __noinline__ void bulk_copy(std::byte* stage, unsigned stage_b
 inline constexpr bool kHasBulkCopy = false;
 WEFT_DEVICE bool is_in_memory(const void*) { return true; }
 WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
+WEFT_DEVICE void bulk_copy_rows(std::byte*, unsigned, std::byte*, std::size_t, const std::byte*,
+                                std::size_t, unsigned, unsigned) {}
 
 #endif
 

@@ -36,8 +36,10 @@
 //   bool kFencesForOthers             a fence of one thread between two barriers does for all of
 //                                     their threads what a fence of each does
 //   bool kHasBulkCopy                 bulk_copy(stage, stage_bytes, dst, src, bytes), by one
-//   thread,
-//                                     moves what is_in_memory() and all at multiples of 16
+//                                     thread, moves what is_in_memory() and all at multiples of 16;
+//                                     bulk_copy_rows(stage, stage_bytes, dst, dst_stride, src,
+//                                     src_stride, row_bytes, rows) the same of rows, each no more
+//                                     than a tenth of the stage
 //   bool kCopiesShares                threads share a copy by contiguous parts rather than by
 //                                     every n-th unit
 //
@@ -110,6 +112,10 @@ static_assert(same<bool, decltype(platform::is_in_memory(std::declval<const void
 static_assert(same<void, decltype(platform::bulk_copy(
                              std::declval<std::byte*>(), 0u, std::declval<std::byte*>(),
                              std::declval<const std::byte*>(), std::size_t{}))>);
+static_assert(
+    same<void, decltype(platform::bulk_copy_rows(
+                   std::declval<std::byte*>(), 0u, std::declval<std::byte*>(), std::size_t{},
+                   std::declval<const std::byte*>(), std::size_t{}, 0u, 0u))>);
 static_assert(same<const bool, decltype(platform::kFencesForOthers)>);
 static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
 static_assert(same<std::byte*, decltype(platform::shared_memory())>);

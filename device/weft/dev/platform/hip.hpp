@@ -157,6 +157,8 @@ inline constexpr bool kCopiesShares = false;
 inline constexpr bool kHasBulkCopy = false;
 WEFT_DEVICE bool is_in_memory(const void*) { return true; }
 WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
+WEFT_DEVICE void bulk_copy_rows(std::byte*, unsigned, std::byte*, std::size_t, const std::byte*,
+                                std::size_t, unsigned, unsigned) {}
 
 // --- time and the rest --------------------------------------------------------------------------
 

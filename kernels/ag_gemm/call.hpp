@@ -12,7 +12,8 @@
 
 namespace weft::kernels {
 
-inline constexpr unsigned kPushThreads = 256;  // of a block, at most
+inline constexpr unsigned kPushThreads = 128;  // of a block: four lanes (push.hpp)
+inline constexpr unsigned kCopyThreads = 256;
 
 // My rows, for everybody. `goes_round`: I put mine to the rank before me, and what comes from the
 // one after me; else mine to all. The same in all calls: who passes rows on may be a round behind
@@ -24,6 +25,7 @@ struct PushCall {
   const std::byte* rows = nullptr;
   std::size_t row_bytes = 0, row_stride = 0;
   bool goes_round = false;
+  int band = 1;  // pieces, one below the other, whose parts go by turns
 };
 
 // The rows of every segment, one close behind the other: mine from `own`, others out of the

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kName = "AgGemm";
 constexpr unsigned kHostPushBlocks = 2;
-constexpr int kHostOverlapFrom = 16;  // rows
+constexpr int kHostOverlapFrom = 16, kHostBand = 128;  // rows
 constexpr unsigned kMostPushBlocks = 64;
 // Made for less, AllGather has staging so small that what it is made for goes in two rounds.
 constexpr std::size_t kLeastGatherElements = std::size_t{1} << 19;
@@ -74,7 +74,11 @@ Status Impl::agree_with_all(Runtime& runtime) {
 
 Status Impl::make_flags(Runtime& runtime) {
   const auto pieces = shares(static_cast<std::size_t>(p_.m), kGatherRows);
-  const std::size_t flags = static_cast<std::size_t>(team_size_) * pieces;
+  gathering_.parts = gather_parts(static_cast<int>(p_.k));
+  gathering_.part_blocks = gather_part_blocks(static_cast<int>(p_.k));
+  gathering_.stride =
+      static_cast<std::size_t>(gathering_.part_blocks * kGatherColumns) * bytes_of(p_.dtype);
+  const std::size_t flags = static_cast<std::size_t>(team_size_ * gathering_.parts) * pieces;
   ASSIGN_OR_RETURN(flags_, SymmetricMemory::create(runtime, (flags + 2 * kMostGatherBlocks + 1) *
                                                                 sizeof(std::uint64_t)));
   gathering_.push_rounds = flags_.as<std::uint64_t>();
@@ -123,6 +127,7 @@ Status Impl::choose(Runtime& runtime) {
       plan_.push_blocks = options_.push_blocks != 0 ? options_.push_blocks : kHostPushBlocks;
       plan_.overlap_from = always ? 1 : kHostOverlapFrom;
       plan_.goes_round = p_.m > kGatherRows;
+      plan_.band = kHostBand;
     }
   }
   // Without rows or columns, or alone, there is nothing to do beside one another.
@@ -139,9 +144,8 @@ Status Impl::choose(Runtime& runtime) {
 
 Status Impl::make_overlap([[maybe_unused]] Runtime& runtime) {
   if (plan_.overlap_from > p_.m) return Status::ok();
-  gathering_.stride = gathered_stride();
-  const std::size_t bytes =
-      static_cast<std::size_t>(team_size_) * static_cast<std::size_t>(p_.m) * gathered_stride();
+  const std::size_t bytes = static_cast<std::size_t>(team_size_ * gathering_.parts) *
+                            static_cast<std::size_t>(p_.m) * gathering_.stride;
   ASSIGN_OR_RETURN(segments_, SymmetricMemory::create(runtime, 2 * bytes));
   gathering_.segments = segments_.as<std::byte>();
   gathering_.most_rows = static_cast<int>(p_.m);
@@ -247,7 +251,8 @@ Status Impl::copy_out(Stream stream, const PushCall& push, std::byte* gathered) 
 
 Status Impl::run_overlapped(Stream stream, void* c, const std::byte* a, const void* b, int m,
                             std::byte* gathered) const {
-  PushCall push{handle_, team_, gathering_, a, row_bytes(), stride(), plan_.goes_round};
+  PushCall push{handle_,     team_,    gathering_,       a,
+                row_bytes(), stride(), plan_.goes_round, gemm::ceil_div(plan_.band, kGatherRows)};
   push.gathering.rows = m;
   RETURN_IF_ERROR(overlap_->run(push, stream, c, a, b));
   return gathered == nullptr ? Status::ok() : copy_out(stream, push, gathered);

@@ -8,7 +8,7 @@ namespace weft::kernels {
 namespace WEFT_TARGET {
 namespace {
 
-constexpr unsigned kThreads = WEFT_TARGET_CPU ? 2 : kPushThreads;  // a laptop has no more
+constexpr unsigned kThreads = WEFT_TARGET_CPU ? 2 : kCopyThreads;  // a laptop has no more
 
 }  // namespace
 

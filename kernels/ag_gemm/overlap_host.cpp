@@ -1,7 +1,9 @@
 // On host threads: one grid, of which the first blocks push, and the others multiply.
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,19 +26,27 @@ class GatheredRows {
 
   const T* first_of(int segment, int row, int height) const {
     if (segment == g_.own) return reinterpret_cast<const T*>(own_.rows + row * own_.row_stride);
-    for (int piece = row / kGatherRows; piece * kGatherRows < row + height; ++piece)
-      wait(segment, piece);
-    return reinterpret_cast<const T*>(g_.row_of(round_, segment, row));
+    whole_.resize(static_cast<std::size_t>(height * g_.parts) * g_.stride / sizeof(T));
+    for (int part = 0; part < g_.parts; ++part) {
+      for (int piece = row / kGatherRows; piece * kGatherRows < row + height; ++piece)
+        wait((segment * g_.parts + part) * g_.pieces + piece);
+      for (int i = 0; i < height; ++i)
+        std::memcpy(reinterpret_cast<std::byte*>(whole_.data()) +
+                        static_cast<std::size_t>(i * g_.parts + part) * g_.stride,
+                    g_.row_of(round_, segment, part, row + i), g_.stride);
+    }
+    return whole_.data();
   }
   std::ptrdiff_t stride_of(int segment) const {
-    return static_cast<std::ptrdiff_t>((segment == g_.own ? own_.row_stride : g_.stride) /
+    const std::size_t gathered = static_cast<std::size_t>(g_.parts) * g_.stride;
+    return static_cast<std::ptrdiff_t>((segment == g_.own ? own_.row_stride : gathered) /
                                        sizeof(T));
   }
 
  private:
   // Who pushes waits for the same, with a deadline and a report: when it gives up, so does this.
-  void wait(int segment, int piece) const {
-    const std::uint64_t* const flag = g_.flags + segment * g_.pieces + piece;
+  void wait(int number) const {
+    const std::uint64_t* const flag = g_.flags + number;
     // Acquire: pairs with the release of the put that set it.
     while (!ctx_.test(flag, Cmp::kGe, round_) && ctx_.signal_fetch(g_.broken) == 0)
       std::this_thread::yield();
@@ -46,6 +56,7 @@ class GatheredRows {
   const Gathering& g_;
   const std::uint64_t round_;
   const PushCall& own_;
+  mutable std::vector<T> whole_;  // a tile's rows, whose parts lie apart
 };
 
 template <class T>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "kernels/core/gathering.hpp"
 #include "kernels/gemm/tile_order.hpp"
@@ -9,18 +11,46 @@
 namespace weft::kernels::ag_gemm {
 namespace {
 
-// Measured on two H100 (docs/design/fused.md), in us and bytes a us.
+// Measured on two and on four H100 (docs/design/fused.md), in us and bytes a us.
 constexpr double kFork = 4.0;           // two kernels side by side instead of one
+constexpr double kStart = 3.0;          // of a product, as gemm::plan has it
 constexpr double kFirstPiece = 6.0;     // until rows come
-constexpr double kBytesOfBlock = 27e3;  // that puts beside a product; alone 43e3
-constexpr double kBytesOfLinks = 340e3;
+constexpr double kBytesOfBlock = 22e3;  // that puts beside a product; whole rows 33e3
+constexpr double kBytesOfLinks = 320e3;
 constexpr double kNearly = 0.8;
+constexpr double kWorth = 1.05;       // what is expected to be won by less is as likely lost
 constexpr double kGatherStart = 4.0;  // AllGather by itself
 constexpr double kGatherBytes = 310e3;
 constexpr unsigned kBlocks[] = {4, 6, 8, 12, 16, 20, 24};
 constexpr int kLeastRows = 64;  // of each PE: a tile has no fewer
 
 double bytes_of_others(const Shape& s) { return 2.0 * (s.pes - 1) * s.m * s.k; }
+
+int rows_of_band(const gemm::Plan& product) {
+  const gemm::Tile& tile = gemm::tile_at(product.tile);
+  return product.band * tile.m * tile.sharing;
+}
+
+// When others' rows come.
+class Arrivals {
+ public:
+  Arrivals(const Shape& s, int band, unsigned push_blocks)
+      : s_(s), band_(band), bytes_per_us_(std::min(push_blocks * kBytesOfBlock, kBytesOfLinks)) {}
+
+  // A part of rows up to `end` of the segment that is used so many behind mine.
+  double us(int segment, int end, int part) const {
+    const int top = (end - 1) / band_ * band_, height = std::min(band_, s_.m - top);
+    const int columns = gather_part_blocks(s_.k) * kGatherColumns;
+    const double before = 1.0 * ((segment - 1) * s_.m + top) * s_.k;
+    const double of_band = 1.0 * height * part * columns + 1.0 * (end - top) * columns;
+    return kFirstPiece + std::min(2 * (before + of_band), bytes_of_others(s_)) / bytes_per_us_;
+  }
+
+ private:
+  const Shape s_;
+  const int band_;
+  const double bytes_per_us_;
+};
 
 }  // namespace
 
@@ -37,29 +67,38 @@ double sequential_us(const Shape& s, int multiprocessors, int tile) {
          gemm::plan(s.pes * s.m, s.n, s.k, machine_of(multiprocessors), tile).us;
 }
 
-// The product takes a segment in bands, each of which needs all of its rows from the beginning.
+// Tile by tile, as clusters take them: each when its cluster is done with the one before and the
+// first part of its rows has come, and no sooner at its end than the last part can be multiplied.
 double overlapped_us(const Shape& s, int multiprocessors, int tile, unsigned push_blocks) {
   const int left = multiprocessors - static_cast<int>(push_blocks);
   if (left < 2) return HUGE_VAL;
   if (tile >= 0 && !gemm::has_segments(gemm::kTiles[tile])) return HUGE_VAL;
   const gemm::Plan product = gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes);
-  const int bands = gemm::ceil_div(product.rows, product.band) * (s.pes - 1);  // of others
-  const double push = bytes_of_others(s) / std::min(push_blocks * kBytesOfBlock, kBytesOfLinks);
-  const double own = product.us / s.pes, band = (product.us - own) / bands;
-  const double least = std::max(band, product.us / product.turns);  // from its rows to its end
-  double at = own;
-  for (int i = 1; i <= bands; ++i) at = std::max(at + band, kFirstPiece + push * i / bands + least);
-  return kFork + at;
+  const gemm::Tile& shape = gemm::tile_at(product.tile);
+  const int parts = gather_parts(s.k), height = shape.m * shape.sharing;
+  const Arrivals arrivals(s, rows_of_band(product), push_blocks);
+  const gemm::BandedOrder<true> order{
+      s.pes, 0, product.rows, product.columns, product.band, shape.m, shape.n, shape.sharing, 1};
+  const double us_of_tile = (product.us - kStart) / product.turns;
+  std::vector<double> ends(static_cast<std::size_t>(product.blocks / product.cluster), 0.0);
+  gemm::Work work{};
+  for (int i = 0; order.work(i, 0, &work); ++i) {
+    double& at = ends[static_cast<std::size_t>(i) % ends.size()];
+    const int end = std::min(s.m, work.row + height);
+    if (work.segment > 0) at = std::max(at, arrivals.us(work.segment, end, 0));
+    at += us_of_tile;
+    if (work.segment > 0)
+      at = std::max(at, arrivals.us(work.segment, end, parts - 1) + us_of_tile / parts);
+  }
+  return kFork + kStart + *std::max_element(ends.begin(), ends.end());
 }
 
 namespace {
 
 // Whether links are busy about as long as the product, or longer. Where all send to all, some wait
 // for those that others have filled, and 370 GB/s become 250.
-bool rows_take_longer(const Shape& s, int multiprocessors, int tile, const Plan& plan) {
-  const int left = multiprocessors - static_cast<int>(plan.push_blocks);
-  return kFirstPiece + bytes_of_others(s) / kBytesOfLinks >
-         kNearly * gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes).us;
+bool rows_take_longer(const Shape& s, const gemm::Plan& product) {
+  return kFirstPiece + bytes_of_others(s) / kBytesOfLinks > kNearly * product.us;
 }
 
 }  // namespace
@@ -78,7 +117,7 @@ Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blo
   if (always && best.push_blocks != 0) best.overlap_from = 1;
   const auto pays = [&](int rows) {
     const Shape shape{largest.pes, rows, largest.n, largest.k};
-    return overlapped_us(shape, multiprocessors, tile, best.push_blocks) <
+    return kWorth * overlapped_us(shape, multiprocessors, tile, best.push_blocks) <
            sequential_us(shape, multiprocessors, tile);
   };
   for (int rows = largest.m;
@@ -86,9 +125,14 @@ Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blo
        rows /= 2)
     best.overlap_from = rows;
   if (best.overlap_from > largest.m) best.push_blocks = 0;
-  const auto pieces = static_cast<unsigned>(gemm::ceil_div(largest.m, kGatherRows));
-  best.goes_round = best.push_blocks != 0 && pieces >= best.push_blocks &&
-                    rows_take_longer(largest, multiprocessors, tile, best);
+  if (best.push_blocks == 0) return best;
+  const gemm::Plan product = gemm::plan(
+      largest.m, largest.n, largest.k,
+      machine_of(multiprocessors - static_cast<int>(best.push_blocks)), tile, largest.pes);
+  best.band = rows_of_band(product);
+  const int pieces = gemm::ceil_div(largest.m, kGatherRows) * gather_parts(largest.k);
+  best.goes_round =
+      pieces >= static_cast<int>(best.push_blocks) && rows_take_longer(largest, product);
   return best;
 }
 

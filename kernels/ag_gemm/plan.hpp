@@ -23,6 +23,7 @@ double overlapped_us(const Shape& shape, int multiprocessors, int tile, unsigned
 struct Plan {
   unsigned push_blocks = 0;  // 0: never beside the product
   int overlap_from = 0;      // rows of each; with fewer one after the other
+  int band = 0;              // rows of each whose parts come by turns: those of the product's bands
   bool goes_round = false;   // links are what takes time (push.hpp)
 };
 // `push_blocks`: 0 for what is expected to be best. `always`: beside the product wherever that can

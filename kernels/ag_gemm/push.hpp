@@ -8,7 +8,6 @@
 #include <weft/device.hpp>
 
 #include "kernels/ag_gemm/call.hpp"
-#include "kernels/core/block_wait.hpp"
 #include "kernels/core/pause.hpp"
 
 namespace weft::kernels {
@@ -24,78 +23,113 @@ struct Push {
   WEFT_DEVICE void run(unsigned block, unsigned blocks) const {
     const Gathering& g = call.gathering;
     const dev::Context ctx(call.handle);
-    if (ctx.signal_fetch(g.broken) != 0) return;
-    const std::uint64_t round = g.push_rounds[block] + 1;
-    const unsigned pieces = static_cast<unsigned>((g.rows + kGatherRows - 1) / kGatherRows);
-    const unsigned all = static_cast<unsigned>(g.count - 1) * pieces;
-    bool ok = true;
-    // Rank r begins with its own rows, and goes on with those of r + 1: so r - 1 needs mine first.
-    // Either I put them to r - 2 and so on as well, or r - 1 does, and I what comes from r + 1.
-    for (unsigned i = block; ok && i < all; i += blocks) {
-      const int hop = static_cast<int>(i / pieces), piece = static_cast<int>(i % pieces);
-      const int segment = call.goes_round ? rank_at(hop) : g.own;
-      ok = segment == g.own || wait(ctx, segment, piece, round);
-      if (ok) put(ctx, rank_at(call.goes_round ? -1 : -1 - hop), segment, piece, round);
-    }
-    // The product waits for the same flags, and leaves deadlines and reports to this.
-    WEFT_KERNELS_PAUSE(kBeforeWait);
-    for (unsigned i = block; ok && i < all; i += blocks)
-      ok =
-          wait(ctx, rank_at(1 + static_cast<int>(i / pieces)), static_cast<int>(i % pieces), round);
+    const std::uint64_t round = g.push_rounds[block] + 1, broken = ctx.signal_fetch(g.broken);
+    // The same for all threads: what breaks in this round they only look at in the next.
+    if (broken != 0 && broken != round) return;
+    // Each warp is a lane, with pieces and a part of the stage of its own: while one waits until a
+    // piece has arrived, the others keep the links busy.
+    const unsigned warps = (dev::block_size() + dev::warp_size() - 1) / dev::warp_size();
+    const unsigned warp = dev::thread_rank() / dev::warp_size();
+    const unsigned bytes = stage_bytes / warps & ~127u;
+    const Lane lane{{dev::Warp{}, dev::shared<std::byte>() + warp * bytes, bytes},
+                    warp * blocks + block,
+                    warps * blocks};
+    if (!pass_on(ctx, lane, round) && lane.scope.rank() == 0)
+      ctx.atomic_set(call.gathering.broken, round, ctx.pe());
     WEFT_KERNELS_PAUSE(kBeforeExit);
     dev::Block{}.sync();  // all threads have read the round
     if (dev::thread_rank() == 0) g.push_rounds[block] = round;
   }
 
  private:
-  WEFT_DEVICE std::uint64_t* flag_of(int segment, int piece) const {
-    return call.gathering.flags + segment * call.gathering.pieces + piece;
-  }
+  struct Lane {
+    dev::Bulk<dev::Warp> scope;
+    unsigned number, count;
+  };
+  struct Piece {
+    int segment, number, part;
+  };
 
   // So many behind mine, or before it.
   WEFT_DEVICE int rank_at(int distance) const {
     const int rank = call.gathering.own + distance, count = call.gathering.count;
     return rank < 0 ? rank + count : rank < count ? rank : rank - count;
   }
-
-  // Until that piece has come. False, for all threads: the deadline passed, and the report names
-  // whose rows are missing, also where another passes them on.
-  WEFT_DEVICE bool wait(const dev::Context& ctx, int segment, int piece,
-                        std::uint64_t round) const {
-    const dev::Flag flag{flag_of(segment, piece), call.team.pe_of(segment)};
-    // Acquire: pairs with the release of put() there, so that round + 1 may come.
-    if (wait_by_block(ctx, "AgGemm", flag, round)) return true;
-    if (dev::thread_rank() == 0) ctx.atomic_set(call.gathering.broken, round, ctx.pe());
-    return false;
+  WEFT_DEVICE std::uint64_t* flag_of(const Piece& p) const {
+    const Gathering& g = call.gathering;
+    return g.flags + (p.segment * g.parts + p.part) * g.pieces + p.number;
   }
 
-  WEFT_DEVICE void put(const dev::Context& ctx, int rank, int segment, int piece,
+  // The i-th of a segment, in bands: of each all rows' first part along k, then their second.
+  WEFT_DEVICE Piece piece_at(int segment, int i, int pieces) const {
+    const int band = call.band, top = i / (band * call.gathering.parts) * band;
+    const int height = pieces - top < band ? pieces - top : band;
+    const int within = i - top * call.gathering.parts;
+    return {segment, top + within % height, within / height};
+  }
+
+  // False: a wait failed.
+  WEFT_DEVICE bool pass_on(const dev::Context& ctx, const Lane& lane, std::uint64_t round) const {
+    const Gathering& g = call.gathering;
+    const int pieces = (g.rows + kGatherRows - 1) / kGatherRows;
+    const auto each = static_cast<unsigned>(pieces * g.parts);
+    const unsigned all = static_cast<unsigned>(g.count - 1) * each;
+    // Rank r begins with its own rows, and goes on with those of r + 1: so r - 1 needs mine first.
+    // Either I put them to r - 2 and so on as well, or r - 1 does, and I what comes from r + 1.
+    for (unsigned i = lane.number; i < all; i += lane.count) {
+      const int hop = static_cast<int>(i / each), at = static_cast<int>(i % each);
+      const Piece p = piece_at(call.goes_round ? rank_at(hop) : g.own, at, pieces);
+      if (p.segment != g.own && !wait(ctx, lane, p, round)) return false;
+      put(ctx, lane, call.goes_round ? rank_at(-1) : rank_at(-1 - hop), p, round);
+    }
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    // The product waits for the same flags, and leaves deadlines and reports to this.
+    for (unsigned i = lane.number; i < all; i += lane.count) {
+      const int hop = static_cast<int>(i / each), at = static_cast<int>(i % each);
+      if (!wait(ctx, lane, piece_at(rank_at(1 + hop), at, pieces), round)) return false;
+    }
+    return true;
+  }
+
+  // Until that piece has come. False, for all of the lane: the deadline passed, and the report
+  // names whose rows are missing, also where another passes them on.
+  WEFT_DEVICE bool wait(const dev::Context& ctx, const Lane& lane, const Piece& p,
+                        std::uint64_t round) const {
+    const dev::Flag flag{flag_of(p), call.team.pe_of(p.segment)};
+    // Acquire: pairs with the release of put() there, so that round + 1 may come. The others
+    // acquire what this thread has by meeting it.
+    return lane.scope.all(lane.scope.rank() != 0 ||
+                          dev::wait_flag(ctx.handle(), "AgGemm", flag, round));
+  }
+
+  WEFT_DEVICE void put(const dev::Context& ctx, const Lane& lane, int rank, const Piece& p,
                        std::uint64_t round) const {
     const Gathering& g = call.gathering;
-    const int first = piece * kGatherRows;
+    const int first = p.number * kGatherRows;
     const int rows = g.rows - first < kGatherRows ? g.rows - first : kGatherRows;
-    const bool is_mine = segment == g.own;
-    std::byte* const to = g.row_of(round, segment, first);
-    const std::byte* const from = is_mine ? call.rows + first * call.row_stride : to;
-    const std::size_t stride = is_mine ? call.row_stride : g.stride;
+    std::byte* const to = g.row_of(round, p.segment, p.part, first);
     const int pe = call.team.pe_of(rank);
     WEFT_KERNELS_PAUSE(kBeforeData);
-    if (stride == call.row_bytes && g.stride == call.row_bytes) {
-      const dev::Bulk<dev::Block> scope(dev::Block{}, dev::shared<std::byte>(), stage_bytes);
+    if (p.segment != g.own) {
       // Release: pairs with the acquire of the wait there, and of the product's.
-      ctx.put(scope, to, from, rows * call.row_bytes, pe,
-              weft::set(flag_of(segment, piece), round));
+      ctx.put(lane.scope, to, to, static_cast<std::size_t>(rows) * g.stride, pe,
+              weft::set(flag_of(p), round));
       return;
     }
-    for (int row = 0; row < rows; ++row)
-      ctx.put(dev::Block{}, to + row * g.stride, from + row * stride, call.row_bytes, pe);
-    ctx.fence(dev::Block{});  // the flag after all of the rows
-    if (dev::thread_rank() == 0) ctx.signal(weft::set(flag_of(segment, piece), round), pe);
+    const std::size_t before = static_cast<std::size_t>(p.part) * g.stride;
+    const std::size_t bytes =
+        call.row_bytes - before < g.stride ? call.row_bytes - before : g.stride;
+    const dev::TileShape<2> box{{static_cast<std::int64_t>(bytes), rows},
+                                {1, static_cast<std::int64_t>(g.stride)},
+                                {1, static_cast<std::int64_t>(call.row_stride)}};
+    dev::put_tile_nbi(ctx, lane.scope, to, call.rows + first * call.row_stride + before, box, pe);
+    ctx.fence(lane.scope);  // the flag after all of the rows
+    if (lane.scope.rank() == 0) ctx.signal(weft::set(flag_of(p), round), pe);
   }
 };
 
 struct CopyGathered {
-  static constexpr unsigned kMostThreads = kPushThreads;
+  static constexpr unsigned kMostThreads = kCopyThreads;
   CopyCall call;
 
   WEFT_DEVICE void operator()() const {
@@ -106,9 +140,17 @@ struct CopyGathered {
     const std::size_t all = rows * static_cast<std::size_t>(g.count);
     for (std::size_t i = dev::block_rank(); i < all; i += dev::grid_size()) {
       const int segment = static_cast<int>(i / rows), row = static_cast<int>(i % rows);
-      const std::byte* const from =
-          segment == g.own ? call.own + row * call.own_stride : g.row_of(round, segment, row);
-      dev::copy(dev::Block{}, call.to + i * call.row_bytes, from, call.row_bytes);
+      std::byte* const to = call.to + i * call.row_bytes;
+      if (segment == g.own) {
+        dev::copy(dev::Block{}, to, call.own + row * call.own_stride, call.row_bytes);
+        continue;
+      }
+      for (int part = 0; part < g.parts; ++part) {
+        const std::size_t before = static_cast<std::size_t>(part) * g.stride;
+        const std::size_t left = call.row_bytes - before;
+        dev::copy(dev::Block{}, to + before, g.row_of(round, segment, part, row),
+                  left < g.stride ? left : g.stride);
+      }
     }
   }
 };

@@ -148,9 +148,9 @@ class Sm90 : public GpuBackend {
     const int copied = std::max(8, sm90::copied_columns(n));
     RETURN_IF_ERROR(maps_.get({c, segments_, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
     if (gathering != nullptr) {
-      RETURN_IF_ERROR(maps_.get({gathering->segments, 2 * segments_, m, k,
-                                 static_cast<std::int64_t>(gathering->stride / bytes_of(p_.dtype)),
-                                 call.rows_a, sm90::kSliceK, gathering->most_rows},
+      const int columns = gathering->part_blocks * sm90::kSliceK;
+      RETURN_IF_ERROR(maps_.get({gathering->segments, 2 * segments_ * gathering->parts, m, columns,
+                                 columns, call.rows_a, sm90::kSliceK, gathering->most_rows},
                                 &call.gathered));
       call.gate = sm90::Gate(*gathering);
       call.first = gathering->own;

@@ -13,11 +13,12 @@ class Gate {
   explicit Gate(const Gathering& g)
       : flags_(g.flags),
         rounds_(g.product_rounds),
-        broken_(g.broken),
         count_(g.count),
         own_(g.own),
         rows_(g.rows),
-        pieces_(g.pieces) {}
+        pieces_(g.pieces),
+        parts_(g.parts),
+        part_blocks_(g.part_blocks) {}
 
   __device__ bool is_there() const { return flags_ != nullptr; }
   __device__ bool is_own(int segment) const { return segment == own_; }
@@ -27,7 +28,7 @@ class Gate {
   // producer alone, who moves it on in the end.
   __device__ bool is_open() const {
     if (!is_there()) return true;
-    const std::uint64_t broken = load(broken_);
+    const std::uint64_t broken = load(broken_word());
     return broken == 0 || broken == round();
   }
   __device__ std::uint64_t round() const { return is_there() ? rounds_[blockIdx.x] + 1 : 0; }
@@ -38,22 +39,31 @@ class Gate {
       rounds_[block] = round;
   }
 
-  // Of a segment, among those that are gathered.
+  // Of a segment's first part, among those that are gathered.
   __device__ int place_of(std::uint64_t round, int segment) const {
-    return static_cast<int>(round & 1) * count_ + segment;
+    return (static_cast<int>(round & 1) * count_ + segment) * parts_;
   }
 
-  // Until `height` rows of the segment have come, or those of them that there are. The kernel that
-  // gathers waits for the same, with a deadline and a report: when it gives up, so does this.
-  __device__ void wait_rows(std::uint64_t round, int segment, int row, int height) const {
-    const int end = min(row + height, rows_);
-    const std::uint64_t* const flags = flags_ + segment * pieces_;
-    for (int piece = row / kGatherRows; piece * kGatherRows < end; ++piece) {
-      while (load(flags + piece) < round) {
-        if (load(broken_) == round) return;
-      }
-      acquire(flags + piece);
-    }
+  // Blocks of 64 columns in a part.
+  __device__ int part_blocks() const { return part_blocks_; }
+
+  // Of a tile's rows, or those of them that there are, the part that is waited for next.
+  struct Awaited {
+    const std::uint64_t* flags;
+    int count;
+  };
+  __device__ Awaited rows_of(int segment, int row, int height) const {
+    const int first = row / kGatherRows, end = min(row + height, rows_);
+    return {flags_ + (static_cast<std::int64_t>(segment) * parts_ * pieces_ + first),
+            (end + kGatherRows - 1) / kGatherRows - first};
+  }
+  // Until it has come. The kernel that gathers waits for the same, with a deadline and a report:
+  // when it gives up, so does this.
+  __device__ void wait_part(std::uint64_t round, Awaited* rows) const {
+    for (int piece = 0; piece < rows->count; ++piece)
+      while (acquire(rows->flags + piece) < round)
+        if (load(broken_word()) == round) return;
+    rows->flags += pieces_;
     fence_global_for_copies();
   }
 
@@ -70,10 +80,12 @@ class Gate {
     return value;
   }
 
+  // Before the flags (gathering.hpp).
+  __device__ const std::uint64_t* broken_word() const { return flags_ - 1; }
+
   const std::uint64_t* flags_ = nullptr;
   std::uint64_t* rounds_ = nullptr;
-  const std::uint64_t* broken_ = nullptr;
-  int count_ = 1, own_ = 0, rows_ = 0, pieces_ = 0;
+  int count_ = 1, own_ = 0, rows_ = 0, pieces_ = 0, parts_ = 1, part_blocks_ = 0;
 };
 
 }  // namespace weft::kernels::sm90

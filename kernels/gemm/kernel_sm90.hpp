@@ -107,18 +107,30 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
         rows = work.row == p.last.first ? p.last.rows : 0;
       }
     }
+    [[maybe_unused]] Gate::Awaited awaited{nullptr, 0};
+    [[maybe_unused]] int next = -1;  // where along k the part begins that is awaited
+    int from_a = 0;                  // and the one before
     if constexpr (Shape::kHasSegments) {
       const Gate& gate = p.gathered.gate;
       if (gate.is_there() && !gate.is_own(segment)) {
-        gate.wait_rows(round, segment, work.row, Shape::kM);
+        awaited = gate.rows_of(segment, work.row, Shape::kM);
+        next = work.k_begin;
         a = &p.gathered.map;
-        segment = gate.place_of(round, segment);
+        segment = gate.place_of(round, segment) - 1;
       } else if (gate.is_there()) {
         segment = 0;
       }
     }
     const std::uint32_t bytes = Shape::kDepth * (rows * kRowBytes + Shape::kBytesB);
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
+      if constexpr (Shape::kHasSegments) {
+        if (k == next) {
+          p.gathered.gate.wait_part(round, &awaited);
+          ++segment;
+          from_a = k;
+          next += p.gathered.gate.part_blocks();
+        }
+      }
       // Pairs with the consumers' releases; in the first lap, every stage is empty.
       barrier_wait(shared.empty(at.stage), at.lap ^ 1);
       const std::uint32_t full = shared.full(at.stage);
@@ -130,7 +142,8 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
         if constexpr (Shape::kSharing == 1)
           tma_load(shared.b(at.stage, slice), p.b, full, 0, work.column, column);
         if (Shape::kHasSegments || rows > 0)
-          tma_load(shared.a(at.stage, slice), *a, full, segment, work.row, column);
+          tma_load(shared.a(at.stage, slice), *a, full, segment, work.row,
+                   column - from_a * kSliceK);
         if constexpr (Shape::kSharing > 1) {
           const int part = rank * Shape::kBoxB;
           tma_load_all(shared.b(at.stage, slice) + part * kRowBytes, p.b, full, work.column + part,

@@ -22,13 +22,14 @@ class AgGemmModel {
 
   static Options options(Algorithm algorithm) { return {algorithm, 2, small_product()}; }
   static std::int64_t rows(std::int64_t each, int) { return each; }
-  // Edges of the pieces that travel, too.
+  // Edges of the pieces that travel, too; the last has rows of several parts.
   static std::vector<GemmProblem> problems(int, Algorithm) {
     return {{1, 1, 1, DType::kBfloat16},        {3, 5, 7, DType::kFloat16},
             {64, 64, 64, DType::kBfloat16},     {130, 70, 24, DType::kFloat16},
             {65, 33, 40, DType::kBfloat16, 56}, {200, 9, 16, DType::kBfloat16, 16, 24, 16},
             {0, 8, 8, DType::kBfloat16},        {9, 0, 8, DType::kBfloat16},
-            {9, 8, 0, DType::kBfloat16},        {20, 100, 130, DType::kBfloat16}};
+            {9, 8, 0, DType::kBfloat16},        {20, 100, 130, DType::kBfloat16},
+            {66, 8, 1096, DType::kFloat16}};
   }
 
   AgGemmModel(Runtime& rt, const Team& team, const GemmProblem& problem, GemmOptions options)

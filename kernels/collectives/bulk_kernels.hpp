@@ -136,9 +136,7 @@ struct ScatteredBroadcastBulk : BulkCall {
     const auto others = static_cast<std::size_t>(team.size - 1);
     const std::size_t part = ((bytes + others - 1) / others + 15) / 16 * 16;
     // Of what `rank`, which is not the root, passes on.
-    const auto begin = [&](int rank) {
-      return smaller(static_cast<std::size_t>(rank < root ? rank : rank - 1) * part, bytes);
-    };
+    const auto begin = [&](int rank) { return smaller(part_of(rank, root) * part, bytes); };
     const auto bytes_of_part = [&](int rank) { return smaller(part, bytes - begin(rank)); };
     const bool is_root = team.rank == root;
     const std::uint64_t first = channel.enter();

@@ -23,11 +23,11 @@ Status CollectiveImpl::check_problem(int npes) const {
   if (problem_.max_count > (std::size_t{1} << 48) / element / static_cast<std::size_t>(npes))
     return refuse(fmt::format("{}: max_count is {}, which is more than memory has", name(),
                               problem_.max_count));
-  if (reduces() && problem_.op != ReduceOp::kSum && problem_.op != ReduceOp::kMin &&
+  if (reduces(what_) && problem_.op != ReduceOp::kSum && problem_.op != ReduceOp::kMin &&
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if (is_words(options_.algorithm) && reduces() && !sums_floats())
+  if (is_words(options_.algorithm) && reduces(what_) && !sums_floats())
     return Status::error(
         Code::kUnsupported,
         fmt::format(
@@ -44,7 +44,8 @@ Status CollectiveImpl::check_problem(int npes) const {
         fmt::format("{}: options.algorithm is symmetric, but options.symmetric does not "
                     "say that buffers are",
                     name()));
-  if ((reduces() || what_ == Collective::kAllReduceNorm) && problem_.dtype == DType::kFloat8E4m3)
+  if ((reduces(what_) || what_ == Collective::kAllReduceNorm) &&
+      problem_.dtype == DType::kFloat8E4m3)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: dtype is float8_e4m3, which is not summed up; widen it "
                                      "to bfloat16 before",
@@ -82,7 +83,7 @@ Status CollectiveImpl::check_symmetric(const Messages& m) const {
   if (what_ == Collective::kAllToAllV) return check_symmetric("out", m.out, 1);
   if (what_ != Collective::kReduceScatter)
     RETURN_IF_ERROR(check_symmetric("out", m.out, m.out_stride != 0 ? m.bytes * parts : m.bytes));
-  if (reduces())
+  if (reduces(what_))
     RETURN_IF_ERROR(check_symmetric("in", m.in, m.in_stride != 0 ? m.bytes * parts : m.bytes));
   if (what_ != Collective::kAllToAll || m.in != m.out) return Status::ok();
   return refuse(name() +

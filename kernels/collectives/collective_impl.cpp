@@ -33,7 +33,7 @@ Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
 
 // By the options or a row of the table: room for words takes as much memory as all else.
 bool CollectiveImpl::takes_words() const {
-  if (!mapped_ || (reduces() && !sums_floats())) return false;
+  if (!mapped_ || (reduces(what_) && !sums_floats())) return false;
   if (options_.algorithm != Algorithm::kAuto) return is_words(options_.algorithm);
   return std::any_of(table_.begin(), table_.end(), [this](const PlanRow& row) {
     return row.what == what_ && is_words(row.algorithm);

@@ -69,9 +69,6 @@ class CollectiveImpl {
     return problem_.dtype != DType::kInt32 && problem_.dtype != DType::kUint8;
   }
   bool sums_floats() const { return is_of_floats() && problem_.op == ReduceOp::kSum; }
-  bool reduces() const {
-    return what_ == Collective::kAllReduce || what_ == Collective::kReduceScatter;
-  }
 
   Runtime* const runtime_;
   const Collective what_;

@@ -61,10 +61,6 @@ Slots slots_of(const LayoutProblem& p) {
   return {packets, std::max(bulk, packets * dev::kPacketBytes)};
 }
 
-bool reduces(Collective what) {
-  return what == Collective::kAllReduce || what == Collective::kReduceScatter;
-}
-
 // Of data, what a channel has from a member: all of a message, or of the largest that goes as words
 // in one lap. On hosts little, so that tests have some that do not. What is not summed up has half
 // as many beside, so two lines are the least.

@@ -24,6 +24,10 @@ unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetri
                      const std::vector<PlanRow>& table);
 // kAuto is none.
 bool has_algorithm(Collective what, Algorithm algorithm);
+// To sums of whole messages, or their minima or maxima.
+constexpr bool reduces(Collective what) {
+  return what == Collective::kAllReduce || what == Collective::kReduceScatter;
+}
 constexpr bool is_words(Algorithm algorithm) {
   return algorithm == Algorithm::kWords || algorithm == Algorithm::kTwoShotWords;
 }

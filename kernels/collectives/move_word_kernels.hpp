@@ -44,9 +44,9 @@ struct MoveWords : WordCall<AnyWordChannel, Pairs, kOthers, kLaps> {
 template <class Pairs, bool kLaps>
 struct BroadcastWords : WordCall<AnyWordChannel, Pairs, 3, kLaps> {
   WEFT_DEVICE void operator()() const {
-    const std::size_t of_part = shares(shares(this->m.bytes, sizeof(Vector)), parts());
+    const std::size_t of_part = shares(shares(this->m.bytes, sizeof(Vector)), this->parts());
     const auto get = [&](int rank, std::size_t pair) {
-      return this->pairs().load(this->m.in, part_of(rank) * of_part + pair);
+      return this->pairs().load(this->m.in, begin_of(rank, of_part) + pair);
     };
     const auto lap = [&](const AnyWordChannel& channel, auto& next, const Lap& of) {
       return this->team.rank == this->root ? send_parts(channel, next, of_part, of)
@@ -56,12 +56,9 @@ struct BroadcastWords : WordCall<AnyWordChannel, Pairs, 3, kLaps> {
   }
 
  private:
-  WEFT_DEVICE std::size_t parts() const {
-    return static_cast<std::size_t>(this->team.size > 1 ? this->team.size - 1 : 1);
-  }
-  // The rank's among those of the others.
-  WEFT_DEVICE std::size_t part_of(int rank) const {
-    return static_cast<std::size_t>(rank < this->root ? rank : rank - 1);
+  // Where that rank's part begins.
+  WEFT_DEVICE std::size_t begin_of(int rank, std::size_t of_part) const {
+    return this->part_of(rank, this->root) * of_part;
   }
   template <class Next>
   WEFT_DEVICE bool send_parts(const AnyWordChannel& channel, Next& next, std::size_t of_part,
@@ -69,7 +66,7 @@ struct BroadcastWords : WordCall<AnyWordChannel, Pairs, 3, kLaps> {
     const std::size_t step = dev::block_size(), mine = dev::thread_rank();
     for (std::size_t p = mine; p < of.count; p += step) this->send(channel, next, of, p, p == mine);
     if (this->m.in != this->m.out)
-      for (std::size_t part = 0; part < parts(); ++part)
+      for (std::size_t part = 0; part < this->parts(); ++part)
         for (std::size_t p = mine; p < of.count; p += step) {
           const std::size_t pair = part * of_part + of.first + p;
           this->pairs().store(this->m.out, pair, this->pairs().load(this->m.in, pair));
@@ -82,7 +79,7 @@ struct BroadcastWords : WordCall<AnyWordChannel, Pairs, 3, kLaps> {
                            const Lap& of) const {
     const std::size_t step = dev::block_size(), mine = dev::thread_rank();
     const auto store = [&](int rank, std::size_t p, dev::WordPair data) {
-      this->pairs().store(this->m.out, part_of(rank) * of_part + of.first + p, data);
+      this->pairs().store(this->m.out, begin_of(rank, of_part) + of.first + p, data);
     };
     const auto take_others = [&](std::size_t p) {
       return take_of_others(channel, of.place + p,

@@ -62,6 +62,14 @@ struct KernelCall {
   WEFT_DEVICE std::byte* out(int rank) const {
     return m.out + static_cast<std::size_t>(rank) * m.out_stride;
   }
+  // Of a broadcast each member but the root passes a part on: how many parts there are, one at
+  // least, and which is that rank's.
+  WEFT_DEVICE std::size_t parts() const {
+    return static_cast<std::size_t>(team.size > 1 ? team.size - 1 : 1);
+  }
+  static WEFT_DEVICE std::size_t part_of(int rank, int root) {
+    return static_cast<std::size_t>(rank < root ? rank : rank - 1);
+  }
 };
 
 struct PacketCall : KernelCall {

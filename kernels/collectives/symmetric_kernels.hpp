@@ -78,8 +78,7 @@ struct BroadcastSymmetric : SymmetricCall {
   std::size_t piece;  // bytes, a multiple of 16
   int root;
   WEFT_DEVICE void operator()() const {
-    const auto others = static_cast<std::size_t>(team.size > 1 ? team.size - 1 : 1);
-    const std::size_t part = rounded_up(shares(m.bytes, others), sizeof(Vector));
+    const std::size_t part = rounded_up(shares(m.bytes, parts()), sizeof(Vector));
     const Span span = span_of(part);
     run("Broadcast", span, Touches::kOut, [&](BulkChannel& channel, const Places* places) {
       for (std::size_t at = 0; at < span.bytes; at += piece) {
@@ -97,22 +96,19 @@ struct BroadcastSymmetric : SymmetricCall {
   WEFT_DEVICE void pass_on(const BulkChannel& channel, const Places* places, std::size_t part,
                            const Span& piece) const {
     const bool is_root = team.rank == root;
-    const auto copy = [&](std::byte* out, const std::byte* in, int whose) {
-      const std::size_t begin =
-          smaller(static_cast<std::size_t>(whose) * part + piece.begin, m.bytes);
+    const auto copy = [&](std::byte* out, const std::byte* in, std::size_t whose) {
+      const std::size_t begin = smaller(whose * part + piece.begin, m.bytes);
       dev::copy(dev::Block{}, out + begin, in + begin, smaller(piece.bytes, m.bytes - begin));
     };
-    const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
     for (int i = 1; i < team.size; ++i) {
       const int rank = channel.other(i);
       if (is_root)
-        copy(places[rank].out, m.in, part_of(rank));
+        copy(places[rank].out, m.in, part_of(rank, root));
       else if (rank != root)
-        copy(places[rank].out, m.out, part_of(team.rank));
+        copy(places[rank].out, m.out, part_of(team.rank, root));
     }
     if (!is_root || m.in == m.out) return;
-    for (int whose = 0; whose < (team.size > 1 ? team.size - 1 : 1); ++whose)
-      copy(m.out, m.in, whose);
+    for (std::size_t whose = 0; whose < parts(); ++whose) copy(m.out, m.in, whose);
   }
 };
 

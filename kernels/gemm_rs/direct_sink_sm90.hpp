@@ -123,7 +123,7 @@ class DirectSink {
     __syncwarp(there);  // nobody waits before all have sent
     by_parts<Tiles::kMany>(sums, [&](int from, auto& some) {
       words.add_two(first + from * kWriters, kWriters, all, some);
-      put(words, row, column + 8 * from, all, some);
+      put(words, row, column + 8 * from, some);
     });
     words.finish();
   }
@@ -134,13 +134,12 @@ class DirectSink {
     const std::uint32_t given = __shfl_xor_sync(~0u, lower ? above : below, 1);
     return lower ? Words::joined(given, below) : Words::joined(above, given);
   }
-  template <int kCount, class Have>
-  __device__ __forceinline__ void put(const Words& words, int row, int column, Have have,
+  template <int kCount>
+  __device__ __forceinline__ void put(const Words& words, int row, int column,
                                       const std::uint64_t (&sums)[kCount]) const {
     if (!words.ok()) return;
 #pragma unroll
-    for (int j = 0; j < kCount; ++j)
-      if (have(j)) p_.c.put_four(row - p_.first, column + 8 * j, sums[j]);
+    for (int j = 0; j < kCount; ++j) p_.c.put_four(row - p_.first, column + 8 * j, sums[j]);
   }
 
   // call(from, words) for words [from, from + kSize), then the next.

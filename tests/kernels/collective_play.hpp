@@ -18,6 +18,7 @@
 #include <weft/small_float.hpp>
 #include <weft/weft.hpp>
 
+#include "kernels/collectives/limits.hpp"
 #include "kernels/core/sendable.hpp"
 #include "src/base/status.hpp"
 #include "tests/support/random.hpp"
@@ -98,8 +99,7 @@ inline Bytes input_of(const Step& step, int rank, int size) {
       const T value = random_element<T>(random);
       std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
     }
-    if (step.what != Collective::kAllReduce && step.what != Collective::kReduceScatter)
-      add_words_that_are_marked(random, bytes);
+    if (!reduces(step.what)) add_words_that_are_marked(random, bytes);
     return bytes;
   });
 }

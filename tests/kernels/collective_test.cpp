@@ -54,10 +54,6 @@ std::vector<DType> dtypes_for(int npes, std::mt19937_64& random) {
   return {all[random() % all.size()]};
 }
 
-bool reduces(Collective what) {
-  return what == Collective::kAllReduce || what == Collective::kReduceScatter;
-}
-
 class CollectiveTest : public ::testing::TestWithParam<std::tuple<Collective, int>> {};
 
 // Chance takes dtype, operator, alignment and whether in place; all sizes are tried with each

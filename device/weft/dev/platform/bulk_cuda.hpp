@@ -124,28 +124,35 @@ inline __device__ __noinline__ void bulk_copy(std::byte* stage, unsigned stage_b
       [&](unsigned n, unsigned slot) { bulk::send(dst + at(n), slot, size(n)); });
 }
 
-// As many rows at a time as a slot holds; by one copy where they lie close to each other.
+namespace bulk {
+
+// copy(first row, bytes): by one copy where rows lie close to each other. No lambda, since NVRTC
+// takes one with a parameter of any type for a function of the host.
+template <class Copy>
+WEFT_DEVICE void each_row(unsigned rows, unsigned row_bytes, std::size_t stride, Copy copy) {
+  if (stride == row_bytes) return copy(0u, rows * row_bytes);
+  for (unsigned row = 0; row < rows; ++row) copy(row, row_bytes);
+}
+
+}  // namespace bulk
+
+// As many rows at a time as a slot holds.
 inline __device__ __noinline__ void bulk_copy_rows(std::byte* stage, unsigned stage_bytes,
                                                    std::byte* dst, std::size_t dst_stride,
                                                    const std::byte* src, std::size_t src_stride,
                                                    unsigned row_bytes, unsigned rows) {
   const unsigned many = bulk::slot_bytes(stage_bytes) / row_bytes;
-  // copy(rows before, bytes)
-  const auto each = [&](unsigned n, std::size_t stride, auto copy) {
-    const unsigned now = min(many, rows - n * many);
-    if (stride == row_bytes) return copy(0u, now * row_bytes);
-    for (unsigned row = 0; row < now; ++row) copy(row, row_bytes);
-  };
+  const auto now = [&](unsigned n) { return min(many, rows - n * many); };
   bulk::pass_through(
       stage, stage_bytes, (rows + many - 1) / many,
       [&](unsigned n, unsigned slot, unsigned barrier) {
-        bulk::expect(barrier, min(many, rows - n * many) * row_bytes);
-        each(n, src_stride, [&](unsigned row, unsigned bytes) {
+        bulk::expect(barrier, now(n) * row_bytes);
+        bulk::each_row(now(n), row_bytes, src_stride, [&](unsigned row, unsigned bytes) {
           bulk::bring(slot + row * row_bytes, src + (n * many + row) * src_stride, bytes, barrier);
         });
       },
       [&](unsigned n, unsigned slot) {
-        each(n, dst_stride, [&](unsigned row, unsigned bytes) {
+        bulk::each_row(now(n), row_bytes, dst_stride, [&](unsigned row, unsigned bytes) {
           bulk::send(dst + (n * many + row) * dst_stride, slot + row * row_bytes, bytes);
         });
       });

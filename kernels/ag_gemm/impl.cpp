@@ -83,8 +83,8 @@ Status Impl::make_flags(Runtime& runtime) {
                                                                 sizeof(std::uint64_t)));
   gathering_.push_rounds = flags_.as<std::uint64_t>();
   gathering_.product_rounds = gathering_.push_rounds + kMostGatherBlocks;
-  gathering_.broken = gathering_.product_rounds + kMostGatherBlocks;
-  gathering_.flags = gathering_.broken + 1;
+  gathering_.flags =
+      gathering_.product_rounds + kMostGatherBlocks + 1;  // and before them, broken()
   gathering_.pieces = static_cast<int>(pieces);
   gathering_.count = team_size_;
   gathering_.own = std::max(0, team_.rank);

@@ -29,7 +29,7 @@ class GatheredRows {
     whole_.resize(static_cast<std::size_t>(height * g_.parts) * g_.stride / sizeof(T));
     for (int part = 0; part < g_.parts; ++part) {
       for (int piece = row / kGatherRows; piece * kGatherRows < row + height; ++piece)
-        wait((segment * g_.parts + part) * g_.pieces + piece);
+        wait(g_.flag_of(segment, part, piece));
       for (int i = 0; i < height; ++i)
         std::memcpy(reinterpret_cast<std::byte*>(whole_.data()) +
                         static_cast<std::size_t>(i * g_.parts + part) * g_.stride,
@@ -45,10 +45,9 @@ class GatheredRows {
 
  private:
   // Who pushes waits for the same, with a deadline and a report: when it gives up, so does this.
-  void wait(int number) const {
-    const std::uint64_t* const flag = g_.flags + number;
+  void wait(const std::uint64_t* flag) const {
     // Acquire: pairs with the release of the put that set it.
-    while (!ctx_.test(flag, Cmp::kGe, round_) && ctx_.signal_fetch(g_.broken) == 0)
+    while (!ctx_.test(flag, Cmp::kGe, round_) && ctx_.signal_fetch(g_.broken()) == 0)
       std::this_thread::yield();
   }
 
@@ -76,7 +75,7 @@ struct Both {
     if (dev::thread_rank() != 0) return;
     const Gathering& g = push.call.gathering;
     const std::uint64_t round = g.product_rounds[block] + 1;
-    const std::uint64_t broken = dev::Context(push.call.handle).signal_fetch(g.broken);
+    const std::uint64_t broken = dev::Context(push.call.handle).signal_fetch(g.broken());
     if (broken != 0 && broken != round) return;
     product.multiply(GatheredRows<T>(push.call, round), block, blocks);
     g.product_rounds[block] = round;

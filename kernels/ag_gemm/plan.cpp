@@ -31,6 +31,12 @@ int rows_of_band(const gemm::Plan& product) {
   return product.band * tile.m * tile.sharing;
 }
 
+// The product, on what the blocks that push leave.
+gemm::Plan product_beside(const Shape& s, int multiprocessors, int tile, unsigned push_blocks) {
+  const int left = multiprocessors - static_cast<int>(push_blocks);
+  return gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes);
+}
+
 // When others' rows come.
 class Arrivals {
  public:
@@ -70,10 +76,9 @@ double sequential_us(const Shape& s, int multiprocessors, int tile) {
 // Tile by tile, as clusters take them: each when its cluster is done with the one before and the
 // first part of its rows has come, and no sooner at its end than the last part can be multiplied.
 double overlapped_us(const Shape& s, int multiprocessors, int tile, unsigned push_blocks) {
-  const int left = multiprocessors - static_cast<int>(push_blocks);
-  if (left < 2) return HUGE_VAL;
+  if (multiprocessors < static_cast<int>(push_blocks) + 2) return HUGE_VAL;
   if (tile >= 0 && !gemm::has_segments(gemm::kTiles[tile])) return HUGE_VAL;
-  const gemm::Plan product = gemm::plan(s.m, s.n, s.k, machine_of(left), tile, s.pes);
+  const gemm::Plan product = product_beside(s, multiprocessors, tile, push_blocks);
   const gemm::Tile& shape = gemm::tile_at(product.tile);
   const int parts = gather_parts(s.k), height = shape.m * shape.sharing;
   const Arrivals arrivals(s, rows_of_band(product), push_blocks);
@@ -126,9 +131,7 @@ Plan plan(const Shape& largest, int multiprocessors, int tile, unsigned push_blo
     best.overlap_from = rows;
   if (best.overlap_from > largest.m) best.push_blocks = 0;
   if (best.push_blocks == 0) return best;
-  const gemm::Plan product = gemm::plan(
-      largest.m, largest.n, largest.k,
-      machine_of(multiprocessors - static_cast<int>(best.push_blocks)), tile, largest.pes);
+  const gemm::Plan product = product_beside(largest, multiprocessors, tile, best.push_blocks);
   best.band = rows_of_band(product);
   const int pieces = gemm::ceil_div(largest.m, kGatherRows) * gather_parts(largest.k);
   best.goes_round =

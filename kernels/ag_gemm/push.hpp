@@ -23,7 +23,7 @@ struct Push {
   WEFT_DEVICE void run(unsigned block, unsigned blocks) const {
     const Gathering& g = call.gathering;
     const dev::Context ctx(call.handle);
-    const std::uint64_t round = g.push_rounds[block] + 1, broken = ctx.signal_fetch(g.broken);
+    const std::uint64_t round = g.push_rounds[block] + 1, broken = ctx.signal_fetch(g.broken());
     // The same for all threads: what breaks in this round they only look at in the next.
     if (broken != 0 && broken != round) return;
     // Each warp is a lane, with pieces and a part of the stage of its own: while one waits until a
@@ -35,7 +35,7 @@ struct Push {
                     warp * blocks + block,
                     warps * blocks};
     if (!pass_on(ctx, lane, round) && lane.scope.rank() == 0)
-      ctx.atomic_set(call.gathering.broken, round, ctx.pe());
+      ctx.atomic_set(g.broken(), round, ctx.pe());
     WEFT_KERNELS_PAUSE(kBeforeExit);
     dev::Block{}.sync();  // all threads have read the round
     if (dev::thread_rank() == 0) g.push_rounds[block] = round;
@@ -56,8 +56,7 @@ struct Push {
     return rank < 0 ? rank + count : rank < count ? rank : rank - count;
   }
   WEFT_DEVICE std::uint64_t* flag_of(const Piece& p) const {
-    const Gathering& g = call.gathering;
-    return g.flags + (p.segment * g.parts + p.part) * g.pieces + p.number;
+    return call.gathering.flag_of(p.segment, p.part, p.number);
   }
 
   // The i-th of a segment, in bands: of each all rows' first part along k, then their second.
@@ -117,8 +116,7 @@ struct Push {
       return;
     }
     const std::size_t before = static_cast<std::size_t>(p.part) * g.stride;
-    const std::size_t bytes =
-        call.row_bytes - before < g.stride ? call.row_bytes - before : g.stride;
+    const std::size_t bytes = g.bytes_of_part(call.row_bytes, p.part);
     const dev::TileShape<2> box{{static_cast<std::int64_t>(bytes), rows},
                                 {1, static_cast<std::int64_t>(g.stride)},
                                 {1, static_cast<std::int64_t>(call.row_stride)}};
@@ -134,7 +132,7 @@ struct CopyGathered {
 
   WEFT_DEVICE void operator()() const {
     const Gathering& g = call.gathering;
-    if (*g.broken != 0) return;  // set by a push before this on the stream
+    if (*g.broken() != 0) return;  // set by a push before this on the stream
     const std::uint64_t round = g.push_rounds[0];
     const auto rows = static_cast<std::size_t>(g.rows);
     const std::size_t all = rows * static_cast<std::size_t>(g.count);
@@ -146,10 +144,8 @@ struct CopyGathered {
         continue;
       }
       for (int part = 0; part < g.parts; ++part) {
-        const std::size_t before = static_cast<std::size_t>(part) * g.stride;
-        const std::size_t left = call.row_bytes - before;
-        dev::copy(dev::Block{}, to + before, g.row_of(round, segment, part, row),
-                  left < g.stride ? left : g.stride);
+        dev::copy(dev::Block{}, to + static_cast<std::size_t>(part) * g.stride,
+                  g.row_of(round, segment, part, row), g.bytes_of_part(call.row_bytes, part));
       }
     }
   }

@@ -36,10 +36,10 @@ constexpr int gather_part_blocks(int k) {
 }
 
 struct Gathering {
-  std::uint64_t* flags = nullptr;           // [segment][part][piece]; null: nothing is gathered
+  // [segment][part][piece]; null: nothing is gathered. Before them, broken().
+  std::uint64_t* flags = nullptr;
   std::uint64_t* push_rounds = nullptr;     // [block]; nobody else's
   std::uint64_t* product_rounds = nullptr;  // [block]; nobody else's
-  std::uint64_t* broken = nullptr;  // before the flags: the round in which a wait failed; 0: none
   // [parity][segment][part][most rows][stride]; mine stays where it is. Behind the last column,
   // zero.
   std::byte* segments = nullptr;
@@ -52,6 +52,16 @@ struct Gathering {
   int parts = 1;           // of a row
   int part_blocks = 0;     // of 64 columns in a part
 
+  // The round in which a wait failed; 0: none.
+  WEFT_HOST_DEVICE std::uint64_t* broken() const { return flags - 1; }
+  WEFT_HOST_DEVICE std::uint64_t* flag_of(int segment, int part, int piece) const {
+    return flags + (segment * parts + part) * pieces + piece;
+  }
+  // Of that part, of a row of so many.
+  WEFT_HOST_DEVICE std::size_t bytes_of_part(std::size_t row_bytes, int part) const {
+    const std::size_t left = row_bytes - static_cast<std::size_t>(part) * stride;
+    return left < stride ? left : stride;
+  }
   // Where a part of a row is that comes in that round.
   WEFT_HOST_DEVICE std::byte* row_of(std::uint64_t round, int segment, int part, int row) const {
     const std::int64_t place = (static_cast<std::int64_t>(round & 1) * count + segment) * parts;

@@ -34,8 +34,10 @@ Status read_options(const nvshmemx_init_attr_t* attr, Options* options) {
   auto read = Options::from_environment();
   if (!read) return read.status();
   *options = std::move(read).value();
-  // Of a version of the struct that ends before it, this is padding.
-  const int gpu = attr == nullptr || attr->args.version >> 16 < 2 ? -1 : attr->args.cuda_device_id;
+  // Many programs never initialise the struct, and NVSHMEM lets them: only the exact version says
+  // that the field was set.
+  constexpr int kHasGpu = WEFT_NVSHMEM_VERSION_OF(2, nvshmemx_init_args_t);
+  const int gpu = attr != nullptr && attr->args.version == kHasGpu ? attr->args.cuda_device_id : -1;
   if (gpu >= 0 && variable("WEFT_GPU") == nullptr) options->gpu = std::to_string(gpu);
   return read_environment(options);
 }
@@ -88,15 +90,30 @@ int init_attr(const char* routine, unsigned flags, const nvshmemx_init_attr_t* a
   return init_with(routine, NVSHMEM_THREAD_SERIALIZED, flags, attr);
 }
 
-int init_thread(const char* routine, int requested, int* provided) {
+int init_thread_attr(const char* routine, int requested, int* provided, unsigned flags,
+                     const nvshmemx_init_attr_t* attr) {
   if (requested < NVSHMEM_THREAD_SINGLE || requested > NVSHMEM_THREAD_MULTIPLE)
     return refuse(routine, Code::kInvalidArgument,
                   fmt::format("argument requested is {}; thread levels are NVSHMEM_THREAD_SINGLE "
                               "(0) to NVSHMEM_THREAD_MULTIPLE (3)",
                               requested));
-  const int failed = init_with(routine, requested, 0, nullptr);
+  const int failed = init_with(routine, requested, flags, attr);
   if (failed == 0 && provided != nullptr) *provided = job().level;
   return failed;
+}
+
+int init_thread(const char* routine, int requested, int* provided) {
+  return init_thread_attr(routine, requested, provided, 0, nullptr);
+}
+
+int hostlib_init(const char* routine, int requested, int* provided, unsigned flags,
+                 const nvshmemx_init_attr_t* attr, nvshmemi_version_t,
+                 nvshmemx_device_lib_init_cb device_library) {
+  if (device_library != nullptr)
+    return refuse(routine, Code::kUnsupported,
+                  "argument cb is a device library's; Weft's kernels have their state from the "
+                  "headers: pass a null cb");
+  return init_thread_attr(routine, requested, provided, flags, attr);
 }
 
 // Nothing in a program works without, and it has no way to tell its caller: the job ends.
@@ -112,6 +129,9 @@ void finalize(const char* routine) {
   end();
   j.has_ended = true;
 }
+
+// Both contexts are a device library's, of which there is none.
+void hostlib_finalize(const char* routine, void*, void*) { finalize(routine); }
 
 void global_exit(const char* routine, int status) {
   if (Runtime* const rt = runtime(routine))

@@ -105,10 +105,37 @@ int unique_id(const std::string& path) {
   return exit_status();
 }
 
+// PyTorch, DeepEP, PETSc and Kokkos leave the struct as the stack had it.
+int attributes_not_initialised(const std::string& path) {
+  const int pe = std::atoi(std::getenv("WEFT_PE")), npes = std::atoi(std::getenv("WEFT_NPES"));
+  const nvshmemx_uniqueid_t id = agreed_id(path, pe);
+  nvshmemx_init_attr_t attributes;
+  std::memset(static_cast<void*>(&attributes), 0x7f, sizeof(attributes));
+  CHECK(nvshmemx_set_attr_uniqueid_args(pe, npes, &id, &attributes) == 0);
+  CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) == 0);
+  CHECK(nvshmem_my_pe() == pe && nvshmem_n_pes() == npes);
+  use();
+  nvshmem_finalize();
+  return exit_status();
+}
+
+void device_library(void**, void**) {}
+
 int hostlib() {
   CHECK(nvshmemx_hostlib_init_attr(0, nullptr) == 0);
   use();
   nvshmemx_hostlib_finalize();
+  CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  const nvshmemi_version_t version = {3, 4, 5};
+  int provided = -1;
+  CHECK(nvshmemid_hostlib_init_attr(NVSHMEM_THREAD_MULTIPLE, &provided, 0, nullptr, version,
+                                    device_library) == NVSHMEMX_ERROR_NOT_SUPPORTED);
+  CHECK(nvshmemid_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+  CHECK(nvshmemid_hostlib_init_attr(NVSHMEM_THREAD_MULTIPLE, &provided, 0, nullptr, version,
+                                    nullptr) == 0);
+  CHECK(provided == NVSHMEM_THREAD_MULTIPLE);
+  use();
+  nvshmemid_hostlib_finalize(nullptr, nullptr);
   CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
   return exit_status();
 }
@@ -181,6 +208,7 @@ int main(int argc, char** argv) {
   if (name == "nested") return nested();
   if (name == "threads") return threads(number(2));
   if (name == "unique_id") return unique_id(argv[2]);
+  if (name == "attributes_not_initialised") return attributes_not_initialised(argv[2]);
   if (name == "hostlib") return hostlib();
   if (name == "refused") return refused();
   if (name == "before") return without();

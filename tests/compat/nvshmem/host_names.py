@@ -24,16 +24,16 @@ SIZES = ["8", "16", "32", "64", "128"]
 
 # Names of NVSHMEM that Weft does not have, and why; a * stands for any of what is in its place.
 OMITTED = {
-    "nvshmemx_*_atomic_add": "newer than NVSHMEM 3.2, whose names these are",
-    "nvshmemx_*_atomic_fetch_add": "newer than NVSHMEM 3.2, whose names these are",
+    "nvshmemx_*_atomic_add": "newer than NVSHMEM 3.4.5, whose names these are",
+    "nvshmemx_*_atomic_fetch_add": "newer than NVSHMEM 3.4.5, whose names these are",
     "nvshmemx_buffer_register_symmetric_at_preferred_address": "memory becomes symmetric where it is",
     "nvshmemx_team_init": "members of a team have no way to find each other by a number",
     "nvshmemx_team_get_uniqueid": "as nvshmemx_team_init",
     "nvshmemx_qp_create": "there is no network transport with queue pairs yet",
-    "nvshmemx_collective_launch_attr": "newer than NVSHMEM 3.2, whose names these are",
-    "nvshmemx_flush*": "newer than NVSHMEM 3.2, whose names these are",
-    "nvshmemx_region_*": "newer than NVSHMEM 3.2, whose names these are",
-    "nvshmemx_signal_counted_reset": "newer than NVSHMEM 3.2, whose names these are",
+    "nvshmemx_collective_launch_attr": "newer than NVSHMEM 3.4.5, whose names these are",
+    "nvshmemx_flush*": "newer than NVSHMEM 3.4.5, whose names these are",
+    "nvshmemx_region_*": "newer than NVSHMEM 3.4.5, whose names these are",
+    "nvshmemx_signal_counted_reset": "newer than NVSHMEM 3.4.5, whose names these are",
 }
 
 # Inline in a header, since they call CUDA's runtime.
@@ -92,6 +92,8 @@ def routines():
                  "signal_op", "signal_counted_reset", "collective_launch", "collective_launch_attr",
                  "collective_launch_query_gridsize"]:
         yield f"nvshmemx_{name}"
+    for name in ["hostlib_init_attr", "hostlib_finalize", "init_status"]:
+        yield f"nvshmemid_{name}"
     yield from puts_and_gets("nvshmem")
     yield from collectives("nvshmem")
     yield from typed("nvshmem", ["atomic_inc", "atomic_fetch_inc", "atomic_add", "atomic_fetch_add",

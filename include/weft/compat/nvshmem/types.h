@@ -12,12 +12,12 @@
 #define NVSHMEM_MAJOR_VERSION 1
 #define NVSHMEM_MINOR_VERSION 3
 #define NVSHMEM_VENDOR_MAJOR_VERSION 3
-#define NVSHMEM_VENDOR_MINOR_VERSION 2
-#define NVSHMEM_VENDOR_PATCH_VERSION 0
+#define NVSHMEM_VENDOR_MINOR_VERSION 4
+#define NVSHMEM_VENDOR_PATCH_VERSION 5
 #define NVSHMEM_VENDOR_VERSION                                                 \
   (NVSHMEM_VENDOR_MAJOR_VERSION * 10000 + NVSHMEM_VENDOR_MINOR_VERSION * 100 + \
    NVSHMEM_VENDOR_PATCH_VERSION)
-#define NVSHMEM_VENDOR_STRING "NVSHMEM v3.2.0 (Weft)"
+#define NVSHMEM_VENDOR_STRING "NVSHMEM v3.4.5 (Weft)"
 #define NVSHMEM_MAX_NAME_LEN 256
 
 typedef enum {
@@ -49,7 +49,7 @@ typedef enum {
   NVSHMEM_STATUS_INVALID = INT_MAX
 } nvshmemx_init_status_t;
 
-typedef enum {
+typedef enum nvshmemx_status {
   NVSHMEMX_SUCCESS = 0,
   NVSHMEMX_ERROR_INVALID_VALUE = 1,
   NVSHMEMX_ERROR_OUT_OF_MEMORY = 2,
@@ -158,5 +158,13 @@ typedef struct {
 typedef nvshmemx_init_attr_v2 nvshmemx_init_attr_t;
 #define NVSHMEMX_INIT_ATTR_INITIALIZER \
   { WEFT_NVSHMEM_VERSION_OF(2, nvshmemx_init_attr_t), NULL, NVSHMEMX_INIT_ARGS_INITIALIZER }
+
+/* nvshmemid_hostlib_init_attr: for hosts without a device library, so the callback is null. */
+typedef struct {
+  int major;
+  int minor;
+  int patch;
+} nvshmemi_version_t;
+typedef void (*nvshmemx_device_lib_init_cb)(void** dev_state_ptr, void** transport_dev_state_ptr);
 
 #endif

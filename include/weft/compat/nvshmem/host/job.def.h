@@ -19,6 +19,15 @@ WEFT_NVSHMEM_HOST(int, nvshmemx_hostlib_init_attr, (unsigned int flags, nvshmemx
                   init_attr, (flags, attr))
 WEFT_NVSHMEM_HOST(void, nvshmemx_hostlib_finalize, (void), finalize, ())
 WEFT_NVSHMEM_HOST(int, nvshmemx_init_status, (void), init_status, ())
+WEFT_NVSHMEM_HOST(int, nvshmemid_hostlib_init_attr,
+                  (int requested, int* provided, unsigned int bootstrap_flags,
+                   nvshmemx_init_attr_t* attr, nvshmemi_version_t device_lib_version,
+                   nvshmemx_device_lib_init_cb cb),
+                  hostlib_init, (requested, provided, bootstrap_flags, attr, device_lib_version, cb))
+WEFT_NVSHMEM_HOST(void, nvshmemid_hostlib_finalize,
+                  (void* device_ctx, void* transport_device_ctx), hostlib_finalize,
+                  (device_ctx, transport_device_ctx))
+WEFT_NVSHMEM_HOST(int, nvshmemid_init_status, (void), init_status, ())
 WEFT_NVSHMEM_HOST(int, nvshmemx_get_uniqueid, (nvshmemx_uniqueid_t * uniqueid), get_uniqueid,
                   (uniqueid))
 WEFT_NVSHMEM_HOST(int, nvshmemx_set_attr_uniqueid_args,

@@ -4,25 +4,41 @@ if(NOT BUILD_SHARED_LIBS)
   return()  # programs link -lnvshmem_host and nothing of Weft
 endif()
 include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
 
 set(nvshmem_prefix ${PROJECT_BINARY_DIR}/nvshmem)
 set(nvshmem_installed ${CMAKE_INSTALL_DATADIR}/weft/nvshmem)
 
 # --- headers: NVSHMEM's names for Weft's -----------------------------------------------------------
-# nvshmem_header(NAME HEADER)
+# nvshmem_header(NAME HEADER); the tests compile every NAME.
 function(nvshmem_header name header)
+  set_property(GLOBAL APPEND PROPERTY WEFT_NVSHMEM_HEADERS ${name})
   file(CONFIGURE OUTPUT ${nvshmem_prefix}/include/${name} CONTENT "#include <weft/compat/${header}>\n")
 endfunction()
 foreach(name IN ITEMS nvshmem.h nvshmemx.h nvshmem_host.h)
   nvshmem_header(${name} ${name})
 endforeach()
-foreach(name IN ITEMS host/nvshmem_api.h host/nvshmemx_api.h host/nvshmem_coll_api.h host/nvshmemx_coll_api.h)
+foreach(name IN ITEMS host/nvshmem_api.h host/nvshmemx_api.h host/nvshmem_coll_api.h host/nvshmemx_coll_api.h
+                      device_host/nvshmem_common.cuh)
   nvshmem_header(${name} nvshmem_host.h)
 endforeach()
+foreach(name IN ITEMS device/nvshmem_defines.h device/nvshmem_coll_defines.cuh)
+  nvshmem_header(${name} nvshmem.h)
+endforeach()
+foreach(name IN ITEMS device/nvshmemx_defines.h device/nvshmemx_coll_defines.cuh
+                      device/nvshmemx_collective_launch_apis.h device/tile/nvshmemx_tile_api.hpp
+                      device/tile/nvshmemx_tile_api_defines.cuh)
+  nvshmem_header(${name} nvshmemx.h)
+endforeach()
 foreach(name IN ITEMS bootstrap_device_host/nvshmem_uniqueid.h device_host/nvshmem_types.h
-                      device_host_transport/nvshmem_constants.h non_abi/nvshmem_version.h non_abi/nvshmemx_error.h)
+                      device_host_transport/nvshmem_common_transport.h device_host_transport/nvshmem_constants.h
+                      non_abi/nvshmem_version.h)
   nvshmem_header(${name} nvshmem/types.h)
 endforeach()
+nvshmem_header(device_host/nvshmem_tensor.h nvshmem/tensor.hpp)
+nvshmem_header(host/nvshmem_macros.h nvshmem/macros.h)
+nvshmem_header(non_abi/nvshmem_build_options.h nvshmem/build_options.h)
+nvshmem_header(non_abi/nvshmemx_error.h nvshmem/error.h)
 install(DIRECTORY ${nvshmem_prefix}/include DESTINATION ${nvshmem_installed} PATTERN weft EXCLUDE)
 
 # --- libraries -------------------------------------------------------------------------------------
@@ -33,7 +49,7 @@ install(TARGETS weft_nvshmem_device ARCHIVE DESTINATION ${nvshmem_installed}/lib
 configure_file(${PROJECT_SOURCE_DIR}/cmake/NVSHMEMConfig.cmake.in
                ${nvshmem_prefix}/lib/cmake/nvshmem/NVSHMEMConfig.cmake @ONLY)
 # NVSHMEM's own, as types.h has it.
-write_basic_package_version_file(${nvshmem_prefix}/lib/cmake/nvshmem/NVSHMEMConfigVersion.cmake VERSION 3.2.0
+write_basic_package_version_file(${nvshmem_prefix}/lib/cmake/nvshmem/NVSHMEMConfigVersion.cmake VERSION 3.4.5
                                  COMPATIBILITY SameMajorVersion ARCH_INDEPENDENT)
 install(DIRECTORY ${nvshmem_prefix}/lib/cmake DESTINATION ${nvshmem_installed}/lib)
 

@@ -4,5 +4,6 @@
 #define WEFT_COMPAT_NVSHMEM_H
 
 #include "nvshmem_host.h"
+#include "nvshmem/along.h"
 
 #endif

@@ -4,6 +4,10 @@
 #ifndef WEFT_COMPAT_NVSHMEM_HOST_ONLY_H
 #define WEFT_COMPAT_NVSHMEM_HOST_ONLY_H
 
+#include "../device/names_push.h"
+
 #include "nvshmem/host.h"
+
+#include "../device/names_pop.h"
 
 #endif

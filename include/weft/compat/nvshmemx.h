@@ -5,7 +5,11 @@
 #include "nvshmem.h"
 #include "nvshmem/collective_launch.h"
 #if defined(__CUDACC__)
+#include "../device/names_push.h"
+
 #include "nvshmem/tile.hpp"
+
+#include "../device/names_pop.h"
 #endif
 
 #endif

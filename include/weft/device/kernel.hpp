@@ -3,6 +3,8 @@
 // include by hand; the host's reading of nvcc needs none.
 #pragma once
 
+#include <weft/device/names_push.h>
+
 #include <weft/device/handle.hpp>
 #include <weft/device/scope.hpp>
 #include <weft/device/context.hpp>
@@ -26,3 +28,5 @@
 #include <weft/dev/tile.hpp>
 #include <weft/dev/word.hpp>
 #endif
+
+#include <weft/device/names_pop.h>

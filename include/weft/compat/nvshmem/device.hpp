@@ -16,6 +16,7 @@
 #include "device/amo.hpp"
 #include "device/collective.hpp"
 #include "device/job.hpp"
+#include "device/maxloc.hpp"
 #include "device/rma.hpp"
 #include "device/wait.hpp"
 #include "device/warpgroup.hpp"
@@ -27,7 +28,7 @@ inline namespace WEFT_TARGET {
 struct ThreadCalls : Job, Rma<dev::Thread>, Atomics, Waits, Collectives<dev::Thread> {};
 struct WarpCalls : Rma<dev::Warp>, Collectives<dev::Warp> {};
 struct WarpgroupCalls : Collectives<Warpgroup> {};
-struct BlockCalls : Rma<dev::Block>, Collectives<dev::Block> {};
+struct BlockCalls : Rma<dev::Block>, Collectives<dev::Block>, MaxLocs {};
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::nvshmem

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "cuda.h"
+#include "error.h"
+#include "macros.h"
 #include "types.h"
 #ifdef __cplusplus
 #include "half.hpp"

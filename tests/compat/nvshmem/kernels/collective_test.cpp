@@ -140,6 +140,43 @@ TEST_P(NvshmemCollectiveTest, SmallFloatReduces) {
   WEFT_REDUCES(bfloat16, __nv_bfloat16, min, least);
 }
 
+// All members get one pair: the greatest value, and of equal ones the smallest index.
+TEST_P(NvshmemCollectiveTest, MaxlocFindsThePairOfTheGreatestValue) {
+  on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {
+    constexpr std::size_t kPairs = 4;
+    double2* src = pe.allocate<double2>(kPairs);
+    double2* dst = pe.allocate<double2>(kPairs);
+    int* codes = pe.allocate<int>(2);
+    const double mine = pe.pe(), last = kPes - 1;
+    src[0] = {mine, 10 + mine};             // the last PE's
+    src[1] = {-1 - mine, 20 + mine};        // the first PE's, and no value is positive
+    src[2] = {5, 30 - mine};                // all are equal
+    src[3] = {mine == 1 ? 9. : 0., -mine};  // one in the middle
+    codes[0] = codes[1] = -1;
+    pe.barrier();
+    pictured.run(kThreads, [=] {
+      const int code = nvshmemx_double2_maxloc_reduce_block(NVSHMEM_TEAM_WORLD, dst, src, kPairs);
+      const int in_place =
+          nvshmemx_double2_maxloc_reduce_block(NVSHMEM_TEAM_WORLD, src, src, kPairs);
+      if (dev::thread_rank() != 0) return;
+      codes[0] = code;
+      codes[1] = in_place;
+    });
+    EXPECT_EQ(0, codes[0]);
+    EXPECT_EQ(0, codes[1]);
+    for (const double2* result : {dst, src}) {
+      EXPECT_EQ(last, result[0].x);
+      EXPECT_EQ(10 + last, result[0].y);
+      EXPECT_EQ(-1, result[1].x);
+      EXPECT_EQ(20, result[1].y);
+      EXPECT_EQ(5, result[2].x);
+      EXPECT_EQ(30 - last, result[2].y);
+      EXPECT_EQ(9, result[3].x);
+      EXPECT_EQ(-1, result[3].y);
+    }
+  });
+}
+
 // What a PE put before a barrier is there after it, at every scope.
 TEST_P(NvshmemCollectiveTest, Barriers) {
   on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {

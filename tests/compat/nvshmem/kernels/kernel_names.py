@@ -21,7 +21,6 @@ from host_names import AMO, BITWISE, BITWISE_AMO, EXTENDED, REDUCE, RMA, SIZES, 
 OMITTED = {
     "nvshmem_half_atomic_*": "atomics take words of 4 and 8 bytes",
     "nvshmemx_half_atomic_*": "atomics take words of 4 and 8 bytes",
-    "nvshmemx_double2_maxloc_reduce_block": "reductions take numbers",
     "nvshmemx_qp_*": "there is no network transport with queue pairs yet",
     "nvshmemx_region_*": "hints for a transport that batches",
     "nvshmemx_*_smem": "copies do not go through shared memory",

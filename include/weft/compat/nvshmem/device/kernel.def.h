@@ -15,6 +15,11 @@ WEFT_NVSHMEM_ADD(float, float)
 WEFT_NVSHMEM_ADD(double, double)
 #undef WEFT_NVSHMEM_ADD
 
+/* The greatest value and where it is. */
+WEFT_NVSHMEM_KERNEL(int, nvshmemx_double2_maxloc_reduce_block, Block,
+                    (nvshmem_team_t team, double2* dest, const double2* source, size_t nreduce),
+                    maxloc_reduce, (team, dest, source, nreduce))
+
 /* All sources may be reused: quiet says more. */
 WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush, Thread, (void), quiet, ())
 WEFT_NVSHMEM_KERNEL(void, nvshmemx_flush_warp, Warp, (void), quiet, ())

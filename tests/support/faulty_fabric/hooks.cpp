@@ -210,19 +210,28 @@ int reg(fid* object, const void* base, std::size_t bytes, std::uint64_t access,
   return result;
 }
 
-// For as long as it lives, what was said of progress is what the real library said.
+// For as long as it lives, the description says what the real library said: rxm, told that memory
+// is registered by its user, takes a long message's bytes from the start of that registration.
 class AsItIs {
  public:
-  explicit AsItIs(fi_info& info) : progress_(info.domain_attr->data_progress), said_(progress_) {
-    if (settings().offload) progress_ = FI_PROGRESS_MANUAL;
+  explicit AsItIs(fi_info& info)
+      : attributes_(*info.domain_attr),
+        progress_(attributes_.data_progress),
+        memory_mode_(attributes_.mr_mode) {
+    if (settings().offload) attributes_.data_progress = FI_PROGRESS_MANUAL;
+    if (settings().strict) attributes_.mr_mode = real_memory_mode();
   }
-  ~AsItIs() { progress_ = said_; }
+  ~AsItIs() {
+    attributes_.data_progress = progress_;
+    attributes_.mr_mode = memory_mode_;
+  }
   AsItIs(const AsItIs&) = delete;
   AsItIs& operator=(const AsItIs&) = delete;
 
  private:
-  fi_progress& progress_;
-  const fi_progress said_;
+  fi_domain_attr& attributes_;
+  const fi_progress progress_;
+  const int memory_mode_;
 };
 
 // --- an endpoint's -------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ bool is_cut();
 bool is_busy();
 void count_unregistered();
 
+// What the real library asks for in mr_mode, whatever this one claims.
+int real_memory_mode();
+
 // Puts hooks on what was opened.
 int hook_fabric(fid_fabric* fabric);
 void count_opened(int by);

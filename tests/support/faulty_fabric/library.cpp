@@ -1,6 +1,7 @@
 // What the real library exports.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,14 +24,19 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
+std::atomic<int> memory_mode{0};
+
 void change(fi_info& info) {
   if (settings().unordered) info.tx_attr->msg_order = info.rx_attr->msg_order = 0;
   if (settings().offload) info.domain_attr->data_progress = FI_PROGRESS_AUTO;
+  memory_mode = info.domain_attr->mr_mode;
   if (settings().strict)
     info.domain_attr->mr_mode |= FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 }
 
 }  // namespace
+
+int real_memory_mode() { return memory_mode; }
 
 }  // namespace faulty_fabric
 

@@ -19,21 +19,34 @@ constexpr const char* kMend =
     "Start the program with weft-run, or set WEFT_UNIQUE_ID, WEFT_PE and WEFT_NPES in every "
     "process";
 
-// Variables by which launchers say how many processes they started; by whom, and what helps when
-// there is no way to meet the others.
+// Variables by which launchers say how many processes they started, and which of them this is
+// (null: another variable's business); by whom, and what helps when there is no way to meet the
+// others.
 struct Sign {
   const char* count;
+  const char* rank;
   const char* launcher;
   const char* mend;
 };
 constexpr Sign kSigns[] = {
-    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
+    {"OMPI_COMM_WORLD_SIZE", nullptr, "Open MPI's mpirun",
      "Let the PMIX_* variables through to the program"},
-    {"PMI_SIZE", "a PMI launcher",
+    {"PMI_SIZE", nullptr, "a PMI launcher",
      "Let the descriptor that PMI_FD names through to the program, and use no -pmi-port"},
-    {"SLURM_STEP_NUM_TASKS", "srun",
+    {"SLURM_STEP_NUM_TASKS", nullptr, "srun",
      "Add --mpi=pmi2 or --mpi=pmix (srun --mpi=list shows what there is)"},
+    // Its agent starts processes and carries nothing between them that this library could speak.
+    {"WORLD_SIZE", "RANK", "torchrun",
+     "Make a unique id on rank 0 (UniqueId::create, in C weft_unique_id_create), carry its text to "
+     "all ranks (torch.distributed.broadcast_object_list), and create the runtime from it with "
+     "RANK and WORLD_SIZE (Runtime::create(id, pe, npes), in C weft_runtime_create_with_id)"},
 };
+
+// 1: no such launcher, or one that started this process alone.
+int started_by(const Sign& sign, const Surroundings& surroundings) {
+  if (sign.rank != nullptr && surroundings.number(sign.rank) < 0) return 1;
+  return std::max(surroundings.number(sign.count), 1);
+}
 
 constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
                                   "PMIX_NAMESPACE",
@@ -42,8 +55,10 @@ constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
                                   "PMI_JOBID",
                                   "PMI_RANK",
                                   "PMI_SIZE",
+                                  "RANK",
                                   "SLURM_JOB_ID",
-                                  "SLURM_STEP_NUM_TASKS"};
+                                  "SLURM_STEP_NUM_TASKS",
+                                  "WORLD_SIZE"};
 
 bool is_socket(int fd) {
   struct stat info {};
@@ -60,8 +75,8 @@ Status check_single(const Options& options, const Surroundings& surroundings) {
                     options.npes, kMend));
   }
   for (const Sign& sign : kSigns) {
-    const int count = surroundings.number(sign.count);
-    if (count <= 1) continue;
+    const int count = started_by(sign, surroundings);
+    if (count == 1) continue;
     return Status::error(
         Code::kInvalidArgument,
         fmt::format("{} started {} processes ({}={}) but offers this one no way to meet the "
@@ -189,7 +204,7 @@ Result<Choice> choose(const Options& options, const Surroundings& surroundings) 
 
 int launched_processes(const Surroundings& surroundings) {
   int most = 1;
-  for (const Sign& sign : kSigns) most = std::max(most, surroundings.number(sign.count));
+  for (const Sign& sign : kSigns) most = std::max(most, started_by(sign, surroundings));
   return most;
 }
 

@@ -74,7 +74,8 @@ typedef enum {
   WEFT_TWO_SHOT_WORDS,
   WEFT_SYMMETRIC
 } weft_algorithm;
-/* weft::kernels::GemmRsAlgorithm and GemmArAlgorithm, and AgGemmAlgorithm, which has not the last. */
+/* weft::kernels::GemmRsAlgorithm and GemmArAlgorithm, and AgGemmAlgorithm, which has not the last.
+ */
 typedef enum {
   WEFT_GEMM_BEST,
   WEFT_GEMM_SEQUENTIAL,
@@ -144,6 +145,16 @@ const char* weft_kernels_error(void);
  * Operators go before their runtime. */
 typedef struct weft_runtime_t weft_runtime_t;
 int weft_runtime_create(weft_runtime_t** made);
+/* Under a launcher that carries no id, such as torchrun: one process makes a unique id for npes PEs
+ * (0: as many as the first that comes says), its text goes to all by any means, and each creates
+ * its runtime from that as PE pe of npes. address: where the others reach the process that made it,
+ * "0.0.0.0" for all addresses of its host; null: WEFT_BIND_ADDRESS, or else this host alone. The
+ * text lives as long as the id, which goes once all PEs have their runtimes, or later. */
+typedef struct weft_unique_id_t weft_unique_id_t;
+int weft_unique_id_create(int npes, const char* address, weft_unique_id_t** made);
+const char* weft_unique_id_text(const weft_unique_id_t* id);
+void weft_unique_id_destroy(weft_unique_id_t* id); /* null does nothing */
+int weft_runtime_create_with_id(const char* text, int pe, int npes, weft_runtime_t** made);
 void weft_runtime_destroy(weft_runtime_t* runtime);
 int weft_runtime_pe(const weft_runtime_t* runtime);
 int weft_runtime_npes(const weft_runtime_t* runtime);

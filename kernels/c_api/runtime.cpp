@@ -19,6 +19,30 @@ Result<weft_runtime_t*> create(weft_runtime_t** made) {
   return new weft_runtime_t{*std::move(runtime)};
 }
 
+Result<weft_runtime_t*> create_with_id(const char* text, int pe, int npes, weft_runtime_t** made) {
+  if (text == nullptr) return refuse_null("weft_runtime_create_with_id", "text");
+  if (made == nullptr) return refuse_null("weft_runtime_create_with_id", "made");
+  ASSIGN_OR_RETURN(const UniqueId id, UniqueId::parse(text));
+  ASSIGN_OR_RETURN(const Options options, Options::from_environment());
+  ASSIGN_OR_RETURN(Runtime runtime, Runtime::create(id, pe, npes, options));
+  return new weft_runtime_t{std::move(runtime)};
+}
+
+Result<weft_unique_id_t*> create_id(int npes, const char* address, weft_unique_id_t** made) {
+  if (made == nullptr) return refuse_null("weft_unique_id_create", "made");
+  if (npes < 0)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("weft_unique_id_create: npes is {}; it has to be the number "
+                                     "of PEs, or 0 for as many as the first that comes says",
+                                     npes));
+  ASSIGN_OR_RETURN(Options options, Options::from_environment());
+  if (address != nullptr) options.bind_address = address;
+  ASSIGN_OR_RETURN(UniqueId id,
+                   npes == 0 ? UniqueId::create(options) : UniqueId::create(npes, options));
+  const std::string text = id.text();
+  return new weft_unique_id_t{std::move(id), text};
+}
+
 Status allocate(weft_runtime_t* runtime, std::size_t bytes, void** made) {
   if (runtime == nullptr) return refuse_null("weft_runtime_allocate", "the runtime");
   if (made == nullptr) return refuse_null("weft_runtime_allocate", "made");
@@ -44,6 +68,18 @@ int weft_runtime_create(weft_runtime_t** made) {
   if (runtime) *made = *runtime;
   return c_api::code_of(std::move(runtime).status());
 }
+int weft_runtime_create_with_id(const char* text, int pe, int npes, weft_runtime_t** made) {
+  auto runtime = c_api::create_with_id(text, pe, npes, made);
+  if (runtime) *made = *runtime;
+  return c_api::code_of(std::move(runtime).status());
+}
+int weft_unique_id_create(int npes, const char* address, weft_unique_id_t** made) {
+  auto id = c_api::create_id(npes, address, made);
+  if (id) *made = *id;
+  return c_api::code_of(std::move(id).status());
+}
+const char* weft_unique_id_text(const weft_unique_id_t* id) { return id->text.c_str(); }
+void weft_unique_id_destroy(weft_unique_id_t* id) { delete id; }
 void weft_runtime_destroy(weft_runtime_t* runtime) { delete runtime; }
 int weft_runtime_pe(const weft_runtime_t* runtime) { return runtime->runtime.pe(); }
 int weft_runtime_npes(const weft_runtime_t* runtime) { return runtime->runtime.npes(); }

@@ -1,5 +1,7 @@
-// Behind weft_runtime_t, and how a Status becomes an int.
+// Behind weft_runtime_t and weft_unique_id_t, and how a Status becomes an int.
 #pragma once
+
+#include <string>
 
 #include <fmt/format.h>
 
@@ -8,6 +10,10 @@
 
 struct weft_runtime_t {
   weft::Runtime runtime;
+};
+struct weft_unique_id_t {
+  weft::UniqueId id;
+  std::string text;
 };
 
 namespace weft::kernels::c_api {

@@ -116,6 +116,30 @@ TEST(Choose, ALauncherWithoutAWayToMeetIsNoJobOfOne) {
   }
 }
 
+Surroundings torchrun(int npes) {
+  Surroundings s;
+  s.variables = {{"RANK", "1"}, {"WORLD_SIZE", std::to_string(npes)}};
+  return s;
+}
+
+TEST(Choose, UnderTorchrunWhatToPassIsSaid) {
+  expect_refusal({}, torchrun(4), "torchrun started 4 processes (WORLD_SIZE=4)");
+  expect_refusal({}, torchrun(4), "Runtime::create(id, pe, npes)");
+  expect_kind({}, torchrun(1), BootstrapKind::kSingle);
+  expect_kind(forced("single"), torchrun(4), BootstrapKind::kSingle);
+  // Another program's variables.
+  for (const char* name : {"RANK", "WORLD_SIZE"}) {
+    Surroundings half = torchrun(4);
+    half.variables.erase(name);
+    expect_kind({}, half, BootstrapKind::kSingle);
+  }
+  // A launcher that does carry an id comes first.
+  Surroundings inside_mpirun = torchrun(4);
+  inside_mpirun.variables.merge(openmpi(4).variables);
+  expect_kind({}, inside_mpirun, BootstrapKind::kPmix);
+  expect_kind(by_weft_run(), torchrun(4), BootstrapKind::kTcp);
+}
+
 TEST(Choose, AScriptOfSlurmIsAJobOfOne) {
   Surroundings script;
   script.variables = {{"SLURM_JOB_ID", "7"}};
@@ -152,6 +176,7 @@ TEST(Choose, CountsWhatTheLauncherStarted) {
   EXPECT_EQ(launched_processes({}), 1);
   EXPECT_EQ(launched_processes(openmpi(7)), 7);
   EXPECT_EQ(launched_processes(srun("none")), 2);
+  EXPECT_EQ(launched_processes(torchrun(5)), 5);
   Surroundings odd;
   odd.variables = {{"PMI_SIZE", "many"}};
   EXPECT_EQ(launched_processes(odd), 1);

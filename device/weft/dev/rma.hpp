@@ -4,8 +4,10 @@
 // not, then the leader hands one Op to the host through the ring.
 //
 // The barriers of a call, with `scope` as one agent: at entry, so that the call sees what all its
-// threads did before; before the signal, so that it tells of all their bytes; at return, so that
-// what the call promises holds for each.
+// threads did before; before the signal, so that it tells of all their bytes; at return of a
+// blocking call, so that what it promises holds for each. A put with a notify has no barrier behind
+// the signal, and a nonblocking one without a notify none at return: weft/device/context.hpp says
+// what that means for callers.
 #pragma once
 
 #include <cstddef>
@@ -153,11 +155,18 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
                        bytes, align, pe, notify, until);
 }
 
+// A call that moves nothing: a blocking one is a barrier of its scope all the same, so that callers
+// may rely on it whatever the count.
+template <class Scope>
+WEFT_DEVICE void sync_if_blocking(Scope scope, Until until) {
+  if (until == Until::kReusable) scope.sync();
+}
+
 template <class Scope>
 WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Notify notify, Until until) {
   const bool tells = notify.op != NotifyOp::kNone;
-  if (bytes == 0 && !tells) return;
+  if (bytes == 0 && !tells) return sync_if_blocking(scope, until);
   scope.sync();
   std::byte* word = nullptr;
   if constexpr (std::is_same_v<Scope, KnownBlock>) {
@@ -185,7 +194,7 @@ WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, co
 template <class Scope>
 WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void* src,
                      std::uint64_t bytes, std::uint64_t align, int pe, Until until) {
-  if (bytes == 0) return;
+  if (bytes == 0) return sync_if_blocking(scope, until);
   scope.sync();
   if (is_plain(h, src, bytes))
     copy(scope, static_cast<std::byte*>(dst), moved(src, distance_to(h, pe)), bytes);
@@ -315,9 +324,9 @@ WEFT_DEVICE void Context::iput(Scope who, T* dst, const T* src, std::ptrdiff_t d
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iput moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, dst_stride);
-  if (count == 0) return;
   const auto scope = known(who);
   scope.sync();
+  if (count == 0) return;
   const Place to = place_of(h_, "iput", dst, span, alignof(T), pe);
   if (to.at != nullptr) {
     rma::copy_strided(scope, reinterpret_cast<T*>(to.at), src, dst_stride, src_stride, count);
@@ -337,9 +346,9 @@ WEFT_DEVICE void Context::iget(Scope who, T* dst, const T* src, std::ptrdiff_t d
                                std::ptrdiff_t src_stride, std::size_t count, int pe) const {
   static_assert(is_rma_type<T>, "iget moves trivially copyable types");
   const std::uint64_t span = span_of<T>(count, src_stride);
-  if (count == 0) return;
   const auto scope = known(who);
   scope.sync();
+  if (count == 0) return;
   const Place from = place_of(h_, "iget", src, span, alignof(T), pe);
   if (from.at != nullptr) {
     rma::copy_strided(scope, dst, reinterpret_cast<const T*>(from.at), dst_stride, src_stride,

@@ -9,6 +9,12 @@
 // out; the other address of a put or get must then be memory that the host can reach, too: the
 // heap, or on the CPU target any memory.
 //
+// Barriers of the scope: each call begins with one, and put, get, iput and iget end with one, also
+// those of no elements. put_nbi and get_nbi have none at their end, and a put with a notify has one
+// between its bytes and the signal but none behind the signal. So where one thread fences, signals
+// or says quiet for the others of its scope, scope.sync() must stand between their nonblocking call
+// and that; fence(scope) and quiet(scope) begin with it.
+//
 // Device calls return no Status: the first failure of a kernel fills the runtime's fault record,
 // which the host prints and Runtime::health() returns. A refused call does nothing; with
 // WEFT_CHECK=1 every PE number, range and alignment is verified.

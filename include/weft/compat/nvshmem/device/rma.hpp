@@ -27,6 +27,9 @@ WEFT_DEVICE Notify notify_of(std::uint64_t* signal, std::uint64_t value, int op)
   return op == NVSHMEM_SIGNAL_ADD ? add(signal, value) : set(signal, value);
 }
 
+// NVSHMEM's calls for a warp or block begin and end with its barrier, the nonblocking ones and
+// those with a signal too: programs let one thread fence and signal behind them for all. Weft's
+// blocking calls do so anyhow; behind the others it is made here.
 template <class Scope>
 struct Rma {
   template <class T>
@@ -36,6 +39,7 @@ struct Rma {
   template <class T>
   WEFT_DEVICE static void put_nbi(T* dest, const T* source, std::size_t count, int pe) {
     context().put_nbi(Scope{}, dest, source, count, pe);
+    Scope{}.sync();
   }
   template <class T>
   WEFT_DEVICE static void get(T* dest, const T* source, std::size_t count, int pe) {
@@ -44,6 +48,7 @@ struct Rma {
   template <class T>
   WEFT_DEVICE static void get_nbi(T* dest, const T* source, std::size_t count, int pe) {
     context().get_nbi(Scope{}, dest, source, count, pe);
+    Scope{}.sync();
   }
   template <class T>
   WEFT_DEVICE static void iput(T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
@@ -59,12 +64,14 @@ struct Rma {
   WEFT_DEVICE static void put_signal(T* dest, const T* source, std::size_t count,
                                      std::uint64_t* signal, std::uint64_t value, int op, int pe) {
     context().put(Scope{}, dest, source, count, pe, notify_of(signal, value, op));
+    Scope{}.sync();
   }
   template <class T>
   WEFT_DEVICE static void put_signal_nbi(T* dest, const T* source, std::size_t count,
                                          std::uint64_t* signal, std::uint64_t value, int op,
                                          int pe) {
     context().put_nbi(Scope{}, dest, source, count, pe, notify_of(signal, value, op));
+    Scope{}.sync();
   }
   template <class T>
   WEFT_DEVICE static void p(T* dest, T value, int pe) {

@@ -1,4 +1,5 @@
 // PMI-1 over the socket in PMI_FD: MPICH's mpiexec (hydra), weft-run and many others.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,10 @@ namespace weft {
 namespace {
 
 constexpr double kGoodbye_s = 5;
+// Launchers read lines into buffers of 1024 bytes, whatever longer values they announce. Of these a
+// key of the KvsLauncher takes no more than kMostKey.
+constexpr std::size_t kMostLine = 1024;
+constexpr std::size_t kMostKey = 32;
 
 class Pmi1Launcher final : public pmi::KvsLauncher {
  public:
@@ -80,7 +85,14 @@ Status Pmi1Launcher::greet(const Deadline& deadline) {
                                      "characters, too few for anything",
                                      store_, most));
   }
-  most_value_ = static_cast<std::size_t>(most);
+  const std::string around =
+      encode({"put", {{"kvsname", store_}, {"key", ""}, {"value", ""}}}, pmi::Form::kLine);
+  if (around.size() + kMostKey + 3 > kMostLine) {
+    return Status::error(Code::kIo, fmt::format("the name of the launcher's PMI-1 store is too "
+                                                "long for a line: \"{}\"",
+                                                store_.substr(0, 60)));
+  }
+  most_value_ = std::min(static_cast<std::size_t>(most), kMostLine - kMostKey - around.size());
   const auto mapping = get("PMI_process_mapping", deadline);
   one_host_ = mapping && pmi::maps_to_one_host(*mapping);
   return Status::ok();

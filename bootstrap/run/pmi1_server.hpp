@@ -29,8 +29,10 @@ class Pmi1Server {
   // The exit code of a PE that asked for the job's end.
   std::optional<int> abort_code() const { return abort_code_; }
 
+  // As MPICH's own servers have them: clients keep lines in buffers of 1024 bytes and derive the
+  // lengths of their values from these limits.
   static constexpr int kMostKey = 256;
-  static constexpr int kMostValue = 4096;
+  static constexpr int kMostValue = 1024;
 
  private:
   struct Seat {

@@ -106,6 +106,7 @@ class FakePmi1 final : public FakeLauncher {
 
  private:
   void answer(int pe, const Message& message, pmi::Decoder&) override {
+    EXPECT_LE(encode(message, Form::kLine).size(), 1024u);  // as old launchers read
     const std::lock_guard lock(mutex_);
     for (const auto& reply : rules_.handle(pe, message)) {
       send(reply.pe, encode(reply.message, Form::kLine));
@@ -307,6 +308,25 @@ TEST(Pmi1Server, RefusesWhatItCannotDo) {
   const std::string long_value(run::Pmi1Server::kMostValue, 'x');
   EXPECT_THAT(ask(("cmd=put kvsname=weft-run key=l value=" + long_value).c_str()),
               HasSubstr("too_long"));
+}
+
+// Clients of PMI-1 keep lines in buffers of 1024 bytes. NVSHMEM's bootstrap makes values half as
+// long as it is told that they may be, and keys of 30 characters.
+TEST(Pmi1Server, ClientsWithLinesOf1024BytesGetOn) {
+  run::Pmi1Server server(2);
+  const auto ask = [&](int pe, const pmi::Message& message) {
+    EXPECT_LT(encode(message, Form::kLine).size(), 1024u);
+    const auto answers = server.handle(pe, message);
+    for (const auto& answer : answers) EXPECT_LT(encode(answer.message, Form::kLine).size(), 1024u);
+    return answers.empty() ? pmi::Message() : answers.front().message;
+  };
+  const pmi::Message maxes = ask(0, {"get_maxes", {}});
+  EXPECT_EQ(maxes.number("vallen_max"), 1024);
+  const std::string store = ask(0, {"get_my_kvsname", {}}).text("kvsname");
+  const std::string key = "BOOTSTRAP-0001-00000001-0000-x";
+  const std::string value(static_cast<std::size_t>(maxes.number("vallen_max") / 2), 'v');
+  EXPECT_EQ(ask(0, {"put", {{"kvsname", store}, {"key", key}, {"value", value}}}).text("rc"), "0");
+  EXPECT_EQ(ask(1, {"get", {{"kvsname", store}, {"key", key}}}).text("value"), value);
 }
 
 TEST(Pmi1Server, ABarrierEndsWhenTheLastHasCome) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "src/base/log.hpp"
+#include "src/base/log_limit.hpp"
 #include "src/base/status.hpp"
 #include "src/base/thread.hpp"
 #include "src/platform/cpu/fd_message.hpp"
@@ -22,6 +23,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::size_t kMostConnections = 1024;  // beyond these, fetchers wait in the backlog
+constexpr int kMostAccepts = 32;                // in a round, so that fetchers are answered between
 
 Status failure(const char* what) {
   return Status::error(
@@ -80,13 +82,15 @@ struct FdServer::State {
   UniqueFd stop;  // readable when the thread shall end
   pthread_t thread{};
   std::vector<UniqueFd> connections;  // of the thread
+  LogLimit refused;
 
   std::mutex mutex;
   std::map<Uuid, int> offers;
 
   Status start();
   void serve();
-  void accept_one();
+  void accept_some();
+  bool accept_one();
   void answer(int socket);
 };
 
@@ -125,23 +129,34 @@ void FdServer::State::serve() {
       answer(connections[i].get());
       connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (polls[1].revents != 0) accept_one();
+    if (polls[1].revents != 0) accept_some();
   }
 }
 
-void FdServer::State::accept_one() {
+void FdServer::State::accept_some() {
+  for (int i = 0; i < kMostAccepts && connections.size() < kMostConnections; ++i) {
+    if (!accept_one()) return;
+  }
+}
+
+// False: nobody waits.
+bool FdServer::State::accept_one() {
   UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection) {
     // Out of descriptors: the fetcher stays in the backlog; look again in a while, do not spin.
     if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, 10);
-    return;
+    return false;
   }
   if (same_user(connection.get())) {
     connections.push_back(std::move(connection));
-    return;
+    return true;
   }
   // No word to a stranger: a process of this job finds the same out before it asks.
-  LOG(kWarn, "platform", "a process of another user asked for shared memory of this one; refused");
+  if (const auto more = refused.pass()) {
+    LOG(kWarn, "platform",
+        "a process of another user asked for shared memory of this one; refused{}", *more);
+  }
+  return true;
 }
 
 void FdServer::State::answer(int socket) {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "src/platform/cpu/fd_server.hpp"
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
+#include "tests/unit/base/scoped_env.hpp"
 #include "tests/unit/platform/child.hpp"
 #include "tests/support/sanitizer.hpp"
 
@@ -290,6 +292,31 @@ TEST(CpuShare, TheServerRefusesAnotherUser) {
   EXPECT_TRUE(stranger.wait());
   EXPECT_TRUE(cpu::fetch_fd(name, ticket, 60)) << "the right user still gets it";
   (*server)->withdraw(ticket);
+}
+
+TEST(CpuShare, ACrowdOfAnotherUserIsLoggedOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const auto server = cpu::FdServer::get();
+  ASSERT_TRUE(server);
+  const Place mine = committed(1);
+  const Blob blob = *mine.share();
+  const Uuid name = (*server)->name();
+  const CapturedLog log("warn");
+  Child stranger([&](const Line&) -> bool {
+    if (::setresuid(kNobody, kNobody, kNobody) != 0) return expect(false, "setresuid");
+    const auto at = cpu::abstract_address(name);
+    for (int i = 0; i < 500; ++i) {
+      const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at.address), at.bytes);
+      cpu::FdAnswer answer{};
+      if (!expect(::recv(socket.get(), &answer, sizeof answer, 0) <= 0, "an answer")) return false;
+    }
+    return true;
+  });
+  EXPECT_TRUE(stranger.wait());
+  EXPECT_TRUE(opened(blob, 1));
+  const std::string lines = log.text();
+  EXPECT_LE(std::count(lines.begin(), lines.end(), '\n'), 1) << lines;
 }
 
 // --- many, slow and rude fetchers ----------------------------------------------------------------

@@ -179,7 +179,7 @@ std::vector<Supervisor::Watch> Supervisor::watches() {
                        if (fd && !read_output(fd.get(), lines, 1)) fd.reset();
                      }});
     };
-    if (pe.pmi) all.push_back({pe.pmi.get(), POLLIN, [this, &pe] { serve_pmi(pe); }});
+    if (pe.pmi) all.push_back({pe.pmi.get(), POLLIN, [this, &pe] { serve_pmi(pe, 1); }});
     watch(pe.child.out, pe.out);
     watch(pe.child.err, pe.err);
   }
@@ -217,9 +217,9 @@ bool Supervisor::read_output(int fd, Lines& into, int most_reads) {
 
 // --- PMI ----------------------------------------------------------------------------------------
 
-void Supervisor::serve_pmi(Pe& pe) {
+void Supervisor::serve_pmi(Pe& pe, int most_reads) {
   std::array<char, 4096> piece;
-  while (pe.pmi) {
+  for (int i = 0; i < most_reads && pe.pmi; ++i) {
     const ssize_t n = ::recv(pe.pmi.get(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) return pe.pmi.reset();
@@ -498,7 +498,7 @@ void Supervisor::bury(Pe& pe) {
   constexpr int kMostReads = 1024;  // should somebody outside the group hold the pipe and write
   if (pe.child.out) read_output(pe.child.out.get(), pe.out, kMostReads);
   if (pe.child.err) read_output(pe.child.err.get(), pe.err, kMostReads);
-  serve_pmi(pe);
+  serve_pmi(pe, kMostReads);
   pe.out.finish();
   pe.err.finish();
   if (pe.link == nullptr) reap(pe.child.pid);

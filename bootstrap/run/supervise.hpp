@@ -75,8 +75,8 @@ class Supervisor {
   void settle();
   void on_deadlines();
   void write_output();
-  // What the PE says through PMI; the answers go out at once.
-  void serve_pmi(Pe& pe);
+  // What the PE says through PMI, in so many pieces at most; the answers go out at once.
+  void serve_pmi(Pe& pe, int most_reads);
   void tell_pmi(const Pmi1Server::Answer& answer);
   // Until there is no more for now. False: the stream has ended.
   static bool read_output(int fd, Lines& into, int most_reads);

@@ -35,6 +35,8 @@ constexpr double kPatience_s = 0.02;
 // A PE that dies after a call must not fail it for those who are still in it: what it brought is on
 // its way, and they pass it on for so long.
 constexpr double kGrace_s = 0.2;
+// A PE that the server dropped before it could prove what it is comes again, at most so rarely.
+constexpr int kLongestPause_ms = 200;
 
 std::uint32_t number(Message message) { return static_cast<std::uint32_t>(message); }
 
@@ -47,9 +49,11 @@ class TcpBootstrap final : public Bootstrap {
   int pe() const override { return pe_; }
   int npes() const override { return npes_; }
 
-  // Says hello and waits until everybody has come.
+  // Proves that it is a PE of the job and waits until everybody has come.
   Status join(const Secret& secret, double timeout_s);
   Status await_start();
+  // The connection ended before that: it may have been taken for one of too many strangers.
+  bool dropped() const { return dropped_; }
 
   Result<std::vector<Blob>> allgather(std::span<const std::byte> mine) override;
   Status barrier() override;
@@ -75,6 +79,7 @@ class TcpBootstrap final : public Bootstrap {
   const int npes_;
   Meeting::Member server_;
   double timeout_s_ = 0;
+  bool dropped_ = false;
 
   std::mutex receive_mutex_;  // whoever holds it reads the socket
   std::uint64_t calls_ = 0;   // guarded by receive_mutex_, as are the neighbours
@@ -87,12 +92,14 @@ class TcpBootstrap final : public Bootstrap {
 Status TcpBootstrap::join(const Secret& secret, double timeout_s) {
   const std::lock_guard lock(receive_mutex_);
   timeout_s_ = timeout_s;
-  ASSIGN_OR_RETURN(const net::Address here, net::local_address(channel_.fd()));
-  RETURN_IF_ERROR(neighbours_.open(secret, pe_, npes_, here.host));
   tcp::Nonces nonces;
   ASSIGN_OR_RETURN(nonces.caller, random_bits());
-  RETURN_IF_ERROR(send(Message::kHello,
-                       encode(tcp::Hello{tcp::kProtocol, WEFT_VERSION, nonces.caller}), "hello"));
+  const tcp::Hello hello{tcp::kProtocol, WEFT_VERSION, nonces.caller};
+  // At once: until it is there, the server takes the connection for a stranger's.
+  RETURN_IF_ERROR(
+      send(Message::kHello, seal(secret, tcp::kHelloSeal, nonces, encode(hello)), "hello"));
+  ASSIGN_OR_RETURN(const net::Address here, net::local_address(channel_.fd()));
+  RETURN_IF_ERROR(neighbours_.open(secret, pe_, npes_, here.host));
   ASSIGN_OR_RETURN(const net::Frame asked, await(Message::kChallenge, timeout_s, "a challenge"));
   auto challenge = tcp::decode_challenge(asked.payload);
   if (!challenge) return fail(challenge.status());
@@ -197,7 +204,11 @@ Status TcpBootstrap::carry(tcp::Exchange& exchange, std::string_view what) {
 // For the neighbours and the server, whose word is kept in failure() and is its last.
 void TcpBootstrap::wait(const tcp::Exchange& exchange, bool neighbours, int at_most_ms) {
   std::vector<pollfd> polled{{failure().is_ok() ? channel_.fd() : -1, POLLIN, 0}};
-  if (neighbours) neighbours_.watch(exchange, polled);
+  if (neighbours) {
+    neighbours_.watch(exchange, polled);
+    const int retry_ms = neighbours_.retry_ms();
+    if (retry_ms >= 0 && (at_most_ms < 0 || retry_ms < at_most_ms)) at_most_ms = retry_ms;
+  }
   if (::poll(polled.data(), polled.size(), at_most_ms) > 0 && polled[0].revents != 0) {
     hear().ignore();
   }
@@ -286,6 +297,7 @@ Status TcpBootstrap::from_server(const net::Frame& frame) {
 }
 
 Status TcpBootstrap::connection_failed(const Status& how) {
+  dropped_ = server_.pid == 0 && how.is(Code::kPeerLost);
   const auto who =
       server_.pid == 0 ? std::string() : fmt::format(" (pid {} on {})", server_.pid, server_.host);
   const char* mend = how.is(Code::kPeerLost)
@@ -325,13 +337,9 @@ Status check_against(const IdText& id, int pe, int npes) {
   return Status::ok();
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Bootstrap>> make_tcp_bootstrap(std::string_view unique_id, int pe, int npes,
-                                                      const Options& options) {
-  ASSIGN_OR_RETURN(const IdText id, parse_id_text(unique_id));
-  RETURN_IF_ERROR(check_against(id, pe, npes));
-  auto socket = net::connect_to(id.address, Deadline(options.start_timeout));
+Result<std::unique_ptr<TcpBootstrap>> reach(const IdText& id, int pe, int npes,
+                                            const Deadline& deadline) {
+  auto socket = net::connect_to(id.address, deadline);
   if (!socket) {
     return Status::error(
         socket.status().code(),
@@ -339,13 +347,45 @@ Result<std::unique_ptr<Bootstrap>> make_tcp_bootstrap(std::string_view unique_id
                     "unique id must be running and reachable from here; an id is good for one job",
                     pe, socket.status().text()));
   }
-  auto bootstrap = std::make_unique<TcpBootstrap>(
+  return std::make_unique<TcpBootstrap>(
       net::Channel(std::move(*socket), net::to_string(id.address), tcp::kMostMessageBytes), pe,
       npes);
-  RETURN_IF_ERROR(bootstrap->join(id.secret, options.start_timeout));
-  LOG(kDebug, "bootstrap", "PE {} of {} has met the others at {}", pe, npes,
-      net::to_string(id.address));
-  return std::unique_ptr<Bootstrap>(std::move(bootstrap));
+}
+
+Status crowded_out(const IdText& id, int pe, int tries, const Deadline& deadline) {
+  return Status::error(
+      Code::kTimeout,
+      fmt::format("PE {} could not join its job: within {:.3g} s (WEFT_START_TIMEOUT) it connected "
+                  "{} times to {}, and was dropped each time. The job's rendezvous server does "
+                  "that when too many strangers connect to it: see who they are (ss -tnp), or "
+                  "choose a network that they do not reach (WEFT_BIND_ADDRESS, "
+                  "WEFT_BOOTSTRAP_INTERFACE). If something else listens there, the id is old",
+                  pe, deadline.waited_seconds(), tries, net::to_string(id.address)));
+}
+
+}  // namespace
+
+// A connection that is dropped before the PE could prove what it is, is made again, a little later
+// each time.
+Result<std::unique_ptr<Bootstrap>> make_tcp_bootstrap(std::string_view unique_id, int pe, int npes,
+                                                      const Options& options) {
+  ASSIGN_OR_RETURN(const IdText id, parse_id_text(unique_id));
+  RETURN_IF_ERROR(check_against(id, pe, npes));
+  const Deadline deadline(options.start_timeout);
+  int pause_ms = 1;
+  for (int tries = 1;; ++tries, pause_ms = std::min(2 * pause_ms, kLongestPause_ms)) {
+    ASSIGN_OR_RETURN(auto bootstrap, reach(id, pe, npes, deadline));
+    const Status joined = bootstrap->join(id.secret, options.start_timeout);
+    if (joined.is_ok()) {
+      LOG(kDebug, "bootstrap", "PE {} of {} has met the others at {}", pe, npes,
+          net::to_string(id.address));
+      return std::unique_ptr<Bootstrap>(std::move(bootstrap));
+    }
+    if (!bootstrap->dropped()) return joined;
+    if (deadline.expired()) return crowded_out(id, pe, tries, deadline);
+    const int left = deadline.remaining_ms();
+    (void)::poll(nullptr, 0, left < 0 ? pause_ms : std::min(pause_ms, left));
+  }
 }
 
 }  // namespace weft

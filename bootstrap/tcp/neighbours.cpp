@@ -11,9 +11,9 @@
 namespace weft::tcp {
 namespace {
 
-// Who is pushed out of a crowd at the door before it could speak may come again.
-constexpr int kMostTries = 8;
-constexpr std::size_t kMostStrangers = 64;
+// A PE whose connection was not taken, or was dropped, comes again, at most so rarely.
+constexpr double kLongestAttempt_s = 2;
+constexpr double kLongestPause_s = 0.2;
 
 std::shared_ptr<const net::Bytes> framed(Message message, std::span<const std::byte> payload) {
   return std::make_shared<const net::Bytes>(
@@ -94,11 +94,12 @@ Status Neighbours::call_up(int round) {
   const Contact& there = behind_[static_cast<std::size_t>(round)];
   const net::Address address = net::with_scope_of(there.address, contact_.address);
   ASSIGN_OR_RETURN(UniqueFd socket, net::begin_connect(address));
+  out.again = Deadline(out.attempt_s);
+  out.attempt_s = std::min(2 * out.attempt_s, kLongestAttempt_s);
   out.channel.emplace(
       std::move(socket),
       fmt::format("PE {} at {}", behind(pe_, npes_, round), net::to_string(address)),
       kMostMessageBytes);
-  ++out.tries;
   out.nonces.callee = there.nonce;
   ASSIGN_OR_RETURN(out.nonces.caller, random_bits());
   out.channel->queue(framed(Message::kGreeting, seal(secret_, kGreetingSeal, out.nonces,
@@ -109,15 +110,21 @@ Status Neighbours::call_up(int round) {
 Status Neighbours::await_welcome(int round) {
   Outgoing& out = out_[static_cast<std::size_t>(round)];
   if (out.welcome) return Status::ok();
-  if (!out.channel) RETURN_IF_ERROR(call_up(round));
+  // Not taken yet: the listener's queue may be full, and the kernel asks again late.
+  const bool due = out.again.expired() && !(out.channel && out.channel->flushed());
+  if (due || (!out.channel && out.again.is_never())) RETURN_IF_ERROR(call_up(round));
+  if (!out.channel) return Status::busy();
   Status status = out.channel->flush();
   if (status.is_ok()) {
     auto frame = next_frame(*out.channel, Message::kWelcome);
     status = frame.status();
     if (frame) status = open_seal(secret_, kWelcomeSeal, out.nonces, frame->payload).status();
   }
-  if (status.is(Code::kPeerLost) && out.tries < kMostTries) {
-    RETURN_IF_ERROR(call_up(round));
+  if (status.is(
+          Code::kPeerLost)) {  // dropped for newer ones; if the PE is gone, its port is closed
+    out.channel.reset();
+    out.again = Deadline(out.pause_s);
+    out.pause_s = std::min(2 * out.pause_s, kLongestPause_s);
     return Status::busy();
   }
   out.welcome = status.is_ok();
@@ -125,26 +132,37 @@ Status Neighbours::await_welcome(int round) {
 }
 
 void Neighbours::admit() {
-  while (listener_) {
+  if (!listener_) return;
+  const auto settled = [this](net::Channel& stranger) { return settle(stranger); };
+  std::erase_if(strangers_, settled);
+  for (int i = 0; i < kMostAccepts; ++i) {
     auto accepted = net::accept_one(listener_.get());
     if (!accepted) break;  // without files nobody comes in; who waits in vain says so
+    // The oldest goes, which has had its time: a PE greets with its connection.
+    if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
     strangers_.emplace_back(std::move(accepted->socket), std::move(accepted->peer),
                             kMostHelloBytes);
-    if (strangers_.size() <= kMostStrangers + in_.size()) continue;
-    hear(strangers_.front());  // the oldest goes, but is not left unheard
-    strangers_.pop_front();
+    if (settle(strangers_.back())) strangers_.pop_back();
   }
-  std::erase_if(strangers_, [this](net::Channel& stranger) { return hear(stranger); });
+  if (!std::ranges::all_of(in_, [](const auto& channel) { return channel.has_value(); })) return;
+  listener_.reset();
+  strangers_.clear();
 }
 
-// True: it is a stranger no more, or never will be anything else.
-bool Neighbours::hear(net::Channel& stranger) {
-  const auto frame = next_frame(stranger, Message::kGreeting);
-  if (frame.status().is(Code::kBusy)) return false;
-  const Status status = frame ? greet(stranger, *frame) : frame.status();
-  if (!status.is_ok()) {
-    LOG(kInfo, "bootstrap", "PE {} turned a stranger away at {}: {}", pe_,
-        net::to_string(contact_.address), status.text());
+// Takes one piece of what has come. True: it is a stranger no more, or never will be anything else.
+bool Neighbours::settle(net::Channel& stranger) {
+  Status status = stranger.fill();
+  if (const auto frame = stranger.next()) {
+    status = frame->type == static_cast<std::uint32_t>(Message::kGreeting)
+                 ? greet(stranger, *frame)
+                 : Status::error(Code::kIo, fmt::format("it began with message {}", frame->type));
+    if (status.is_ok()) return true;
+  } else if (status.is_ok() || status.is(Code::kBusy)) {
+    return false;
+  }
+  if (const auto more = turned_away_.pass()) {
+    LOG(kInfo, "bootstrap", "PE {} turned {} away at {}: {}{}", pe_, stranger.peer(),
+        net::to_string(contact_.address), status.text(), *more);
   }
   return true;
 }
@@ -181,6 +199,16 @@ void Neighbours::watch(const Exchange& exchange, std::vector<pollfd>& polled) co
   if (exchange.received() == exchange.rounds()) return;
   const auto& channel = in_[static_cast<std::size_t>(exchange.received())];
   if (channel) polled.push_back({channel->fd(), POLLIN, 0});
+}
+
+int Neighbours::retry_ms() const {
+  int first = -1;
+  for (const Outgoing& out : out_) {
+    if (out.welcome || (out.channel && out.channel->flushed())) continue;
+    const int left = out.again.remaining_ms();
+    if (left >= 0 && (first < 0 || left < first)) first = left;
+  }
+  return first;
 }
 
 }  // namespace weft::tcp

@@ -1,5 +1,7 @@
 // A PE's connections to the PEs at distances 1, 2, 4, ...: each is made when an exchange first
 // needs it, and stays. Nothing here waits, and whoever cannot prove to be of the job gets nothing.
+// The PE stops listening once all of them have come, so strangers can ask for its time only until
+// the end of its first exchange, and then only for a bounded part of it.
 #pragma once
 
 #include <poll.h>
@@ -10,6 +12,8 @@
 
 #include "bootstrap/tcp/exchange.hpp"
 #include "bootstrap/tcp/seal.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/log_limit.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/net/channel.hpp"
 
@@ -26,13 +30,24 @@ class Neighbours {
   // Takes the exchange as far as it goes. kBusy: again when something of watched() is ready.
   Status advance(Exchange& exchange);
   void watch(const Exchange& exchange, std::vector<pollfd>& polled) const;
+  // When to come back although nothing is ready: as poll() takes it, -1 for never.
+  int retry_ms() const;
+
+  // What strangers may take: accepts in one call of advance(), and connections.
+  static constexpr int kMostAccepts = 32;
+  static constexpr std::size_t kMostStrangers = 64;
+  bool listens() const { return static_cast<bool>(listener_); }
+  std::size_t strangers() const { return strangers_.size(); }
 
  private:
+  static constexpr double kFirstPause_s = 0.001;
   struct Outgoing {
     std::optional<net::Channel> channel;
     Nonces nonces;
     bool welcome = false;
-    int tries = 0;
+    double attempt_s = net::kFirstAttempt_s;
+    double pause_s = kFirstPause_s;
+    Deadline again = Deadline::never();  // when a new attempt is due
   };
 
   Status send(Exchange& exchange);
@@ -41,7 +56,7 @@ class Neighbours {
   Status call_up(int round);
   Status await_welcome(int round);
   void admit();
-  bool hear(net::Channel& stranger);
+  bool settle(net::Channel& stranger);
   Status greet(net::Channel& stranger, const net::Frame& frame);
 
   Secret secret_{};
@@ -52,7 +67,8 @@ class Neighbours {
   std::vector<Contact> behind_;
   std::vector<Outgoing> out_;
   std::vector<std::optional<net::Channel>> in_;
-  std::list<net::Channel> strangers_;
+  std::list<net::Channel> strangers_;  // the oldest in front
+  LogLimit turned_away_;
 };
 
 }  // namespace weft::tcp

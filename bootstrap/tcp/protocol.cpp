@@ -64,6 +64,7 @@ Result<Hello> decode_hello(std::span<const std::byte> payload) {
   hello.version = in.text();
   if (in.good() && hello.protocol != kProtocol) return hello;
   hello.nonce = read_nonce(in);
+  if (in.left() == sizeof(Secret)) (void)in.raw(sizeof(Secret));
   if (!in.complete()) return malformed("hello", payload.size());
   return hello;
 }

@@ -8,7 +8,8 @@
 //
 //   PE: Greeting → the PE behind it: Welcome; then Blocks, one per call (see exchange.hpp)
 //
-// Join, Accepted, Greeting and Welcome carry a proof of the job's secret (see seal.hpp).
+// Hello, Join, Accepted, Greeting and Welcome carry a proof of the job's secret (see seal.hpp). A
+// caller's first message does, so whoever does not know the secret never gets beyond it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ namespace weft::tcp {
 
 // Changes with any change of a message. The first two fields of Hello never change, so that any two
 // versions can tell each other what they are.
-inline constexpr std::uint32_t kProtocol = 2;
+inline constexpr std::uint32_t kProtocol = 3;
 
 inline constexpr std::uint64_t kMostHelloBytes = 4096;     // of a stranger
 inline constexpr std::uint64_t kMostMessageBytes = 65536;  // of a member, and of the server
@@ -53,6 +54,7 @@ enum class Message : std::uint32_t {
 };
 
 // What seals say they are for.
+inline constexpr std::string_view kHelloSeal = "hello";
 inline constexpr std::string_view kJoinSeal = "join";
 inline constexpr std::string_view kAcceptedSeal = "accepted";
 inline constexpr std::string_view kGreetingSeal = "greeting";
@@ -110,7 +112,7 @@ net::Bytes encode_leave(std::uint64_t calls);
 net::Bytes encode_start(const std::vector<Contact>& contacts);
 net::Bytes encode(const Status& status);  // Failed and Left
 
-// A Hello of another protocol has only protocol and version.
+// A Hello of another protocol has only protocol and version. The proof may still be at its end.
 Result<Hello> decode_hello(std::span<const std::byte> payload);
 Result<Join> decode_join(std::span<const std::byte> payload);
 Result<Call> decode_call(std::span<const std::byte> payload);

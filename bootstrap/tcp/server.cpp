@@ -25,7 +25,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostStrangers = 256;
+// A process that has ended left little behind: a few messages.
+constexpr int kMostLastPieces = 64;
+// With everybody here, no more than kMostAccepts strangers come in so much time.
+constexpr milliseconds kPauseWhenFull{10};
 
 Meeting::Time after(Meeting::Time now, double seconds) {
   return now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -53,7 +56,7 @@ Result<UniqueFd> make_event() {
 
 // One connection per PE: the limit of open files must allow them.
 Status ensure_files(int npes) {
-  const rlim_t needed = static_cast<rlim_t>(npes) + kMostStrangers + 64;
+  const rlim_t needed = static_cast<rlim_t>(npes) + Server::kMostStrangers + 64;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return Status::ok();
   limit.rlim_cur = std::min(needed, limit.rlim_max);
@@ -161,14 +164,19 @@ std::optional<int> Server::culprit() const {
   return meeting_->culprit();
 }
 
+Server::Load Server::load() const {
+  const std::lock_guard lock(mutex_);
+  return load_;
+}
+
 Status Server::ended(int pe, std::string_view how) {
   Status failure;
   {
     const std::lock_guard lock(mutex_);
     const Time now = Clock::now();
     // What it still said before its end comes first.
-    accept_all(now);
-    for (Connection& connection : connections_) serve(connection, now);
+    Connection* const its = pe_connection(pe);
+    for (int i = 0; i < kMostLastPieces && its != nullptr && serve(*its, now); ++i) continue;
     publish(now);
     meeting_->lose(pe, how);
     if (meeting_->anybody_came() && meeting_->culprit() == pe) failure = meeting_->failure();
@@ -179,122 +187,174 @@ Status Server::ended(int pe, std::string_view how) {
 }
 
 void Server::run() {
-  std::vector<pollfd>& polled = polled_;
   std::unique_lock lock(mutex_);
   while (!may_end(Clock::now())) {
     const Time now = Clock::now();
-    polled.assign(
+    polled_.assign(
         {{wake_.get(), POLLIN, 0}, {now < accept_again_ ? -1 : listener_.get(), POLLIN, 0}});
-    for (const Connection& connection : connections_) {
-      const short events = connection.channel.flushed() ? POLLIN : POLLIN | POLLOUT;
-      polled.push_back({connection.channel.fd(), events, 0});
-    }
+    watch(connections_);
+    watch(strangers_);
+    const std::size_t members = connections_.size();
     const int timeout = poll_timeout(next_deadline());
     lock.unlock();
-    (void)::poll(polled.data(), polled.size(), timeout);  // a signal only means another round
+    (void)::poll(polled_.data(), polled_.size(), timeout);  // a signal only means another round
     lock.lock();
 
     std::uint64_t count = 0;
     (void)!::read(wake_.get(), &count, sizeof count);
     const Time after_poll = Clock::now();
-    // Whom ended() let in meanwhile stands behind those that were polled; the next round is theirs.
-    auto connection = connections_.begin();
-    for (std::size_t i = 2; i < polled.size(); ++i, ++connection) {
-      if (polled[i].revents != 0) serve(*connection, after_poll);
-    }
-    if (polled[1].revents != 0) accept_all(after_poll);
+    ++load_.rounds;
+    // Members first. Meanwhile nobody but this loop adds to the lists or takes from them.
+    serve_ready(connections_, 2, after_poll);
+    serve_ready(strangers_, 2 + members, after_poll);
+    if (polled_[1].revents != 0) accept_some(after_poll);
     expire(after_poll);
     publish(after_poll);
-    for (Connection& connection : connections_) {
-      if (connection.closed) continue;
-      const Status status = connection.channel.flush();
-      if (!status.is_ok() && !status.is(Code::kBusy)) {
-        serve(connection, after_poll);  // reads what it still had to say, then its end
-      }
-    }
+    flush(connections_);
+    flush(strangers_);
     publish(Clock::now());
-    connections_.remove_if([](const Connection& connection) { return connection.closed; });
+    erase_closed();
   }
   connections_.clear();
+  strangers_.clear();
   listener_.reset();
   finished_.store(true, std::memory_order_release);
+}
+
+// Of a dismissed connection only the end is awaited.
+void Server::watch(const std::list<Connection>& connections) {
+  for (const Connection& connection : connections) {
+    const int wanted = connection.state == Connection::State::kDismissed ? POLLRDHUP : POLLIN;
+    const int events = connection.channel.flushed() ? wanted : wanted | POLLOUT;
+    polled_.push_back({connection.channel.fd(), static_cast<short>(events), 0});
+  }
+}
+
+// The list is as it was when it was polled, from `first` on. One that proves the secret moves
+// behind the others of connections_.
+void Server::serve_ready(std::list<Connection>& connections, std::size_t first, Time now) {
+  auto next = connections.begin();
+  for (std::size_t i = first; next != connections.end() && i < polled_.size(); ++i) {
+    Connection& connection = *next++;
+    const int events = polled_[i].revents & ~POLLOUT;
+    if (events == 0 || connection.closed) continue;
+    serve(connection, now);
+  }
 }
 
 // When nobody needs the meeting point any more, or patience has ended.
 bool Server::may_end(Time now) const {
   if (!closing_) return false;
-  std::vector<int> members;
+  std::size_t members = 0;
   for (const Connection& connection : connections_) {
-    if (connection.state == Connection::State::kMember) members.push_back(connection.pe);
+    if (connection.state == Connection::State::kMember) ++members;
     if (!connection.channel.flushed() && now < closing_deadline_) return false;
   }
-  if (members.empty() || failure_published_) return true;
+  if (members == 0 || failure_published_) return true;
   if (now < closing_deadline_) return false;
   LOG(kWarn, "bootstrap",
       "the meeting point of the job at {} goes away while {} of its {} PEs have not left",
-      net::to_string(id_.address), members.size(), npes_);
+      net::to_string(id_.address), members, npes_);
   return true;
 }
 
 Server::Time Server::next_deadline() const {
   Time next = std::min(meeting_->deadline(), closing_deadline_);
   if (accept_again_ > Clock::now()) next = std::min(next, accept_again_);
-  for (const Connection& connection : connections_) {
-    if (connection.state != Connection::State::kMember) next = std::min(next, connection.deadline);
-    next = std::min(next, connection.leave_deadline);
+  for (const auto* connections : {&connections_, &strangers_}) {
+    for (const Connection& connection : *connections) {
+      next = std::min(next, connection.leave_deadline);
+      if (connection.state == Connection::State::kMember) continue;
+      next = std::min(next, connection.deadline);
+    }
   }
   return next;
 }
 
-void Server::accept_all(Time now) {
-  for (;;) {
-    auto accepted = net::accept_one(listener_.get());
-    if (!accepted) {
-      if (!accepted.status().is(Code::kBusy)) {
-        LOG(kWarn, "bootstrap", "the meeting point at {} cannot let anybody in: {}",
-            net::to_string(id_.address), accepted.status().text());
+// A PE says hello with its connection, so most are known for what they are at once.
+void Server::accept_some(Time now) {
+  int accepted = 0;
+  for (; accepted < kMostAccepts && make_room(now); ++accepted) {
+    auto caller = net::accept_one(listener_.get());
+    if (!caller) {
+      if (!caller.status().is(Code::kBusy)) {
+        if (const auto more = full_.pass()) {
+          LOG(kWarn, "bootstrap", "the meeting point at {} cannot let anybody in: {}{}",
+              net::to_string(id_.address), caller.status().text(), *more);
+        }
         accept_again_ = now + milliseconds(100);  // out of files, most likely: let some go first
       }
-      return;
+      break;
     }
-    Connection connection{.channel = net::Channel(std::move(accepted->socket),
-                                                  std::move(accepted->peer), kMostHelloBytes),
-                          .deadline = after(now, timeout_s_)};
-    connections_.push_back(std::move(connection));
-    limit_strangers(now);
+    strangers_.push_back({.channel = net::Channel(std::move(caller->socket),
+                                                  std::move(caller->peer), kMostHelloBytes),
+                          .deadline = after(now, timeout_s_)});
+    load_.most_strangers = std::max(load_.most_strangers, strangers_.size());
+    serve(strangers_.back(), now);
+  }
+  load_.accepted += static_cast<std::uint64_t>(accepted);
+  load_.most_accepted = std::max(load_.most_accepted, accepted);
+  // Whoever comes after everybody is here has time.
+  if (accepted == kMostAccepts && started_) accept_again_ = now + kPauseWhenFull;
+}
+
+// Strangers must not keep PEs out: the oldest goes, which every round since it came has asked for
+// its hello. False: so many have proved the secret that the next must wait for one to go.
+bool Server::make_room(Time now) {
+  std::erase_if(strangers_, [](const Connection& stranger) { return stranger.closed; });
+  if (connections_.size() >= kMostStrangers + 2 * static_cast<std::size_t>(npes_)) {
+    accept_again_ = now + milliseconds(100);
+    return false;
+  }
+  if (strangers_.size() >= kMostStrangers) {
+    hang_up(strangers_.front(),
+            Status::error(Code::kBusy, "too many that did not prove to be PEs"));
+    strangers_.pop_front();
+  }
+  return true;
+}
+
+Server::Connection* Server::pe_connection(int pe) {
+  const auto at = static_cast<std::size_t>(pe);
+  return pe >= 0 && at < members_.size() ? members_[at] : nullptr;
+}
+
+// Takes one piece of what has come, so that nobody keeps the others waiting. False: there was none,
+// or will be none any more.
+bool Server::serve(Connection& connection, Time now) {
+  if (connection.closed) return false;
+  if (connection.state == Connection::State::kDismissed) {
+    hang_up(connection, Status::error(Code::kPeerLost, "it has gone"));
+    return false;
+  }
+  const std::uint64_t before = connection.channel.received();
+  const Status status = connection.channel.fill();
+  load_.most_bytes = std::max(load_.most_bytes, connection.channel.received() - before);
+  while (!connection.closed && connection.state != Connection::State::kDismissed) {
+    const auto frame = connection.channel.next();
+    if (!frame) break;
+    handle(connection, *frame, now);
+  }
+  if (connection.closed || status.is(Code::kBusy)) return false;
+  if (!status.is_ok()) hang_up(connection, status);
+  return status.is_ok();
+}
+
+// What is left over goes when the socket takes more; a connection that broke says so when it is
+// read.
+void Server::flush(std::list<Connection>& connections) {
+  for (Connection& connection : connections) {
+    if (connection.closed || connection.channel.flushed()) continue;
+    const Status status = connection.channel.flush();
+    if (status.is_ok() || status.is(Code::kBusy)) continue;
+    if (connection.state == Connection::State::kDismissed) hang_up(connection, status);
   }
 }
 
-bool Server::is_stranger(const Connection& connection) {
-  return connection.state == Connection::State::kStranger ||
-         connection.state == Connection::State::kChallenged;
-}
-
-// Connections that say nothing must not keep PEs out: the oldest goes, if it still has not spoken.
-void Server::limit_strangers(Time now) {
-  const auto waits = [](const Connection& connection) {
-    return !connection.closed && connection.state != Connection::State::kMember;
-  };
-  const auto count = std::ranges::count_if(connections_, waits);
-  if (static_cast<std::size_t>(count) <= kMostStrangers + static_cast<std::size_t>(npes_)) return;
-  Connection& oldest = *std::ranges::find_if(connections_, waits);
-  serve(oldest, now);
-  if (oldest.closed || oldest.state == Connection::State::kMember) return;
-  hang_up(oldest, Status::error(Code::kBusy, "too many connections that said nothing"));
-}
-
-void Server::serve(Connection& connection, Time now) {
-  while (!connection.closed) {
-    const Status status = connection.channel.fill();
-    while (!connection.closed) {
-      const auto frame = connection.channel.next();
-      if (!frame) break;
-      handle(connection, *frame, now);
-    }
-    if (connection.closed) return;
-    if (status.is(Code::kBusy)) return;
-    if (!status.is_ok()) return hang_up(connection, status);
-  }
+void Server::erase_closed() {
+  const auto closed = [](const Connection& connection) { return connection.closed; };
+  std::erase_if(connections_, closed);
+  std::erase_if(strangers_, closed);
 }
 
 void Server::handle(Connection& connection, const net::Frame& frame, Time now) {
@@ -302,7 +362,7 @@ void Server::handle(Connection& connection, const net::Frame& frame, Time now) {
     case Connection::State::kStranger: return challenge(connection, frame, now);
     case Connection::State::kChallenged: return admit(connection, frame, now);
     case Connection::State::kMember: return handle_member(connection, frame, now);
-    case Connection::State::kDismissed: return;  // nothing that it says matters any more
+    case Connection::State::kDismissed: return;
   }
 }
 
@@ -317,11 +377,26 @@ void Server::challenge(Connection& connection, const net::Frame& frame, Time now
   if (Status refusal = check_version(*hello); !refusal.is_ok()) {
     return refuse(connection, refusal, now);
   }
+  connection.nonces = {hello->nonce, {}};
+  if (!open_seal(id_.secret, kHelloSeal, connection.nonces, frame.payload)) {
+    return refuse(connection, wrong_secret(), now);
+  }
   const auto nonce = random_bits();
   if (!nonce) return hang_up(connection, nonce.status());
-  connection.nonces = {hello->nonce, *nonce};
+  connection.nonces.callee = *nonce;
   connection.state = Connection::State::kChallenged;
   tell(connection, Message::kChallenge, encode_challenge(*nonce));
+  const auto its = std::ranges::find_if(
+      strangers_, [&](const Connection& stranger) { return &stranger == &connection; });
+  connections_.splice(connections_.end(), strangers_, its);
+}
+
+Status Server::wrong_secret() const {
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("a PE came to {} with the secret of another job. Its unique id "
+                                   "is old or was changed: give every PE the text that this job's "
+                                   "UniqueId::text() gave",
+                                   net::to_string(id_.address)));
 }
 
 void Server::admit(Connection& connection, const net::Frame& frame, Time now) {
@@ -330,15 +405,7 @@ void Server::admit(Connection& connection, const net::Frame& frame, Time now) {
                                                                     frame.type)));
   }
   const auto payload = open_seal(id_.secret, kJoinSeal, connection.nonces, frame.payload);
-  if (!payload) {
-    return refuse(connection,
-                  Status::error(Code::kInvalidArgument,
-                                fmt::format("a PE came to {} with the secret of another job. Its "
-                                            "unique id is old or was changed: give every PE the "
-                                            "text that this job's UniqueId::text() gave",
-                                            net::to_string(id_.address))),
-                  now);
-  }
+  if (!payload) return refuse(connection, wrong_secret(), now);
   const auto join = decode_join(*payload);
   if (!join) return hang_up(connection, join.status());
   Status refusal = check_number_of(*join);
@@ -349,13 +416,17 @@ void Server::admit(Connection& connection, const net::Frame& frame, Time now) {
   connection.pe = join->pe;
   contacts_.resize(static_cast<std::size_t>(npes_));
   contacts_[static_cast<std::size_t>(join->pe)] = join->contact;
+  members_.resize(static_cast<std::size_t>(npes_));
+  members_[static_cast<std::size_t>(join->pe)] = &connection;
   connection.channel.set_most(kMostMessageBytes);
   tell(connection, Message::kAccepted,
        seal(id_.secret, kAcceptedSeal, connection.nonces, encode(Accepted{timeout_s_, self_})));
 }
 
 void Server::refuse(Connection& connection, const Status& why, Time now) {
-  LOG(kInfo, "bootstrap", "refused {}: {}", connection.channel.peer(), why.text());
+  if (const auto more = refused_.pass()) {
+    LOG(kInfo, "bootstrap", "refused {}: {}{}", connection.channel.peer(), why.text(), *more);
+  }
   dismiss(connection, Message::kFailed, why, now);
 }
 
@@ -419,12 +490,17 @@ void Server::handle_member(Connection& connection, const net::Frame& frame, Time
 
 void Server::hang_up(Connection& connection, const Status& why) {
   connection.closed = true;
+  if (pe_connection(connection.pe) == &connection) {
+    members_[static_cast<std::size_t>(connection.pe)] = nullptr;
+  }
   if (connection.state == Connection::State::kMember) {
     meeting_->lose(connection.pe,
                    fmt::format("its connection ended before it left the job ({})", why.text()));
-  } else if (is_stranger(connection)) {
-    LOG(kInfo, "bootstrap", "a stranger at {} was turned away: {}", net::to_string(id_.address),
-        why.text());
+  } else if (connection.state != Connection::State::kDismissed) {
+    if (const auto more = turned_away_.pass()) {
+      LOG(kInfo, "bootstrap", "{} was turned away at {}: {}{}", connection.channel.peer(),
+          net::to_string(id_.address), why.text(), *more);
+    }
   }
 }
 
@@ -438,12 +514,14 @@ void Server::dismiss(Connection& connection, Message message, const Status& why,
 
 void Server::expire(Time now) {
   meeting_->expire(now);
-  for (Connection& connection : connections_) {
-    if (now >= connection.leave_deadline) {
-      dismiss(connection, Message::kLeft, meeting_->leave_timeout(), now);
-    }
-    if (connection.state != Connection::State::kMember && now >= connection.deadline) {
-      hang_up(connection, Status::error(Code::kTimeout, "it said nothing"));
+  for (auto* connections : {&connections_, &strangers_}) {
+    for (Connection& connection : *connections) {
+      if (now >= connection.leave_deadline) {
+        dismiss(connection, Message::kLeft, meeting_->leave_timeout(), now);
+      }
+      if (connection.state != Connection::State::kMember && now >= connection.deadline) {
+        hang_up(connection, Status::error(Code::kTimeout, "it said nothing"));
+      }
     }
   }
 }

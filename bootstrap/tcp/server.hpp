@@ -2,6 +2,11 @@
 // connection to it, over which a few hundred bytes go at the start and none while all goes well:
 // collective calls are the PEs' own. The rules are Meeting's; this file knows who speaks.
 //
+// A stranger is a connection that has not proved to know the job's secret. What strangers may take
+// is bounded: accepts in a round, bytes in a round and altogether, connections. A stranger is asked
+// for one message, and beyond the bound the oldest goes; who has proved the secret never goes for
+// others.
+//
 // After everybody has left, the same PEs may come again: a process may make a runtime after the
 // last one is gone. A failed job stays failed.
 #pragma once
@@ -21,6 +26,8 @@
 #include "bootstrap/tcp/id_text.hpp"
 #include "bootstrap/tcp/protocol.hpp"
 #include "bootstrap/tcp/seal.hpp"
+#include "src/base/fair_mutex.hpp"
+#include "src/base/log_limit.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/net/channel.hpp"
 
@@ -54,10 +61,23 @@ class Server {
   // the failure that they see; else ok.
   Status ended(int pe, std::string_view how);
 
+  // What one round of the loop may take of others, and what it took.
+  static constexpr int kMostAccepts = 32;
+  static constexpr std::size_t kMostStrangers = 256;
+  struct Load {
+    std::uint64_t rounds = 0;
+    std::uint64_t accepted = 0;    // in all rounds
+    int most_accepted = 0;         // in one round, as are the following
+    std::uint64_t most_bytes = 0;  // of one connection
+    std::size_t most_strangers = 0;
+  };
+  Load load() const;
+
  private:
   using Time = Meeting::Time;
   struct Connection {
     net::Channel channel;
+    // A dismissed connection has been told its last word, and is not read any more.
     enum class State { kStranger, kChallenged, kMember, kDismissed } state = State::kStranger;
     int pe = -1;
     Nonces nonces{};
@@ -71,14 +91,19 @@ class Server {
   void run();
   bool may_end(Time now) const;
   Time next_deadline() const;
-  void accept_all(Time now);
-  static bool is_stranger(const Connection& connection);
-  void limit_strangers(Time now);
-  void serve(Connection& connection, Time now);
+  void watch(const std::list<Connection>& connections);
+  void serve_ready(std::list<Connection>& connections, std::size_t first, Time now);
+  void accept_some(Time now);
+  bool make_room(Time now);
+  bool serve(Connection& connection, Time now);
+  void flush(std::list<Connection>& connections);
+  void erase_closed();
+  Connection* pe_connection(int pe);
   void handle(Connection& connection, const net::Frame& frame, Time now);
   void challenge(Connection& connection, const net::Frame& frame, Time now);
   void admit(Connection& connection, const net::Frame& frame, Time now);
   void refuse(Connection& connection, const Status& why, Time now);
+  Status wrong_secret() const;
   Status check_version(const Hello& hello) const;
   Status check_number_of(const Join& join) const;
   Status take_number(int npes);
@@ -102,9 +127,13 @@ class Server {
   Time accept_again_ = Time::min();
   std::vector<pollfd> polled_;  // the loop's; here, not on its stack, which a fork does not have
 
-  mutable std::mutex mutex_;  // guards what follows; the loop gives it up only while it polls
+  mutable FairMutex mutex_;  // guards what follows; the loop gives it up only while it polls
   std::unique_ptr<Meeting> meeting_;
-  std::list<Connection> connections_;
+  std::list<Connection> connections_;  // of those who know the secret
+  std::list<Connection> strangers_;    // the oldest in front
+  std::vector<Connection*> members_;   // of each PE; null: none
+  Load load_;
+  LogLimit refused_, turned_away_, full_;
   std::vector<Contact> contacts_;  // of each PE
   bool started_ = false;           // everybody has come and been told so
   bool failure_published_ = false;

@@ -23,10 +23,11 @@ Status Channel::lost(std::string_view action, int error) const {
 }
 
 Status Channel::fill() {
-  std::array<std::byte, 16384> piece;
+  std::array<std::byte, kMostPiece> piece;
   for (;;) {
     const ssize_t n = ::recv(fd(), piece.data(), piece.size(), 0);
     if (n > 0) {
+      received_ += static_cast<std::uint64_t>(n);
       Status status = decoder_.feed(std::span(piece).first(static_cast<std::size_t>(n)));
       if (status.is_ok()) return status;
       return Status::error(status.code(), fmt::format("from {}: {}", peer_, status.text()));

@@ -21,8 +21,12 @@ class Channel {
   void set_most(std::uint64_t most_bytes) { decoder_.set_most(most_bytes); }
 
   // --- never block -------------------------------------------------------------------------
-  // Takes what the socket has. kBusy: nothing there. kPeerLost: the connection ended.
+  // Takes a piece of what the socket has, kMostPiece at most. kBusy: nothing there. kPeerLost: the
+  // connection ended.
   Status fill();
+  static constexpr std::size_t kMostPiece = 16384;
+  // Bytes taken so far.
+  std::uint64_t received() const { return received_; }
   std::optional<Frame> next() { return decoder_.next(); }
   void queue(std::shared_ptr<const Bytes> frame) { out_.push_back(std::move(frame)); }
   // Sends what the socket takes. kBusy: some is left.
@@ -38,6 +42,7 @@ class Channel {
   UniqueFd socket_;
   std::string peer_;
   FrameDecoder decoder_;
+  std::uint64_t received_ = 0;
   std::deque<std::shared_ptr<const Bytes>> out_;
   std::size_t sent_ = 0;  // of out_.front()
 };

@@ -72,13 +72,13 @@ bool may_pass(int error) {
          error == EADDRNOTAVAIL || error == EAGAIN || error == EINTR;
 }
 
-Result<UniqueFd> connect_once(const addrinfo& at, const std::string& name,
-                              const Deadline& deadline) {
+Result<UniqueFd> connect_once(const addrinfo& at, const std::string& name, double seconds) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_socket(at));
   tune(fd.get());
   int error = ::connect(fd.get(), at.ai_addr, at.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS || error == EINTR) {
-    RETURN_IF_ERROR(wait_for(fd.get(), POLLOUT, deadline, fmt::format("{} to answer", name)));
+    RETURN_IF_ERROR(
+        wait_for(fd.get(), POLLOUT, Deadline(seconds), fmt::format("{} to answer", name)));
     error = pending_error(fd.get());
   }
   if (error == 0) return fd;
@@ -86,12 +86,12 @@ Result<UniqueFd> connect_once(const addrinfo& at, const std::string& name,
                        fmt::format("no connection to {}: {}", name, errno_text(error)));
 }
 
-Result<UniqueFd> connect_any(const Address& address, const Deadline& deadline) {
+Result<UniqueFd> connect_any(const Address& address, double seconds) {
   ASSIGN_OR_RETURN(const AddressList list, resolve(address.host, address.port, 0));
   Status last;
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    auto fd = connect_once(*at, to_string(address), deadline);
-    if (fd || fd.status().is(Code::kTimeout)) return fd;
+    auto fd = connect_once(*at, to_string(address), seconds);
+    if (fd) return fd;
     last = fd.status();
   }
   return last;
@@ -176,10 +176,15 @@ Result<UniqueFd> begin_connect(const Address& address) {
       Code::kIo, fmt::format("no connection to {}: {}", to_string(address), errno_text(errno)));
 }
 
+// A listener whose queue is full drops what comes, and the kernel asks again after 1, 3, 7, ...
+// seconds only: a new attempt comes in between.
 Result<UniqueFd> connect_to(const Address& address, const Deadline& deadline) {
-  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 200)) {
-    auto fd = connect_any(address, deadline);
-    if (fd || !fd.status().is(Code::kBusy)) return fd;
+  double attempt_s = kFirstAttempt_s;
+  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 200), attempt_s *= 2) {
+    const int left_ms = deadline.remaining_ms();
+    auto fd =
+        connect_any(address, left_ms < 0 ? attempt_s : std::clamp(left_ms * 1e-3, 1e-3, attempt_s));
+    if (fd || !(fd.status().is(Code::kBusy) || fd.status().is(Code::kTimeout))) return fd;
     if (deadline.expired()) {
       return Status::error(Code::kTimeout, fmt::format("{}; tried for {:.3g} s", fd.status().text(),
                                                        deadline.waited_seconds()));

@@ -50,7 +50,9 @@ Decoded decode(std::span<const std::byte> stream, std::size_t piece) {
 void check_messages(const Bytes& payload) {
   using namespace weft::tcp;
   if (const auto hello = decode_hello(payload); hello && hello->protocol == kProtocol) {
-    require(encode(*hello) == payload, "a hello reads back differently");
+    const Bytes back = encode(*hello);  // without the proof that may follow
+    require(std::equal(back.begin(), back.end(), payload.begin()),
+            "a hello reads back differently");
   }
   if (const auto call = decode_call(payload)) {
     require(encode(*call) == payload, "a call reads back differently");

@@ -44,10 +44,10 @@ class Client {
     return Client(std::move(socket));
   }
 
-  Status greet() {
+  Status greet(const IdText& id) {
     ASSIGN_OR_RETURN(hello_.nonce, random_bits());
     hello_.version = WEFT_VERSION;
-    return send(Message::kHello, encode(hello_));
+    return send(Message::kHello, seal(id.secret, kHelloSeal, {hello_.nonce, {}}, encode(hello_)));
   }
   Status join(const IdText& id, int pe) {
     ASSIGN_OR_RETURN(const net::Frame challenge, receive(Message::kChallenge));
@@ -93,7 +93,7 @@ Status run_start(int npes) {
   const Stopwatch watch;
   for (int pe = 0; pe < npes; ++pe) {
     ASSIGN_OR_RETURN(Client client, Client::call(id));
-    RETURN_IF_ERROR(client.greet());
+    RETURN_IF_ERROR(client.greet(id));
     clients.push_back(std::move(client));
   }
   for (int pe = 0; pe < npes; ++pe) {

@@ -93,7 +93,8 @@ class Victim {
     const int fd = socket->get();
     const Hello hello{kProtocol, WEFT_VERSION, *random_bits()};
     const auto frame =
-        net::encode_frame(static_cast<std::uint32_t>(Message::kHello), encode(hello));
+        net::encode_frame(static_cast<std::uint32_t>(Message::kHello),
+                          seal(id.secret, kHelloSeal, {hello.nonce, {}}, encode(hello)));
     if (moment == Moment::kConnected) return here(), void(::pause());
     send_part(fd, frame, moment == Moment::kHalfHello ? frame.size() / 2 : frame.size());
     if (moment == Moment::kHalfHello || moment == Moment::kHello) return here(), void(::pause());

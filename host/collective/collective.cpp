@@ -26,6 +26,7 @@ Status broken_team(const char* routine, const Team& team) {
 }
 
 Status ready(Context::Impl& c) {
+  const auto alone = c.turn();
   if (c.job->has_ended() || !c.failed.is_ok()) [[unlikely]]
     return c.usable();
   return Status::ok();
@@ -73,8 +74,9 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   RETURN_IF_ERROR(ready(c));
   ContextPort port(c, name);
   bool is_broken = false;
-  const bool owes_quiet = c.owes_quiet();
+  // In this order: of what other threads post meanwhile at least one of the two tells.
   const std::uint64_t before = c.posts;
+  const bool owes_quiet = c.owes_quiet();
   dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
   const std::uint64_t after = before + port.signals();
   if (!owes_quiet && after != before && c.posts == after)
@@ -87,7 +89,11 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
 Status barrier_call(Context::Impl& c, const Team& team) {
   if (!c.owes_quiet()) [[likely]]
     return sync_call(c, team, Routine::kBarrier);
-  Status quiet = c.quiet(Context::Impl::kAnyPe);
+  const auto complete = [&] {
+    const auto alone = c.turn();
+    return c.quiet(Context::Impl::kAnyPe);
+  };
+  Status quiet = complete();
   Status synced = sync_call(c, team, Routine::kBarrier);
   return synced.is_ok() ? quiet : synced;
 }

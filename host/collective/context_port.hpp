@@ -26,7 +26,9 @@ struct HostThread {
   bool all(bool mine) const { return mine; }
 };
 
-// Puts and gets keep the first failure; the next wait then fails without waiting.
+// Puts and gets keep the first failure; the next wait then fails without waiting. Of a context that
+// threads share, each thread in a collective has a port, for another team; what goes beyond mapped
+// memory takes turns.
 class ContextPort {
  public:
   using Thread = HostThread;
@@ -35,9 +37,16 @@ class ContextPort {
   static constexpr bool kSpansHosts = true;
 
   ContextPort(Context::Impl& context, const char* routine)
-      : c_(context), heap_(context.job->heap->range().base), routine_(routine) {}
+      : c_(context),
+        heap_(context.job->heap->range().base),
+        routine_(routine),
+        failures_(context.failures) {}
 
-  Status take_status() { return std::move(status_); }
+  Status take_status() {
+    if (status_.is_ok() && c_.failures != failures_) [[unlikely]]
+      keep(c_.latest_failure());
+    return std::move(status_);
+  }
   std::uint64_t signals() const { return signals_; }  // that were posted
 
   TeamLayout layout() const { return team_layout(c_.job->teams, c_.npes); }
@@ -52,12 +61,15 @@ class ContextPort {
 
   void put(HostThread, void* dst, const void* src, std::size_t bytes, int pe, Notify notify) {
     std::byte* const peer = c_.direct(pe);
-    if (peer == nullptr) [[unlikely]]
+    if (peer == nullptr) [[unlikely]] {
+      const auto alone = c_.turn();
       return keep(c_.put(dst, src, bytes, pe, notify, Done::kLocal));
+    }
     if (bytes != 0) std::memcpy(user_at(peer, static_cast<std::byte*>(dst)), src, bytes);
     if (notify.op != NotifyOp::kNone) notify_at(at(peer, notify.signal), notify.op, notify.value);
   }
   void get_nbi(HostThread, void* dst, const void* src, std::size_t bytes, int pe) {
+    const auto alone = c_.turn();
     keep(c_.get(dst, src, bytes, pe, Done::kLater));
   }
   // Release: pairs with the acquire in wait().
@@ -65,6 +77,7 @@ class ContextPort {
     std::byte* const peer = c_.direct(pe);
     if (peer == nullptr) [[unlikely]] {
       ++signals_;
+      const auto alone = c_.turn();
       return keep(c_.put(nullptr, nullptr, 0, pe, set(word, value), Done::kLocal));
     }
     __atomic_store_n(at(peer, word), value, __ATOMIC_RELEASE);
@@ -77,10 +90,14 @@ class ContextPort {
   }
   // What went straight to memory is ordered by the release of the signal that follows.
   void fence(HostThread) {
-    if (c_.unfenced) keep(c_.fence(kAllPes));
+    if (!c_.unfenced) return;
+    const auto alone = c_.turn();
+    keep(c_.fence(kAllPes));
   }
   void quiet(HostThread) {
-    if (c_.posted) keep(c_.quiet(Context::Impl::kAnyPe));
+    if (!c_.posted) return;
+    const auto alone = c_.turn();
+    keep(c_.quiet(Context::Impl::kAnyPe));
   }
   void copy(HostThread, void* dst, const void* src, std::size_t bytes) {
     if (bytes != 0 && dst != src) std::memcpy(dst, src, bytes);
@@ -123,7 +140,8 @@ class ContextPort {
                            .holder = copy == word ? -1 : pe,
                            .seen = fmt::format("{}", __atomic_load_n(copy, __ATOMIC_RELAXED)),
                            .wanted = fmt::format(">= {}", value)};
-        }));
+        },
+        c_.shared ? &c_.mutex : nullptr));
     return status_.is_ok();
   }
   void keep(Status status) {
@@ -133,6 +151,7 @@ class ContextPort {
   Context::Impl& c_;
   std::byte* const heap_;
   const char* const routine_;
+  const std::uint64_t failures_;  // of the context, when the call began
   std::uint64_t signals_ = 0;
   Status status_;
 };

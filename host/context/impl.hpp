@@ -84,6 +84,9 @@ struct Context::Impl {
   Status complete(LaneQueue::Ticket ticket, const char* operation, int pe);
   // Keeps the first failure of an operation for quiet().
   Status remember(Status failure);
+  // Of threads that share the context, one hears of an operation's failure by quiet(), and it may
+  // be another one's operation. So `failures` counts them for those that are in collectives.
+  Status latest_failure();
   Status note(int pe, std::uint64_t offset);
   void note_writer(std::byte* heap, std::uint64_t offset);
   Status post_note(std::uint32_t target, std::uint64_t offset);
@@ -108,8 +111,10 @@ struct Context::Impl {
   std::mutex mutex;  // guards all that changes, if shared
   // Where a transport brings the result of a blocking fetch.
   const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
+  std::atomic<std::uint64_t> failures{0};
   Status failed;       // sticky
   Status first_error;  // of an operation, since the last quiet
+  Status latest;       // of an operation
   LaneQueue queue;
 };
 

@@ -235,8 +235,16 @@ Status Context::Impl::complete(LaneQueue::Ticket ticket, const char* operation, 
 }
 
 Status Context::Impl::remember(Status failure) {
+  if (failure.is_ok()) return failure;
   if (first_error.is_ok()) first_error = failure;
+  latest = failure;
+  ++failures;
   return failure;
+}
+
+Status Context::Impl::latest_failure() {
+  const auto alone = turn();
+  return latest;
 }
 
 }  // namespace weft

@@ -83,12 +83,12 @@ Status Runtime::Impl::disown_one(const OwnMemory& piece) {
 }
 
 Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->job_calls);
   return report(impl_->adopt(pieces));
 }
 
 Status Runtime::disown(const std::vector<OwnMemory>& pieces) {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->job_calls);
   return report(impl_->disown(pieces));
 }
 

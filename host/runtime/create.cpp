@@ -136,7 +136,7 @@ Status Runtime::Impl::grow(std::uint64_t offset, const Result<Memory>& chunk) {
 Status Runtime::Impl::lay_out_heap() {
   const int max_teams = static_cast<int>(job->options.max_teams);
   ASSIGN_OR_RETURN(job->teams, allocate_team_blocks(*job->heap, job->npes, max_teams));
-  const std::size_t words = 2 * (IdMask::words(max_teams) + 2);
+  const std::size_t words = static_cast<std::size_t>(max_teams) * words_of_parent(max_teams);
   ASSIGN_OR_RETURN(void* const memory, job->heap->allocate(words * sizeof(std::uint64_t), 0));
   id_words = static_cast<std::uint64_t*>(memory);
   if (!job->options.check) return Status::ok();
@@ -149,14 +149,15 @@ Status Runtime::Impl::lay_out_heap() {
 Status Runtime::Impl::make_contexts() {
   ASSIGN_OR_RETURN(context, new_context(job->options.check));
   ASSIGN_OR_RETURN(own, new_context(false));
+  own->share();
   return Status::ok();
 }
 
 Status Runtime::Impl::make_first_teams(const std::vector<Facts>& facts) {
   const int max_teams = static_cast<int>(job->options.max_teams);
-  free_ids = IdMask(max_teams);
+  ids.emplace(max_teams);
   teams.assign(static_cast<std::size_t>(max_teams) + 1, Team{});
-  for (int id = 0; id < kFirstUserId; ++id) free_ids.take(id);
+  for (int id = 0; id < kFirstUserId; ++id) ids->take(id);
   const Facts& mine = facts[static_cast<std::size_t>(job->pe)];
   Pes all, neighbours, mapped;
   for (int pe = 0; pe < job->npes; ++pe) {

@@ -13,6 +13,7 @@
 
 #include "host/context/job.hpp"
 #include "host/runtime/estate.hpp"
+#include "host/team/ids.hpp"
 #include "host/team/members.hpp"
 #include "host/topology/facts.hpp"
 #include "src/platform/gpu/gpu.hpp"
@@ -71,18 +72,26 @@ struct Runtime::Impl {
   Status for_pieces(const char* routine, const char* doing, const std::vector<OwnMemory>& pieces,
                     Status (Impl::*one)(const OwnMemory&));
 
-  // --- teams (teams.cpp) ---
+  // --- teams (teams.cpp): no lock is held while other PEs are waited for ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,
                          std::uint64_t arguments);
-  Result<int> agree_on_id(const char* routine, const Team& parent, std::uint64_t arguments);
+  // That each team has for splits of it.
+  static std::size_t words_of_parent(int max_teams) { return 2 * (IdMask::words(max_teams) + 2); }
+  Result<int> lowest_of_parent(const char* routine, const Team& parent, std::uint64_t arguments,
+                               const TeamIds::Bits& mine);
+  // Those who call agree on an id, members make their blocks ready, and all end alike. `of_whom`
+  // and `limit` are for the text that says that there is no id.
+  Result<Team> make_together(const char* routine, TeamIds::Key key, const Pes& pes,
+                             const TeamIds::LowestOfAll& lowest_of_all, const std::string& of_whom,
+                             const std::string& limit);
   Team enter_team(int id, const Pes& pes);
   Result<Team> enter_new_team(int id, const Pes& pes);
   std::int32_t* list_of(int id) const;
   void tell_hosts(const Team& team);
   // Without a parent (team_of.cpp): through the first of `pes`, in `words` of its heap.
-  Result<Team> meet_in(std::uint64_t* words, const Pes& pes);
+  Result<Team> make_among(std::uint64_t* words, const Pes& pes);
   void forget_team(const Team& team);
-  Status check_team(const char* routine, const Team& team) const;
+  Status check_team(const char* routine, const Team& team);
 
   // Every PE is here. On the runtime's own team and context: never in the way of the user's.
   Status rendezvous();
@@ -91,14 +100,17 @@ struct Runtime::Impl {
 
   std::shared_ptr<Job> job;
   std::shared_ptr<Estate> estate;
-  std::mutex mutex;  // one collective call at a time
-  std::uint64_t collective_calls = 0;
+  // One call of the whole job at a time (memory, adoption), for as long as it takes: all PEs make
+  // those in the same order.
+  std::mutex job_calls;
+  std::uint64_t collective_calls = 0;   // guarded by job_calls
   Team world, node, shared, everybody;  // everybody: the runtime's own, like world
-  IdMask free_ids{1};
-  std::vector<Team> teams;            // mine, by id
-  std::uint64_t* id_words = nullptr;  // symmetric: what make_team exchanges
+  std::optional<TeamIds> ids;
+  std::mutex teams_mutex;
+  std::vector<Team> teams;            // mine, by id; guarded by teams_mutex
+  std::uint64_t* id_words = nullptr;  // symmetric: what make_team exchanges, for each parent
   std::optional<Context> context;     // the user's default
-  std::optional<Context> own;         // the runtime's
+  std::optional<Context> own;         // the runtime's; threads share it
   bool wired = false;                 // rendezvous() can work
   gpu::Library gpu_driver;            // of the GPU that this PE takes, if it takes one
 };

@@ -17,16 +17,14 @@ namespace {
 constexpr const char* kRoutine = "team_of";
 
 // What the words are for. Each is put back to zero by the PE in whose heap it lies, before anybody
-// is told to go on to where it is used next.
+// goes on to where it is used next.
 enum Word : std::size_t {
-  kArrived,   // at the first: how many have left their ids
-  kVerdict,   // at the others: kIdOffset + the id that all have free; kNone
-  kReady,     // at the first: how many have made their block ready
-  kRelease,   // at the others: all have
-  kTakenIds,  // at the first, from here on: ids that somebody has in use
+  kArrived,      // at the first: how many have left their bits
+  kVerdict,      // at the others: kNone + 1 + the lowest bit that all have; kNone
+  kMissingBits,  // at the first, from here on: bits that somebody lacks
 };
-constexpr std::uint64_t kNone = 1, kIdOffset = 2;
-constexpr std::size_t kIdWords = Runtime::kTeamWords - kTakenIds;
+constexpr std::uint64_t kNone = 1;
+constexpr std::size_t kIdWords = Runtime::kTeamWords - kMissingBits;
 
 Status check_members(const std::vector<int>& pes, int npes, int me) {
   std::vector<int> sorted = pes;
@@ -46,49 +44,38 @@ Status check_members(const std::vector<int>& pes, int npes, int me) {
   return Status::ok();
 }
 
-// One PE's part in a meeting. Puts and atomics of `ctx` bring the words; quiet before each arrival
+// One PE's part in it. Puts and atomics of `ctx` bring the words; quiet before each arrival
 // orders them, and the wait's acquire pairs with the release of the word that it sees.
-class TeamMeeting {
+class TeamRendezvous {
  public:
-  TeamMeeting(Context& ctx, std::uint64_t* words, const Pes& pes)
+  TeamRendezvous(Context& ctx, std::uint64_t* words, const Pes& pes)
       : ctx_(ctx), words_(words), pes_(pes), first_(pes.front() == ctx.pe()) {}
 
-  // The lowest id that all have free; -1: there is none.
-  Result<int> agree(const IdMask& free_ids) {
-    const std::vector<std::uint64_t>& bits = free_ids.bits();
-    const std::size_t words = std::min(bits.size(), kIdWords);
+  // TeamIds::LowestOfAll. Whoever leaves it knows that all have come.
+  Result<int> lowest_of_all(const TeamIds::Bits& mine) {
+    const std::size_t words = std::min(mine.size(), kIdWords);
     if (!first_) {
       for (std::size_t i = 0; i < words; ++i)
-        RETURN_IF_ERROR(ctx_.atomic_or(words_ + kTakenIds + i, ~bits[i], pes_.front()));
-      RETURN_IF_ERROR(arrive(kArrived));
+        RETURN_IF_ERROR(ctx_.atomic_or(words_ + kMissingBits + i, ~mine[i], pes_.front()));
+      RETURN_IF_ERROR(arrive());
       ASSIGN_OR_RETURN(const std::uint64_t verdict, take(kVerdict, 1));
-      return verdict == kNone ? -1 : static_cast<int>(verdict - kIdOffset);
+      return static_cast<int>(verdict - kNone) - 1;
     }
     RETURN_IF_ERROR(take(kArrived, others()).status());
-    std::uint64_t free[kIdWords];
+    std::uint64_t all[kIdWords];
     for (std::size_t i = 0; i < words; ++i)
-      free[i] = bits[i] & ~std::exchange(words_[kTakenIds + i], 0);
-    const int id = IdMask::lowest(free, words);
-    RETURN_IF_ERROR(tell(kVerdict, id < 0 ? kNone : kIdOffset + static_cast<std::uint64_t>(id)));
-    return id;
-  }
-
-  // Everybody has come here.
-  Status sync() {
-    if (!first_) {
-      RETURN_IF_ERROR(arrive(kReady));
-      return take(kRelease, 1).status();
-    }
-    RETURN_IF_ERROR(take(kReady, others()).status());
-    return tell(kRelease, 1);
+      all[i] = mine[i] & ~std::exchange(words_[kMissingBits + i], 0);
+    const int lowest = IdMask::lowest(all, words);
+    RETURN_IF_ERROR(tell(kNone + 1 + static_cast<std::uint64_t>(lowest)));
+    return lowest;
   }
 
  private:
   std::uint64_t others() const { return pes_.size() - 1; }
 
-  Status arrive(Word word) {
+  Status arrive() {
     RETURN_IF_ERROR(ctx_.quiet());
-    return ctx_.atomic_inc(words_ + word, pes_.front());
+    return ctx_.atomic_inc(words_ + kArrived, pes_.front());
   }
   // Waits for `wanted` or more in a word of mine, and puts it back to zero.
   Result<std::uint64_t> take(Word word, std::uint64_t wanted) {
@@ -98,9 +85,9 @@ class TeamMeeting {
     words_[word] = 0;
     return seen;
   }
-  Status tell(Word word, std::uint64_t value) {
+  Status tell(std::uint64_t verdict) {
     for (const int pe : pes_)
-      if (pe != ctx_.pe()) RETURN_IF_ERROR(ctx_.signal(set(words_ + word, value), pe));
+      if (pe != ctx_.pe()) RETURN_IF_ERROR(ctx_.signal(set(words_ + kVerdict, verdict), pe));
     return ctx_.quiet();
   }
 
@@ -112,23 +99,17 @@ class TeamMeeting {
 
 }  // namespace
 
-Result<Team> Runtime::Impl::meet_in(std::uint64_t* words, const Pes& pes) {
-  TeamMeeting meeting(*own, words, pes);
-  ASSIGN_OR_RETURN(const int id, meeting.agree(free_ids));
-  if (id < 0)
-    return Status::error(
-        Code::kOutOfRange,
-        fmt::format("{}: no team id is free on all {} PEs: there can be {} teams at a time "
-                    "(WEFT_MAX_TEAMS, the 3 predefined ones included; ids above {} need a parent); "
-                    "destroy one, or set a larger WEFT_MAX_TEAMS, the same on every PE",
-                    kRoutine, pes.size(), job->options.max_teams, 64 * kIdWords - 1));
-  Result<Team> team = enter_new_team(id, pes);
-  RETURN_IF_ERROR(meeting.sync());
-  return team;
+Result<Team> Runtime::Impl::make_among(std::uint64_t* words, const Pes& pes) {
+  TeamRendezvous rendezvous(*own, words, pes);
+  ASSIGN_OR_RETURN(const Offset at, job->heap->offset_of(words, 0));
+  return make_together(
+      kRoutine, {TeamIds::kWords, to_u64(at)}, pes,
+      [&](const TeamIds::Bits& mine) { return rendezvous.lowest_of_all(mine); },
+      fmt::format("{} PEs", pes.size()),
+      fmt::format("; ids above {} need a parent", 64 * kIdWords - 1));
 }
 
 Result<Team> Runtime::team_of(const std::vector<int>& pes, std::uint64_t* words) {
-  const std::lock_guard lock(impl_->mutex);
   const auto make = [&]() -> Result<Team> {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(check_members(pes, npes(), pe()));
@@ -136,7 +117,7 @@ Result<Team> Runtime::team_of(const std::vector<int>& pes, std::uint64_t* words)
     RETURN_IF_ERROR(check_symmetric(*impl_->job->heap, kRoutine, "words", words,
                                     kTeamWords * sizeof(*words), options().check)
                         .status());
-    return impl_->meet_in(words, Pes(pes.begin(), pes.end()));
+    return impl_->make_among(words, Pes(pes.begin(), pes.end()));
   };
   auto team = make();
   if (!team) return report(team.status());

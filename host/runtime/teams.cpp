@@ -41,9 +41,11 @@ std::string name(const Team& team) {
 }  // namespace
 
 // A team of mine, as this runtime made it.
-Status Runtime::Impl::check_team(const char* routine, const Team& team) const {
+Status Runtime::Impl::check_team(const char* routine, const Team& team) {
+  std::unique_lock lock(teams_mutex);
   const bool known = team.id >= 0 && static_cast<std::size_t>(team.id) < teams.size() - 1 &&
                      same_value(team, teams[static_cast<std::size_t>(team.id)]);
+  lock.unlock();
   if (known) return Status::ok();
   if (!team.is_member())
     return Status::error(Code::kInvalidArgument,
@@ -56,31 +58,25 @@ Status Runtime::Impl::check_team(const char* routine, const Team& team) const {
                   caller_or(routine), name(team)));
 }
 
-// One reduction over the parent: AND of the free ids, and of the arguments' digest and of its
-// complement. If the arguments are the same on all, each bit survives in one of the two.
-Result<int> Runtime::Impl::agree_on_id(const char* routine, const Team& parent,
-                                       std::uint64_t arguments) {
-  const std::size_t words = IdMask::words(static_cast<int>(job->options.max_teams));
-  std::uint64_t* const mine = id_words;
-  std::uint64_t* const all = id_words + words + 2;
-  for (std::size_t i = 0; i < words; ++i) mine[i] = free_ids.bits()[i];
-  mine[words] = arguments;
-  mine[words + 1] = ~arguments;
-  RETURN_IF_ERROR(reduce(*own, parent, all, mine, words + 2, ReduceOp::kAnd));
-  if ((all[words] | all[words + 1]) != ~std::uint64_t{0})
-    return Status::error(
-        Code::kNotSymmetric,
-        fmt::format("{}: the members of the parent, {}, came with different arguments or calls; "
-                    "all must make the same call",
-                    caller_or(routine), name(parent)));
-  const int id = IdMask::lowest(all, words);
-  if (id >= 0) return id;
+// One reduction over the parent: AND of the bits, and of the arguments' digest and of its
+// complement. If the arguments are the same on all, each bit survives in one of the two. The words
+// are the parent's own, as no two threads are in calls on one team at a time.
+Result<int> Runtime::Impl::lowest_of_parent(const char* routine, const Team& parent,
+                                            std::uint64_t arguments, const TeamIds::Bits& mine) {
+  const std::size_t words = mine.size();
+  const std::size_t each = words_of_parent(static_cast<int>(job->options.max_teams));
+  std::uint64_t* const in = id_words + static_cast<std::size_t>(parent.id) * each;
+  std::uint64_t* const all = in + each / 2;
+  std::copy(mine.begin(), mine.end(), in);
+  in[words] = arguments;
+  in[words + 1] = ~arguments;
+  RETURN_IF_ERROR(reduce(*own, parent, all, in, words + 2, ReduceOp::kAnd));
+  if ((all[words] | all[words + 1]) == ~std::uint64_t{0}) return IdMask::lowest(all, words);
   return Status::error(
-      Code::kOutOfRange,
-      fmt::format("{}: no team id is free on all members of the parent: there can be {} teams at a "
-                  "time (WEFT_MAX_TEAMS, the 3 predefined ones included); destroy one, or set a "
-                  "larger WEFT_MAX_TEAMS, the same on every PE",
-                  caller_or(routine), job->options.max_teams));
+      Code::kNotSymmetric,
+      fmt::format("{}: the members of the parent, {}, came with different arguments or calls; "
+                  "all must make the same call",
+                  caller_or(routine), name(parent)));
 }
 
 Team Runtime::Impl::enter_team(int id, const Pes& pes) {
@@ -97,6 +93,7 @@ Team Runtime::Impl::enter_team(int id, const Pes& pes) {
   }
   team.id = id;
   team.rank = rank;
+  const std::lock_guard lock(teams_mutex);
   teams[static_cast<std::size_t>(id)] = team;
   return team;
 }
@@ -109,10 +106,9 @@ std::int32_t* Runtime::Impl::list_of(int id) const {
                                          team_block_offset(job->teams, id) + layout.list);
 }
 
-// Takes the id and makes my blocks ready; others must not send to them before they know that.
+// Makes my blocks ready; others must not send to them before they know that.
 Result<Team> Runtime::Impl::enter_new_team(int id, const Pes& pes) {
   if (job->gpu != nullptr) RETURN_IF_ERROR(job->gpu->reset_team(id));
-  free_ids.take(id);
   std::byte* const block = job->heap->range().base + team_block_offset(job->teams, id);
   reset_team_block(block, team_layout(job->teams, job->npes));
   const Team team = enter_team(id, pes);
@@ -132,17 +128,41 @@ void Runtime::Impl::tell_hosts(const Team& team) {
             reinterpret_cast<std::int32_t*>(block + team_layout(job->teams, job->npes).hosts));
 }
 
+Result<Team> Runtime::Impl::make_together(const char* routine, TeamIds::Key key, const Pes& pes,
+                                          const TeamIds::LowestOfAll& lowest_of_all,
+                                          const std::string& of_whom, const std::string& limit) {
+  const bool is_member = rank_in(pes, job->pe) >= 0;
+  ASSIGN_OR_RETURN(const int id, ids->agree(key, is_member, lowest_of_all));
+  if (id < 0)
+    return Status::error(
+        Code::kOutOfRange,
+        fmt::format("{}: no team id is free on all {}: there can be {} teams at a time "
+                    "(WEFT_MAX_TEAMS, the 3 predefined ones included{}); destroy one, or set a "
+                    "larger WEFT_MAX_TEAMS, the same on every PE",
+                    caller_or(routine), of_whom, job->options.max_teams, limit));
+  Result<Team> team = is_member ? enter_new_team(id, pes) : Team{};
+  // Nobody sends to a block that is yet to be reset. And all end with the largest code of all: the
+  // lowest bit of 0 to 63 that no member's bits lack. Code 0 is success.
+  const auto code = static_cast<unsigned>(team.status().code());
+  ASSIGN_OR_RETURN(const int worst, lowest_of_all({~std::uint64_t{0} << code}));
+  if (worst == 0) return team;
+  if (is_member) forget_team({.id = id});
+  return Status::error(static_cast<Code>(worst),
+                       fmt::format("{}: {}", caller_or(routine),
+                                   team ? "another member could not make its part of the team "
+                                          "ready, as it says itself; no member has it"
+                                        : team.status().text()));
+}
+
 Result<Team> Runtime::Impl::make_team(const char* routine, const Team& parent, const Pes& pes,
                                       std::uint64_t arguments) {
-  ASSIGN_OR_RETURN(const int id, agree_on_id(routine, parent, arguments));
-  Result<Team> team = rank_in(pes, job->pe) >= 0 ? enter_new_team(id, pes) : Team{};
-  // Nobody sends to a block that is yet to be reset.
-  RETURN_IF_ERROR(sync(*own, parent));
-  return team;
+  return make_together(
+      routine, {TeamIds::kParent, static_cast<std::uint64_t>(parent.id)}, pes,
+      [&](const TeamIds::Bits& mine) { return lowest_of_parent(routine, parent, arguments, mine); },
+      "members of the parent", "");
 }
 
 Result<Team> Runtime::split_strided(const Team& parent, int start, int stride, int size) {
-  const std::lock_guard lock(impl_->mutex);
   const auto split = [&]() -> Result<Team> {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(impl_->check_team("split_strided", parent));
@@ -156,7 +176,6 @@ Result<Team> Runtime::split_strided(const Team& parent, int start, int stride, i
 }
 
 Result<Runtime::Split2d> Runtime::split_2d(const Team& parent, int xrange) {
-  const std::lock_guard lock(impl_->mutex);
   const auto split = [&]() -> Result<Split2d> {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(impl_->check_team("split_2d", parent));
@@ -179,7 +198,6 @@ Result<Runtime::Split2d> Runtime::split_2d(const Team& parent, int xrange) {
 }
 
 Result<Team> Runtime::team_from_list(const Team& parent, const std::vector<int>& ranks) {
-  const std::lock_guard lock(impl_->mutex);
   const auto make = [&]() -> Result<Team> {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(impl_->check_team("team_from_list", parent));
@@ -195,14 +213,16 @@ Result<Team> Runtime::team_from_list(const Team& parent, const std::vector<int>&
 }
 
 void Runtime::Impl::forget_team(const Team& team) {
-  teams[static_cast<std::size_t>(team.id)] = Team{};
-  free_ids.give(team.id);
+  {
+    const std::lock_guard lock(teams_mutex);
+    teams[static_cast<std::size_t>(team.id)] = Team{};
+  }
+  ids->give(team.id);
 }
 
 // The sync is the last thing that comes to a member's block: whoever leaves it may use the id
 // again.
 Status Runtime::destroy(Team& team) {
-  const std::lock_guard lock(impl_->mutex);
   const auto destroy = [&]() -> Status {
     RETURN_IF_ERROR(impl_->usable());
     RETURN_IF_ERROR(impl_->check_team("destroy", team));

@@ -113,8 +113,8 @@ class WEFT_API Context {
   int npes() const;
   Runtime& runtime() const;
 
-  // From here on several threads may use the context at once, except for collectives. What mapped
-  // memory answers costs the same; what a transport carries, and fence and quiet, take turns.
+  // From here on threads may use the context at once, also for collectives of different teams. What
+  // mapped memory answers costs the same; what a transport carries, fence and quiet take turns.
   void share();
 
   // --- bytes ------------------------------------------------------------------------------

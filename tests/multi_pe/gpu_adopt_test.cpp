@@ -14,7 +14,6 @@
 #include <weft/on_stream.hpp>
 #include <weft/weft.hpp>
 
-#include "src/base/dynlib.hpp"
 #include "src/base/status.hpp"
 #include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
@@ -367,16 +366,6 @@ TEST_P(GpuAdoptTest, WhatCannotBeIsRefusedOnAll) {
     }
     return check_transfers(rt, words);
   });
-}
-
-// The driver of this process fails in a call, once.
-void fail_in(const char* calls) {
-  ::setenv("FAKE_GPU_FAIL", calls, 1);
-  const std::string file = driver().file;
-  void (*reload)() = nullptr;
-  if (!Dynlib::open({&file, 1})->find("fake_gpu_reload", reload).is_ok()) std::abort();
-  reload();
-  ::unsetenv("FAKE_GPU_FAIL");
 }
 
 // Nobody has adopted what one PE alone cannot open, and all can try again.

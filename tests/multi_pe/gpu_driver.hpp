@@ -9,6 +9,7 @@
 #include <weft/runtime.hpp>
 #include <weft/target.hpp>
 
+#include "src/base/dynlib.hpp"
 #include "src/platform/gpu/gpu.hpp"
 #include "src/platform/platform.hpp"
 #include "tests/support/pe_group.hpp"
@@ -23,6 +24,16 @@ inline gpu::Library driver() {
 #else
   return {WEFT_TARGET_HIP ? gpu::Kind::kHip : gpu::Kind::kCuda, ""};
 #endif
+}
+
+// The fake driver of this process fails in such calls: FAKE_GPU_FAIL's words.
+inline void fail_in(const char* calls) {
+  ::setenv("FAKE_GPU_FAIL", calls, 1);
+  const std::string file = driver().file;
+  void (*reload)() = nullptr;
+  if (!Dynlib::open({&file, 1})->find("fake_gpu_reload", reload).is_ok()) std::abort();
+  reload();
+  ::unsetenv("FAKE_GPU_FAIL");
 }
 
 inline std::string& library_of(Options& options) {

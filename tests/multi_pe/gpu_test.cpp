@@ -393,6 +393,36 @@ class GpusApart : public ::testing::Test {
   static PeGroup two() { return {Pes::kProcesses, 2, with_gpus(), {}}; }
 };
 
+// The words of a new team are wiped on each member's GPU. Where that fails on one of them, no
+// member has the team, all end with the same code, and nothing is left taken.
+TEST(GpuTeams, WhatFailsOnOnePeFailsOnAll) {
+  if (driver().file.empty()) GTEST_SKIP() << "no real driver fails when told to";
+  PeGroup group{Pes::kProcesses, 3, with_gpus(), {}};
+  group.options.max_teams = 6;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* words, rt.callocate<std::uint64_t>(Runtime::kTeamWords));
+    const std::vector<int> all{0, 1, 2};
+    for (int turn = 0; turn < 4; ++turn) {
+      const bool grid = turn % 2 == 0;
+      RETURN_IF_ERROR(rt.barrier());
+      // Of a grid the second team fails.
+      if (rt.pe() == 1) fail_in(grid ? "cuMemsetD8Async:2:700" : "cuMemsetD8Async:1:700");
+      Status refused = grid ? rt.split_2d(rt.world(), 2).status() : rt.team_of(all, words).status();
+      EXPECT_CODE(refused, Code::kIo);
+      EXPECT_THAT(std::string(refused.text()),
+                  HasSubstr(rt.pe() == 1 ? "(700)" : "another member could not"));
+    }
+    RETURN_IF_ERROR(rt.barrier());
+    std::vector<Team> teams;
+    for (int i = 0; i < 3; ++i) {
+      ASSIGN_OR_RETURN(Team team, rt.split_strided(rt.world(), 0, 1, 3));
+      teams.push_back(team);
+    }
+    for (Team& team : teams) RETURN_IF_ERROR(rt.destroy(team));
+    return rt.health();
+  }));
+}
+
 // How often `text` stands in what PEs wrote.
 int count_of(const std::vector<PeEnd>& ends, const std::string& text) {
   int count = 0;

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <weft/weft.hpp>
@@ -314,6 +318,149 @@ TEST_P(TeamTest, DifferentArguments) {
                 rt.npes() == 2 ? Code::kOk : Code::kNotSymmetric);
     ASSIGN_OR_RETURN(Team team, rt.split_strided(rt.world(), 0, 1, rt.npes()));
     return rt.destroy(team);
+  }));
+}
+
+// What two threads of a PE do at once, each with teams of its own.
+struct Call {
+  std::string name;
+  std::function<Status(Runtime& rt, Team& team)> make;
+};
+
+std::vector<Call> calls_of_threads() {
+  const auto split = [](Runtime& rt, Team& team) -> Status {
+    ASSIGN_OR_RETURN(Team made, rt.split_strided(team, 0, 1, team.size));
+    return rt.destroy(made);
+  };
+  const auto grid = [](Runtime& rt, Team& team) -> Status {
+    ASSIGN_OR_RETURN(Runtime::Split2d made, rt.split_2d(team, 1));
+    RETURN_IF_ERROR(rt.destroy(made.x));
+    return rt.destroy(made.y);
+  };
+  const auto use = [](Runtime& rt, Team& team) { return sync(rt.context(), team); };
+  return {{"split", split},
+          {"split_2d", grid},
+          {"destroy", [](Runtime& rt, Team& team) { return rt.destroy(team); }},
+          {"sync", use}};
+}
+
+// Of the whole job, so that no two of these are at once.
+std::vector<Call> calls_of_job() {
+  const auto zeroed = [](Runtime& rt, Team&) { return rt.callocate<std::uint64_t>(100).status(); };
+  const auto growth = [](Runtime& rt, Team&) {
+    return rt.allocate_bytes(3 * rt.options().heap_chunk).status();
+  };
+  const auto checked = [](Runtime& rt, Team&) -> Status {
+    ASSIGN_OR_RETURN(void* const memory, rt.allocate_bytes(64));
+    ASSIGN_OR_RETURN(void* const more, rt.reallocate_bytes(memory, 128));
+    return rt.free(more);
+  };
+  return {{"callocate", zeroed}, {"growing allocate", growth}, {"reallocate", checked}};
+}
+
+// On one PE two threads, of which the first comes first; on the others one after the other, the
+// second first. Neither may wait for the other's call.
+Status in_opposite_orders(Runtime& rt, const Call& first, const Call& second) {
+  ASSIGN_OR_RETURN(Team one, rt.split_strided(rt.world(), 0, 1, rt.npes()));
+  ASSIGN_OR_RETURN(Team two, rt.split_strided(rt.world(), rt.npes() - 1, -1, rt.npes()));
+  RETURN_IF_ERROR(rt.barrier());
+  Status ends[2];
+  if (rt.pe() == 0) {
+    std::thread thread([&] { ends[0] = first.make(rt, one); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits for the others by now
+    ends[1] = second.make(rt, two);
+    thread.join();
+  } else {
+    ends[1] = second.make(rt, two);
+    ends[0] = first.make(rt, one);
+  }
+  EXPECT_OK(ends[0]) << first.name << ", before " << second.name << " on PE 0";
+  EXPECT_OK(ends[1]) << second.name << ", behind " << first.name << " on PE 0";
+  for (const Status& end : ends) RETURN_IF_ERROR(end);
+  for (Team* team : {&one, &two})
+    if (team->id >= 0) RETURN_IF_ERROR(rt.destroy(*team));
+  return rt.barrier();
+}
+
+TEST_P(TeamTest, ThreadsInOppositeOrders) {
+  PeGroup group = GetParam();
+  if (group.npes == 1) return;
+  group.options.heap_chunk = std::size_t{1} << 20;
+  group.options.wait_timeout = 20;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    rt.context().share();
+    for (const Call& one : calls_of_threads()) {
+      for (const Call& other : calls_of_threads())
+        RETURN_IF_ERROR(in_opposite_orders(rt, one, other));
+      for (const Call& other : calls_of_job()) {
+        RETURN_IF_ERROR(in_opposite_orders(rt, one, other));
+        RETURN_IF_ERROR(in_opposite_orders(rt, other, one));
+      }
+    }
+    return rt.barrier();
+  }));
+}
+
+// Many threads split overlapping teams at once, all ids are needed, and every team works.
+TEST_P(TeamTest, ManySplitsAtOnce) {
+  constexpr std::size_t kThreads = 4;
+  constexpr int kRounds = 10;
+  PeGroup group = GetParam();
+  group.options.max_teams = 3 + 2 * static_cast<int>(kThreads);
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    rt.context().share();
+    std::vector<Team> parents;
+    std::vector<Desk> desks;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      ASSIGN_OR_RETURN(Team parent, rt.split_strided(rt.world(), 0, 1, rt.npes()));
+      ASSIGN_OR_RETURN(const Desk desk, Desk::make(rt));
+      parents.push_back(parent);
+      desks.push_back(desk);
+    }
+    const auto work = [&](std::size_t t) -> Status {
+      for (int round = 0; round < kRounds; ++round) {
+        ASSIGN_OR_RETURN(Team team, rt.split_strided(parents[t], 0, 1, rt.npes()));
+        RETURN_IF_ERROR(work_together(rt, team, all_pes(rt), desks[t]));
+        RETURN_IF_ERROR(rt.destroy(team));
+      }
+      return Status::ok();
+    };
+    std::vector<Status> ends(kThreads);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) threads.emplace_back([&, t] { ends[t] = work(t); });
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& end : ends) RETURN_IF_ERROR(end);
+    return rt.barrier();
+  }));
+}
+
+// Sets that share PEs, each made by a thread of its own on PE 0 and in the opposite order
+// elsewhere.
+TEST_P(TeamTest, SetsInOppositeOrders) {
+  PeGroup group = GetParam();
+  if (group.npes < 3) return;
+  group.options.wait_timeout = 20;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* words, rt.callocate<std::uint64_t>(2 * Runtime::kTeamWords));
+    const std::vector<int> sets[2] = {{0, 1}, {0, 1, 2}};
+    const auto make = [&](std::size_t which) -> Status {
+      const std::vector<int>& pes = sets[which];
+      if (std::count(pes.begin(), pes.end(), rt.pe()) == 0) return Status::ok();
+      ASSIGN_OR_RETURN(Team team, rt.team_of(pes, words + which * Runtime::kTeamWords));
+      return rt.destroy(team);
+    };
+    Status ends[2];
+    if (rt.pe() == 0) {
+      std::thread thread([&] { ends[0] = make(0); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ends[1] = make(1);
+      thread.join();
+    } else {
+      ends[1] = make(1);
+      ends[0] = make(0);
+    }
+    for (const Status& end : ends) RETURN_IF_ERROR(end);
+    return rt.barrier();
   }));
 }
 

@@ -1,5 +1,7 @@
 // SHMEM_THREAD_MULTIPLE: threads of every PE on the default context and on contexts of their own,
 // at once; SERIALIZED: threads in turn. Also what ThreadSanitizer looks at.
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -140,6 +142,63 @@ void teams_of_threads() {
   }
 }
 
+// Two calls, each of other PEs: on PE 0 by two threads, of which the first comes first; elsewhere
+// one after the other, the second first. Neither may wait for the other.
+template <class First, class Second>
+void in_opposite_orders(First first, Second second) {
+  shmem_barrier_all();
+  if (me == 0) {
+    std::thread thread(first);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits for the others by now
+    second();
+    thread.join();
+  } else {
+    second();
+    first();
+  }
+  shmem_barrier_all();
+}
+
+void splits_in_opposite_orders() {
+  shmem_team_t parents[2], children[4];
+  for (shmem_team_t& parent : parents)
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes, nullptr, 0, &parent) == 0);
+  const auto split = [&](int parent, int child) {
+    CHECK(shmem_team_split_strided(parents[parent], 0, 1, npes, nullptr, 0, &children[child]) == 0);
+  };
+  in_opposite_orders([&] { split(0, 0); }, [&] { split(1, 1); });
+  in_opposite_orders([&] { shmem_team_destroy(children[0]); }, [&] { split(1, 2); });
+  in_opposite_orders([&] { split(0, 3); },
+                     [&] { CHECK(shmem_calloc(1000, sizeof(long)) != nullptr); });
+  for (const int child : {1, 2, 3}) shmem_team_destroy(children[child]);
+  for (shmem_team_t parent : parents) shmem_team_destroy(parent);
+}
+
+// Sets of two and of three PEs that have not been used before, each in a thread of its own.
+void sets_in_opposite_orders() {
+  auto* const syncs = static_cast<long*>(shmem_malloc(2 * SHMEM_SYNC_SIZE * sizeof(long)));
+  std::fill(syncs, syncs + 2 * SHMEM_SYNC_SIZE, SHMEM_SYNC_VALUE);
+  const auto barrier_of = [&](int size) {
+    if (me < size) shmem_barrier(0, 0, size, syncs + (size - 2) * SHMEM_SYNC_SIZE);
+  };
+  in_opposite_orders([&] { barrier_of(2); }, [&] { barrier_of(3); });
+  shmem_free(syncs);
+}
+
+// Teams take no contexts: all members get theirs, however many contexts one of them has.
+void teams_without_contexts() {
+  std::vector<shmem_ctx_t> taken;
+  shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+  while (me == 0 && shmem_ctx_create(0, &ctx) == 0) taken.push_back(ctx);
+  CHECK(me != 0 || taken.size() > 10);
+  shmem_team_t row, column;
+  CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 1, nullptr, 0, &row, nullptr, 0, &column) == 0);
+  CHECK(shmem_team_sync(column) == 0);
+  shmem_team_destroy(row);
+  shmem_team_destroy(column);
+  for (const shmem_ctx_t each : taken) shmem_ctx_destroy(each);
+}
+
 }  // namespace
 
 int main(int argc, char**) {
@@ -157,6 +216,9 @@ int main(int argc, char**) {
     one_shared_context();
     waits_beside_puts();
     teams_of_threads();
+    splits_in_opposite_orders();
+    if (npes >= 3) sets_in_opposite_orders();
+    teams_without_contexts();
   }
   in_turn(SHMEM_CTX_DEFAULT);
   shmem_ctx_t ctx = SHMEM_CTX_INVALID;

@@ -45,7 +45,6 @@ class Call {
 struct TeamPlace {
   Team team;
   Context* context = nullptr;  // its collectives'; null: the team is not there
-  std::optional<Context> own;  // what `context` is, if not the default one
   nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
 };
 

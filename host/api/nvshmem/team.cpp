@@ -24,25 +24,17 @@ Teams& teams() {
 
 void clear(TeamPlace& place) {
   place.context = nullptr;
-  place.own.reset();
   place.team = Team{};
   place.config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
 }
 
-// Threads may be in collectives of several teams at once, and a context takes one thread at a time.
+// The default context serves all teams: with NVSHMEM_THREAD_MULTIPLE it is one that threads share.
 Status fill(Runtime& rt, nvshmem_team_t number, const Team& team) {
   TeamPlace& place = teams().places[static_cast<std::size_t>(number)];
   Status shown = show_team(rt, number, team);
   if (!shown) return shown;
   place.team = team;
-  if (thread_level() < NVSHMEM_THREAD_MULTIPLE) {
-    place.context = &rt.context();
-    return Status::ok();
-  }
-  auto own = rt.create_context();
-  if (!own) return own.status();
-  place.own.emplace(std::move(own).value());
-  place.context = &*place.own;
+  place.context = &rt.context();
   return Status::ok();
 }
 
@@ -62,7 +54,7 @@ Result<Team> same_rank_team(Runtime& rt) {
   return words ? rt.team_of(alike, *words) : words.status();
 }
 
-// The first number that is free; NVSHMEM_TEAM_INVALID if there is none.
+// The first number that is free. There are as many as there can be teams.
 nvshmem_team_t free_number(const Teams& t) {
   for (std::size_t i = NVSHMEM_TEAMS_MIN; i < t.places.size(); ++i)
     if (t.places[i].context == nullptr) return static_cast<nvshmem_team_t>(i);
@@ -168,14 +160,7 @@ int team_sync(const char* routine, nvshmem_team_t team) {
 
 void sync_all(const char* routine) { team_sync(routine, NVSHMEM_TEAM_WORLD); }
 
-// Operations are the default context's, whoever else's the collectives are.
-Status barrier_of(const TeamPlace& place) {
-  Context& operations = runtime("nvshmem_barrier")->context();
-  if (place.context == &operations) return weft::barrier(operations, place.team);
-  Status quiet = operations.quiet();
-  Status synced = sync(*place.context, place.team);
-  return synced ? quiet : synced;
-}
+Status barrier_of(const TeamPlace& place) { return weft::barrier(*place.context, place.team); }
 
 int barrier(const char* routine, nvshmem_team_t team) {
   const TeamPlace* const place = admit(routine, team);

@@ -59,18 +59,26 @@ Result<std::unique_ptr<Known>> make(const ActiveSet& set) {
   auto known = std::make_unique<Known>();
   known->set = set;
   ASSIGN_OR_RETURN(const Team team, rt.team_of(pes, reinterpret_cast<std::uint64_t*>(set.psync)));
-  RETURN_IF_ERROR(fill(&known->place, team, rt));
+  fill(&known->place, team, rt);
   return known;
+}
+
+const weft_shmem_team* find(Sets& s, const ActiveSet& set) {
+  const std::lock_guard lock(s.mutex);
+  for (std::size_t i = s.all.size(); i-- > 0;)
+    if (same(s.all[i]->set, set)) return &s.all[i]->place;
+  return nullptr;
 }
 
 }  // namespace
 
 Result<const weft_shmem_team*> place_of(const ActiveSet& set) {
   Sets& s = sets();
-  const std::lock_guard lock(s.mutex);
-  for (std::size_t i = s.all.size(); i-- > 0;)
-    if (same(s.all[i]->set, set)) return &s.all[i]->place;
+  if (const weft_shmem_team* const place = find(s, set)) return place;
+  // Not under the mutex: it waits for the set's other members, and they may come to another set
+  // first.
   ASSIGN_OR_RETURN(auto known, make(set));
+  const std::lock_guard lock(s.mutex);
   s.all.push_back(std::move(known));
   return &s.all.back()->place;
 }

@@ -41,11 +41,7 @@ Status start(int level) {
   Job& j = job();
   j.runtime = new Runtime(std::move(made).value());
   j.level = level;
-  status = start_teams(*j.runtime);
-  if (!status) {
-    delete std::exchange(j.runtime, nullptr);
-    return status;
-  }
+  start_teams(*j.runtime);
   start_contexts(*j.runtime);
   greet(*j.runtime);
   return Status::ok();

@@ -15,7 +15,6 @@
 struct weft_shmem_team {
   weft::Team team;
   weft::Context* context = nullptr;  // its collectives'; null: the team is not there
-  std::optional<weft::Context> own;  // what `context` is, if not the default one
   shmem_team_config_t config{0};
 };
 
@@ -106,7 +105,7 @@ void refuse_address(const char* routine, const char* argument, const void* addre
 int thread_level();
 // WEFT_CHECK=1.
 bool checks();
-// A context for one more thread, or team, to use by itself.
+// A context for one more thread to use by itself.
 Result<Context> make_context();
 // Everything of the default context is complete, and every member is here.
 Status barrier_of(const weft_shmem_team& place);
@@ -120,9 +119,9 @@ Place* free_place(std::vector<std::unique_ptr<Place>>& all) {
 }
 
 // Makes `place` that of `team`.
-Status fill(weft_shmem_team* place, const Team& team, Runtime& rt);
+void fill(weft_shmem_team* place, const Team& team, Runtime& rt);
 // The predefined ones, and the end of all others.
-Status start_teams(Runtime& rt);
+void start_teams(Runtime& rt);
 void stop_teams();
 void forget_active_sets();
 void start_contexts(Runtime& rt);

@@ -27,21 +27,19 @@ Teams& teams() {
 
 void clear(weft_shmem_team* place) {
   place->context = nullptr;
-  place->own.reset();
   place->team = Team{};
 }
 
-// SHMEM_TEAM_INVALID for those that are not in it.
-int adopt(const Team& team, const shmem_team_config_t* config, long mask, shmem_team_t* handle) {
-  if (!team.is_member()) return 0;
+// SHMEM_TEAM_INVALID for those that are not in it. Cannot fail, as the others would not know.
+void adopt(const Team& team, const shmem_team_config_t* config, long mask, shmem_team_t* handle) {
+  if (!team.is_member()) return;
   Teams& t = teams();
   const std::lock_guard lock(t.mutex);
   weft_shmem_team* const place = free_place(t.all);
-  if (!fill(place, team, *runtime("shmem_team_split"))) return -1;
+  fill(place, team, *runtime("shmem_team_split"));
   const bool configured = (mask & SHMEM_TEAM_NUM_CONTEXTS) != 0 && config != nullptr;
   place->config.num_contexts = configured ? config->num_contexts : 0;
   *handle = place;
-  return 0;
 }
 
 int team_split_strided(const char* routine, shmem_team_t parent, int start, int stride, int size,
@@ -52,7 +50,9 @@ int team_split_strided(const char* routine, shmem_team_t parent, int start, int 
   if (from == nullptr) return -1;
   const CallerName name(routine);
   auto team = runtime(routine)->split_strided(from->team, start, stride, size);
-  return team ? adopt(*team, config, mask, new_team) : -1;
+  if (!team) return -1;
+  adopt(*team, config, mask, new_team);
+  return 0;
 }
 
 int team_split_2d(const char* routine, shmem_team_t parent, int xrange,
@@ -66,9 +66,9 @@ int team_split_2d(const char* routine, shmem_team_t parent, int xrange,
   const CallerName name(routine);
   auto axes = runtime(routine)->split_2d(from->team, xrange);
   if (!axes) return -1;
-  const int x = adopt(axes->x, xaxis_config, xaxis_mask, xaxis_team);
-  const int y = adopt(axes->y, yaxis_config, yaxis_mask, yaxis_team);
-  return x != 0 ? x : y;
+  adopt(axes->x, xaxis_config, xaxis_mask, xaxis_team);
+  adopt(axes->y, yaxis_config, yaxis_mask, yaxis_team);
+  return 0;
 }
 
 void team_destroy(const char* routine, shmem_team_t handle) {
@@ -139,31 +139,17 @@ void barrier_all(const char* routine) {
 
 }  // namespace
 
-// Threads may be in collectives of several teams at once, and a context takes one thread at a time.
-Status fill(weft_shmem_team* place, const Team& team, Runtime& rt) {
+// The default context serves all teams: with SHMEM_THREAD_MULTIPLE it is one that threads share.
+void fill(weft_shmem_team* place, const Team& team, Runtime& rt) {
   place->team = team;
-  if (thread_level() < SHMEM_THREAD_MULTIPLE) {
-    place->context = &rt.context();
-    return Status::ok();
-  }
-  auto own = make_context();
-  if (!own) return own.status();
-  place->own.emplace(std::move(own).value());
-  place->context = &*place->own;
-  return Status::ok();
+  place->context = &rt.context();
 }
 
-Status barrier_of(const weft_shmem_team& place) {
-  Context& operations = *default_ctx.context;
-  if (place.context == &operations) return barrier(operations, place.team);
-  Status quiet = operations.quiet();
-  Status synced = sync(*place.context, place.team);
-  return synced ? quiet : synced;
-}
+Status barrier_of(const weft_shmem_team& place) { return barrier(*place.context, place.team); }
 
-Status start_teams(Runtime& rt) {
-  Status status = fill(&world_team, rt.world(), rt);
-  return status ? fill(&shared_team, rt.shared(), rt) : status;
+void start_teams(Runtime& rt) {
+  fill(&world_team, rt.world(), rt);
+  fill(&shared_team, rt.shared(), rt);
 }
 
 void stop_teams() {

@@ -200,16 +200,36 @@ void check_symmetric_registration() {
   CHECK(nvshmemx_buffer_unregister_symmetric(mine, kBytes) == 0);
 }
 
+// A team takes no context, of which there are 64: WEFT_MAX_TEAMS alone says how many there can be.
+void check_many() {
+  std::vector<nvshmem_team_t> teams;
+  nvshmem_team_t team = NVSHMEM_TEAM_INVALID;
+  while (nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, npes(), nullptr, 0, &team) == 0)
+    teams.push_back(team);
+  CHECK(team == NVSHMEM_TEAM_INVALID);
+  const char* const most = std::getenv("WEFT_MAX_TEAMS");
+  CHECK(static_cast<int>(teams.size()) == (most == nullptr ? 32 : std::atoi(most)) - 4);
+  for (const nvshmem_team_t each : teams) {
+    CHECK(nvshmem_team_sync(each) == 0);
+    nvshmem_team_destroy(each);
+  }
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
   weft_nvshmem_attach(&module_of_program);
-  nvshmem_init();
+  int provided = -1;
+  if (argc > 1)  // any argument: by threads
+    CHECK(nvshmem_init_thread(NVSHMEM_THREAD_MULTIPLE, &provided) == 0);
+  else
+    nvshmem_init();
   check_modules();
   check_predefined();
   check_strided();
   check_grid();
   check_wrong();
+  check_many();
   check_driver_modules();
   check_memory();
   check_symmetric_registration();

@@ -1,6 +1,7 @@
-// Calls for a warp or block begin and end with its barrier: what one of its threads does behind a
-// call comes after what all of them did in it. There are more threads than cores, so some are late;
-// ThreadSanitizer sees it whoever is late.
+// NVSHMEM's calls for a warp or block begin and end with its barrier: what one of its threads does
+// behind a call comes after what all of them did in it. There are more threads than cores, so some
+// are late; ThreadSanitizer sees it whoever is late (which is why this is here and not in
+// tests/compat).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,6 +62,7 @@ void check_rounds(Way way, Send send) {
           if (leads(scope)) {
             nvshmem_signal_wait_until(group.told, NVSHMEM_CMP_GE, round);
             *group.wrong += holds_only(group.dst, round) && *group.signal <= round ? 0 : 1;
+            nvshmem_fence();  // it has been read before it is said so
             nvshmemx_signal_op(group.read, round, NVSHMEM_SIGNAL_SET, next);
             nvshmem_signal_wait_until(group.read, NVSHMEM_CMP_GE, round);
           }

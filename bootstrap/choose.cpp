@@ -58,7 +58,8 @@ constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
                                   "RANK",
                                   "SLURM_JOB_ID",
                                   "SLURM_STEP_NUM_TASKS",
-                                  "WORLD_SIZE"};
+                                  "WORLD_SIZE",
+                                  kOuterProcesses};
 
 bool is_socket(int fd) {
   struct stat info {};
@@ -148,11 +149,28 @@ Result<Choice> forced(const Options& options, const Surroundings& surroundings) 
   return choice;
 }
 
+// weft-run that starts mpirun that starts the program gives all processes the same PE.
+Status check_one_launcher(const Options& options, const Surroundings& surroundings) {
+  const int outer = std::max(surroundings.number(kOuterProcesses), 1);
+  for (const Sign& sign : kSigns) {
+    const int count = started_by(sign, surroundings);
+    if (count == 1 || count == outer || count == options.npes) continue;
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("two launchers have started this process: WEFT_NPES is {}, but {} started {} "
+                    "({}={}). Start the program with one of them; in a job of weft-run inside the "
+                    "other's, unset {}",
+                    options.npes, sign.launcher, count, sign.count, count, sign.count));
+  }
+  return Status::ok();
+}
+
 // Whoever stands nearest comes first: what the user or weft-run set, what the program did, the
 // socket that the last launcher left open, and then variables, which outlive their launcher.
 Result<Choice> automatic(const Options& options, const Surroundings& surroundings) {
   if (!options.unique_id.empty()) {
     RETURN_IF_ERROR(check_tcp(options));
+    RETURN_IF_ERROR(check_one_launcher(options, surroundings));
     return Choice{BootstrapKind::kTcp, "WEFT_UNIQUE_ID is set"};
   }
   // Before PMI: MPI speaks through the same socket, which has room for one speaker.

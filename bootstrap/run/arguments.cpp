@@ -1,5 +1,6 @@
 #include "bootstrap/run/arguments.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -94,6 +95,17 @@ Status take_command(std::vector<std::string> words, Arguments& arguments) {
   return Status::ok();
 }
 
+// -np, as mpirun has it, to -n. The number comes before the program, so the first is weft-run's.
+std::vector<std::string> with_plain_number(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  const auto is_number = [](const std::string& word) {
+    return word.starts_with("-n") || word.starts_with("--npes");
+  };
+  const auto number = std::ranges::find_if(words, is_number);
+  if (number != words.end() && *number == "-np") *number = "-n";
+  return words;
+}
+
 }  // namespace
 
 std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) {
@@ -102,7 +114,7 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   app.footer(kFooter);
   app.prefix_command();
   app.set_version_flag("--version", std::string("weft-run ") + WEFT_VERSION);
-  app.add_option("-n,--npes", arguments.npes, "How many PEs")
+  app.add_option("-n,--npes", arguments.npes, "How many PEs; -np is the same")
       ->required()
       ->type_name("N")
       ->check(CLI::Range(1, 1048576).description(""));
@@ -133,7 +145,8 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   app.add_option("--hosts", hosts,
                  "Run on these hosts: node0,node1:4 gives node1 four PEs and node0 the rest")
       ->type_name("LIST");
-  app.add_option("--hostfile", hostfile, "The same from a file, one host a line")
+  app.add_option("--hostfile", hostfile,
+                 "The same from a file, one host a line; also as node1 slots=4")
       ->type_name("FILE");
   app.add_option("--rsh", arguments.rsh, "Remote shell: called with a host and a command line")
       ->type_name("COMMAND")
@@ -146,7 +159,10 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->allow_extra_args(false);
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_plain_number(argc, argv);
+    words.erase(words.begin());
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return 0;

@@ -48,6 +48,16 @@ bool has_ended(pid_t pid, Ending& ending) {
   return true;
 }
 
+std::optional<int> stop_signal(pid_t pid) {
+  siginfo_t info{};
+  int result = 0;
+  do {
+    result = ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WCONTINUED | WNOHANG);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 || info.si_pid == 0) return std::nullopt;
+  return info.si_code == CLD_STOPPED ? info.si_status : 0;
+}
+
 void reap(pid_t pid) {
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }

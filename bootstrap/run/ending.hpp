@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 namespace weft::run {
@@ -26,6 +27,8 @@ std::string hint(const Ending& ending);
 // Looks whether a child has ended, and leaves it a zombie: its process group keeps its number until
 // reap(), so that signalling the group cannot hit a stranger.
 bool has_ended(pid_t pid, Ending& ending);
+// By which signal a child has been stopped since the last call; 0: it goes on again.
+std::optional<int> stop_signal(pid_t pid);
 void reap(pid_t pid);
 
 }  // namespace weft::run

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "bootstrap/choose.hpp"
+
 namespace weft::run {
 namespace {
 
@@ -31,6 +33,7 @@ std::vector<std::string> environment_of(int pe, const Arguments& arguments,
   variables["WEFT_UNIQUE_ID"] = unique_id;
   variables["WEFT_PE"] = std::to_string(pe);
   variables["WEFT_NPES"] = std::to_string(arguments.npes);
+  variables[kOuterProcesses] = std::to_string(launched_processes(look_around()));
   if (pmi_fd >= 0) {
     variables["PMI_FD"] = std::to_string(pmi_fd);
     variables["PMI_RANK"] = std::to_string(pe);

@@ -1,8 +1,11 @@
 #include "bootstrap/run/hosts.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -20,24 +23,66 @@ std::string_view trim(std::string_view text) {
 }
 
 Status wrong(std::string_view item) {
-  return Status::error(Code::kInvalidArgument,
-                       fmt::format("\"{}\" is not a host: a name, and if need be how many PEs it "
-                                   "gets, as in node1:4",
-                                   item));
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format(
+          "\"{}\" is not a host: a name or an address, and if need be how many PEs it gets, "
+          "as in node1:4, node1 slots=4, fe80::1 or [fe80::1]:4",
+          item));
+}
+
+std::optional<int> parse_count(std::string_view text) {
+  int count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || rest != end || count < 1) return std::nullopt;
+  return count;
+}
+
+// With or without the interface of a link-local address (fe80::1%eth0).
+bool is_ipv6(std::string_view text) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET6, std::string(text.substr(0, text.find('%'))).c_str(), &address) == 1;
+}
+
+// name, name:4, [address]:4; an address of IPv6 needs no brackets without a number.
+struct Name {
+  std::string_view name, count;  // empty: none was given
+};
+std::optional<Name> split_name(std::string_view word) {
+  if (word.starts_with('[')) {
+    const auto bracket = word.find(']');
+    if (bracket == std::string_view::npos) return std::nullopt;
+    const std::string_view behind = word.substr(bracket + 1), name = word.substr(1, bracket - 1);
+    if (!is_ipv6(name)) return std::nullopt;
+    if (behind.empty()) return Name{name, {}};
+    if (behind.front() != ':' || behind.size() == 1) return std::nullopt;
+    return Name{name, behind.substr(1)};
+  }
+  const auto colon = word.find(':');
+  if (colon == std::string_view::npos || is_ipv6(word)) return Name{word, {}};
+  if (colon + 1 == word.size()) return std::nullopt;
+  return Name{word.substr(0, colon), word.substr(colon + 1)};
 }
 
 Result<Host> parse_host(std::string_view item) {
-  const auto colon = item.find(':');
-  Host host{std::string(item.substr(0, colon))};
+  const auto blank = item.find_first_of(kBlank);
+  const auto split = split_name(item.substr(0, blank));
   // What starts like an option would be one of the remote shell's.
-  if (host.name.empty() || host.name.front() == '-' ||
-      host.name.find_first_of(kBlank) != std::string::npos) {
-    return wrong(item);
+  if (!split || split->name.empty() || split->name.front() == '-') return wrong(item);
+  std::string_view count = split->count;
+  if (blank != std::string_view::npos) {  // as a host file of Open MPI has it
+    constexpr std::string_view kSlots = "slots=";
+    const std::string_view word = trim(item.substr(blank));
+    if (!count.empty() || !word.starts_with(kSlots)) return wrong(item);
+    count = word.substr(kSlots.size());
+    if (count.empty()) return wrong(item);
   }
-  if (colon == std::string_view::npos) return host;
-  const char* const end = item.data() + item.size();
-  const auto [rest, error] = std::from_chars(item.data() + colon + 1, end, host.count);
-  if (error != std::errc() || rest != end || host.count < 1) return wrong(item);
+  Host host{std::string(split->name)};
+  if (count.empty()) return host;
+  const auto number = parse_count(count);
+  if (!number) return wrong(item);
+  host.count = *number;
   return host;
 }
 

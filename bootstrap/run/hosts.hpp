@@ -1,4 +1,5 @@
-// Which PEs run where: "node0,node1:4", or a file with one such item a line.
+// Which PEs run where: "node0,node1:4,[fe80::1]:2", or a file with one such item a line, or as Open
+// MPI has it: node1 slots=4.
 #pragma once
 
 #include <string>

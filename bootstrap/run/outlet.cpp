@@ -52,9 +52,12 @@ Status Outlet::write_some() {
     written_ = 0;
     const int fd = front.fd;
     queue_.pop_front();
-    return Status::error(Code::kPeerLost,
-                         fmt::format("standard {} cannot be written: {}",
-                                     fd == 1 ? "output" : "error", net::errno_text(error)));
+    const char* const what = fd == 1   ? "standard output"
+                             : fd == 2 ? "standard error"
+                                       : "a file of --output-dir";
+    return Status::error(error == EPIPE ? Code::kPeerLost : Code::kIo,
+                         fmt::format("{} cannot be written, and what the PEs wrote is lost: {}",
+                                     what, net::errno_text(error)));
   }
   written_ += static_cast<std::size_t>(n);
   waiting_ -= static_cast<std::size_t>(n);
@@ -65,13 +68,20 @@ Status Outlet::write_some() {
   return Status::ok();
 }
 
-void Outlet::drain(double seconds) {
+Status Outlet::drain(double seconds) {
   const Deadline deadline(seconds);
+  Status first;
   while (!queue_.empty()) {
     pollfd entry{fd(), POLLOUT, 0};
-    if (::poll(&entry, 1, deadline.remaining_ms()) == 0 && deadline.expired()) return;
-    write_some().ignore();  // a reader that has gone loses what is left: that piece is dropped
+    if (::poll(&entry, 1, deadline.remaining_ms()) == 0 && deadline.expired()) {
+      return Status::error(Code::kIo, fmt::format("nobody read the last {} bytes of output within "
+                                                  "{:g} s, and they are lost",
+                                                  waiting_, seconds));
+    }
+    // A failure drops the piece, and what other descriptors wait for still goes.
+    if (Status written = write_some(); !written.is_ok() && first.is_ok()) first = written;
   }
+  return first;
 }
 
 }  // namespace weft::run

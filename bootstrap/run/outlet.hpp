@@ -22,10 +22,11 @@ class Outlet {
   bool empty() const { return queue_.empty(); }
   // What to poll for POLLOUT; -1 if nothing waits.
   int fd() const { return queue_.empty() ? -1 : queue_.front().fd; }
-  // Writes one piece, small enough not to block after POLLOUT. kPeerLost: nobody reads any more.
+  // Writes one piece, small enough not to block after POLLOUT. kPeerLost: nobody reads any more;
+  // kIo: no room, or no such descriptor.
   Status write_some();
-  // Writes everything, for as long as somebody takes it: for the end.
-  void drain(double seconds);
+  // Writes everything, for as long as somebody takes it: for the end. The first failure.
+  Status drain(double seconds);
 
  private:
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;

@@ -126,7 +126,7 @@ int Supervisor::start_failed(const Status& status) {
     pe.running = false;
   }
   outlet_.say(status.text());
-  outlet_.drain(kDrain_s);
+  outlet_.drain(kDrain_s).ignore();  // the start has failed already
   return status.is(Code::kInvalidArgument) ? kExitNotExecutable : 1;
 }
 
@@ -150,7 +150,10 @@ int Supervisor::run() {
     pe.out.finish();
     pe.err.finish();
   }
-  outlet_.drain(kDrain_s);
+  if (Status drained = outlet_.drain(kDrain_s); !drained.is_ok()) {
+    lose_output(drained);
+    outlet_.drain(kDrain_s).ignore();  // the message about it
+  }
   return status_.value_or(0);
 }
 
@@ -197,11 +200,19 @@ int Supervisor::poll_timeout() const {
 
 void Supervisor::write_output() {
   const Status status = outlet_.write_some();
-  if (status.is_ok() || ending_) return;
+  if (status.is_ok()) return;
+  lose_output(status);
+  if (!ending_) end_all(SIGTERM);
+}
+
+// Lost output is no success, whatever the PEs return. A PE's failure keeps its status.
+void Supervisor::lose_output(const Status& why) {
+  if (output_lost_) return;
+  output_lost_ = true;
   // As for a process that writes into a pipe that nobody reads.
-  status_ = kExitSignal + SIGPIPE;
-  outlet_.say(fmt::format("{}; ending the job", status.text()));
-  end_all(SIGTERM);
+  const int status = why.is(Code::kPeerLost) ? kExitSignal + SIGPIPE : 1;
+  if (status_.value_or(0) == 0) status_ = status;
+  outlet_.say(fmt::format("{}{}", why.text(), ending_ || running() == 0 ? "" : "; ending the job"));
 }
 
 bool Supervisor::read_output(int fd, Lines& into, int most_reads) {
@@ -426,10 +437,11 @@ void Supervisor::on_signals() {
 
 void Supervisor::on_signal(int signal) {
   switch (signal) {
+    case SIGCONT: suspended_ = false; [[fallthrough]];
     case SIGUSR1:
-    case SIGUSR2:
-    case SIGCONT: return signal_all(signal);
+    case SIGUSR2: return signal_all(signal);
     case SIGTSTP:
+      suspended_ = true;
       signal_all(SIGTSTP);
       ::kill(::getpid(), SIGSTOP);  // the shell sees a stopped job; SIGCONT goes to all
       return;
@@ -460,11 +472,25 @@ void Supervisor::on_job_failure() {
 void Supervisor::on_children() {
   on_links();
   for (Pe& pe : pes_) {
-    if (!pe.running || pe.link != nullptr || !has_ended(pe.child.pid, pe.ending)) continue;
+    if (!pe.running || pe.link != nullptr) continue;
+    note_stop(pe);
+    if (!has_ended(pe.child.pid, pe.ending)) continue;
     bury(pe);
     if (pe.failed()) failed_.push_back(&pe);
   }
   if (server_.abort_code() && !job_failed_) on_job_failure();
+}
+
+// A PE that was stopped makes the others wait: whoever waits with them is told.
+void Supervisor::note_stop(Pe& pe) {
+  const auto signal = stop_signal(pe.child.pid);
+  if (!signal) return;
+  pe.stopped_by = *signal;
+  if (*signal == 0 || suspended_ || ending_) return;
+  outlet_.say(
+      fmt::format("PE {} of {} (pid {}) was stopped by {}; the others may wait for it. It "
+                  "goes on by: kill -CONT {}",
+                  pe.number, arguments_.npes, pe.child.pid, signal_name(*signal), pe.child.pid));
 }
 
 // Says which PE failed first, and ends the others. A dying process loses its connection a moment
@@ -526,6 +552,14 @@ void Supervisor::report_failure(const Pe& pe) {
   } else if (const Status failure = server_.failure();
              !failure.is_ok() && server_.culprit() != pe.number) {
     outlet_.say(fmt::format("before that, the job had failed: {}", failure.text()));
+  }
+  for (const Pe& other : pes_) {
+    if (other.running && other.stopped_by != 0) {
+      outlet_.say(
+          fmt::format("PE {} (pid {}) is stopped by {}, and the others may have waited for "
+                      "it in vain",
+                      other.number, other.child.pid, signal_name(other.stopped_by)));
+    }
   }
   if (pe.last_words.lines().empty()) {
     outlet_.say("it wrote nothing to standard error");

@@ -48,6 +48,7 @@ class Supervisor {
     UniqueFd pmi;                 // with --pmi 1
     pmi::Decoder pmi_messages{pmi::Form::kLine};
     bool running = false;
+    int stopped_by = 0;  // the signal, while it is stopped
     Ending ending;
     std::string debt;  // it ended well but owed the job something: what
     bool failed() const { return !ending.clean() || !debt.empty(); }
@@ -75,6 +76,7 @@ class Supervisor {
   void settle();
   void on_deadlines();
   void write_output();
+  void lose_output(const Status& why);
   // What the PE says through PMI, in so many pieces at most; the answers go out at once.
   void serve_pmi(Pe& pe, int most_reads);
   void tell_pmi(const Pmi1Server::Answer& answer);
@@ -86,6 +88,7 @@ class Supervisor {
   void lose_host(Link& link, const Ending& ending);
   void close_links();
   // --- what follows
+  void note_stop(Pe& pe);
   void bury(Pe& pe);
   void report_failure(const Pe& pe);
   void end_all(int signal);
@@ -108,6 +111,8 @@ class Supervisor {
   int interrupted_ = 0;        // the signal by which the user ends the job
   bool ending_ = false;        // everybody has been told to end
   bool job_failed_ = false;
+  bool output_lost_ = false;
+  bool suspended_ = false;         // by the user (Ctrl-Z), with all PEs
   std::vector<const Pe*> failed_;  // in the order of their ends
   Deadline timeout_ = Deadline::never();
   Deadline grace_ = Deadline::never();

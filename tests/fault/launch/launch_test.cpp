@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -54,6 +55,14 @@ TEST(Launch, ArgumentsOfTheProgramAreUntouched) {
                 "$HOME", "--help"});
   EXPECT_EQ(job.wait(), 0);
   EXPECT_EQ(job.out(), "(-n)\n(5)\n(--prefix)\n(--)\n()\n(a b)\n(-x)\n($HOME)\n(--help)\n");
+}
+
+TEST(Launch, TheNumberMayBeCalledAsMpirunDoes) {
+  Launched job({"-np", "2", "PROGRAM", "arguments", "-np", "3"});
+  EXPECT_EQ(job.wait(), 0) << job.err();
+  std::vector<std::string> lines = lines_of(job.out());
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines, (std::vector<std::string>{"(-np)", "(-np)", "(3)", "(3)"}));
 }
 
 TEST(Launch, VariablesReachThePes) {
@@ -121,6 +130,24 @@ TEST(LaunchOutput, AReaderThatGoesAwayEndsTheJob) {
   EXPECT_EQ(job.out(), "still here\nstill here\nstill here\n");
   EXPECT_THAT(job.err(), HasSubstr("status 141\n"));
   EXPECT_TRUE(job.all_gone());
+}
+
+// Every run: what comes last is written when all PEs have ended.
+TEST(LaunchOutput, LostOutputIsNoSuccess) {
+  for (int turn = 0; turn < 10; ++turn) {
+    for (const char* program : {"meet", "lines 2000"}) {
+      const std::string run = std::string("$RUN -n 2 $PROGRAM ") + program;
+      Launched full({"sh", "-c", run + " > /dev/full"});
+      EXPECT_EQ(full.wait(), 1);
+      EXPECT_THAT(full.err(), HasSubstr("standard output cannot be written"));
+    }
+  }
+}
+
+TEST(LaunchOutput, LostErrorsAreNoSuccess) {
+  Launched job({"sh", "-c", "$RUN -n 1 $PROGRAM words 25 2> /dev/full"});
+  const int status = job.wait();
+  EXPECT_TRUE(status == 5 || status == 1) << status;  // whichever is seen first
 }
 
 // --- a PE fails ---------------------------------------------------------------------------------
@@ -320,6 +347,20 @@ bool all_in_state(const Launched& job, bool stopped) {
   return false;
 }
 
+TEST(LaunchSignals, AStoppedPeIsNamed) {
+  Launched job({"-n", "2", "--prefix", "PROGRAM", "sleep"});
+  ASSERT_TRUE(job.await("pid", 2));
+  const std::string out = job.out();
+  const std::size_t at = out.find("[1] pid 1 ");
+  ASSERT_NE(at, out.npos) << out;
+  const pid_t pid = std::stoi(out.substr(at + 10));
+  ::kill(pid, SIGSTOP);
+  const std::string named = "PE 1 of 2 (pid " + std::to_string(pid) + ") was stopped by SIGSTOP";
+  EXPECT_TRUE(job.await_err(named)) << job.err();
+  ::kill(pid, SIGCONT);
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.wait(), 128 + SIGTERM);
+}
 TEST(LaunchSignals, StopAndContinueReachEverybody) {
   Launched job({"-n", "2", "PROGRAM", "sleep"});
   ASSERT_TRUE(job.await("pid", 2));

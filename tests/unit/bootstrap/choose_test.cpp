@@ -137,7 +137,16 @@ TEST(Choose, UnderTorchrunWhatToPassIsSaid) {
   Surroundings inside_mpirun = torchrun(4);
   inside_mpirun.variables.merge(openmpi(4).variables);
   expect_kind({}, inside_mpirun, BootstrapKind::kPmix);
-  expect_kind(by_weft_run(), torchrun(4), BootstrapKind::kTcp);
+}
+
+TEST(Choose, ALauncherInsideWeftRunMakesNoTwoJobs) {
+  expect_refusal(by_weft_run(), openmpi(3), "two launchers have started this process");
+  expect_refusal(by_weft_run(), torchrun(4), "WEFT_NPES is 2, but torchrun started 4");
+  expect_kind(by_weft_run(), openmpi(1), BootstrapKind::kTcp);
+  expect_kind(by_weft_run(), openmpi(2), BootstrapKind::kTcp);  // WEFT_* by hand, from mpirun's
+  Surroundings around = openmpi(3);
+  around.variables[kOuterProcesses] = "3";  // mpirun started weft-run
+  expect_kind(by_weft_run(), around, BootstrapKind::kTcp);
 }
 
 TEST(Choose, AScriptOfSlurmIsAJobOfOne) {

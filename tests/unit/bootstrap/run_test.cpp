@@ -136,6 +136,37 @@ TEST(Hosts, WhatCannotBeIsRefused) {
   }
 }
 
+TEST(Hosts, AddressesOfIpV6AreHosts) {
+  const auto hosts = parse_hosts("fe80::1%eth0,[fd00::2]:3,[::1],10.0.0.1:2");
+  ASSERT_OK(hosts);
+  ASSERT_EQ(hosts->size(), 4u);
+  const std::vector<std::pair<std::string, int>> wanted = {
+      {"fe80::1%eth0", 0}, {"fd00::2", 3}, {"::1", 0}, {"10.0.0.1", 2}};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ((*hosts)[i].name, wanted[i].first);
+    EXPECT_EQ((*hosts)[i].count, wanted[i].second);
+  }
+  for (const char* list : {"[fd00::2", "[fd00::2]3", "[fd00::2]:", "[]:2", "[-x]"}) {
+    EXPECT_CODE(parse_hosts(list), Code::kInvalidArgument) << list;
+  }
+}
+
+TEST(Hosts, AFileOfOpenMpiIsTaken) {
+  const std::string path = testing::TempDir() + "slots";
+  std::ofstream(path) << "node0 slots=2\n[fd00::2]\tslots=1  # one\nnode2\n";
+  const auto hosts = read_hostfile(path);
+  ASSERT_OK(hosts);
+  ASSERT_EQ(hosts->size(), 3u);
+  EXPECT_EQ(hosts->at(0).count, 2);
+  EXPECT_EQ(hosts->at(1).name, "fd00::2");
+  EXPECT_EQ(hosts->at(1).count, 1);
+  EXPECT_EQ(hosts->at(2).count, 0);
+  for (const char* line : {"node0 slots=", "node0 slots=0", "node0:1 slots=2", "node0 node1"}) {
+    std::ofstream(path) << line << '\n';
+    EXPECT_CODE(read_hostfile(path), Code::kInvalidArgument) << line;
+  }
+}
+
 TEST(Hosts, AFileHasOneALine) {
   const std::string path = testing::TempDir() + "hosts";
   std::ofstream(path) << "# two hosts\n\n node0:2  # the first\nnode1\n";

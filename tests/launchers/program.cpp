@@ -1,6 +1,7 @@
 // What the launcher tests start, under every launcher the same. The first argument says what to do.
 #include <signal.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -54,14 +55,36 @@ int meet(const Arguments&) {
   return 0;
 }
 
+// When something happened, for whoever compares the PEs of a job.
+void say_when(const char* what) {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  std::printf("%s at %.6f\n", what, now.count());
+  std::fflush(stdout);
+}
+
 // kill PE: it vanishes while the others wait for it
 int kill_one(const Arguments& arguments) {
   auto runtime = weft::Runtime::create();
   if (!runtime) return complain(runtime.status());
-  if (runtime->pe() == std::stoi(arguments.at(0))) ::raise(SIGKILL);
+  if (runtime->pe() == std::stoi(arguments.at(0))) {
+    say_when("killed");
+    ::raise(SIGKILL);
+  }
   for (;;) {
     if (const weft::Status status = runtime->barrier(); !status) return complain(status);
   }
+}
+
+// grow COUNT: the heap grows so often, by a chunk of WEFT_HEAP_CHUNK
+int grow(const Arguments& arguments) {
+  auto runtime = weft::Runtime::create();
+  if (!runtime) return complain(runtime.status());
+  say_when("started");
+  for (int i = 0; i < std::stoi(arguments.at(0)); ++i) {
+    if (const auto more = runtime->allocate_bytes(65536); !more) return complain(more.status());
+  }
+  say_when("grown");
+  return 0;
 }
 
 // abort PE CODE: it ends the job while the others wait for it
@@ -86,7 +109,7 @@ int refuse(const Arguments&) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Arguments&)>> acts = {
-      {"meet", meet}, {"kill", kill_one}, {"abort", abort_job}, {"refuse", refuse}};
+      {"meet", meet}, {"kill", kill_one}, {"abort", abort_job}, {"grow", grow}, {"refuse", refuse}};
   if (argc < 2 || acts.count(argv[1]) == 0) return 99;
   return acts.at(argv[1])(Arguments(argv + 2, argv + argc));
 }

@@ -1,6 +1,7 @@
 #include "src/base/log.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,6 +108,55 @@ void write_all(int fd, std::string_view line) noexcept {
   }
 }
 
+// Others than this user and root may put files into the folder of `path`, as into /tmp.
+bool others_may_write_beside(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct stat facts {};
+  if (::stat(folder.c_str(), &facts) != 0) return true;
+  const bool trusted = facts.st_uid == ::geteuid() || facts.st_uid == 0;
+  return !trusted || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+Status cannot_open(const std::string& path, std::string_view why) {
+  return Status::error(Code::kIo,
+                       fmt::format("WEFT_LOG_FILE: cannot open '{}' for writing: {}", path, why));
+}
+
+// A stranger may have planted it: a link to a file that only this user may write, or a file that
+// only he may read.
+Status check_planted(int fd, const std::string& path) {
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0) return cannot_open(path, std::strerror(errno));
+  if (S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() && facts.st_nlink == 1) {
+    return Status::ok();
+  }
+  return cannot_open(path,
+                     "others may write in its folder, and there it must be a plain file of this "
+                     "user with one name; remove it, or choose a folder of your own");
+}
+
+// A new file, or what is there already: a log of other PEs, or of an earlier run.
+Result<UniqueFd> open_log(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CLOEXEC;
+  const bool shared = others_may_write_beside(path);
+  for (int tries = 0; tries < 3; ++tries) {  // it may come and go in between
+    UniqueFd fd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+    if (fd) return fd;
+    if (errno != EEXIST) break;
+    // A planted pipe must not make this wait for a reader.
+    fd.reset(::open(path.c_str(), kFlags | (shared ? O_NOFOLLOW | O_NONBLOCK : 0)));
+    if (fd && shared) RETURN_IF_ERROR(check_planted(fd.get(), path));
+    if (fd) return fd;
+    if (errno == ELOOP && shared) {
+      return cannot_open(path, "it is a link in a folder where others may write");
+    }
+    if (errno != ENOENT) break;
+  }
+  return cannot_open(path, fmt::format("{}; name a file in a folder that exists and may be written",
+                                       std::strerror(errno)));
+}
+
 // Where lines go: standard error, or the files that a pattern with %e makes, one per PE.
 class Sink {
  public:
@@ -115,13 +165,7 @@ class Sink {
   Status open(int pe) {
     std::string path = expand(pattern_, pe);
     if (path.empty() || files_.contains(path)) return Status::ok();
-    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!fd) {
-      return Status::error(Code::kIo,
-                           fmt::format("WEFT_LOG_FILE: cannot open '{}' for writing: {}; name a "
-                                       "file in a folder that exists and may be written",
-                                       path, std::strerror(errno)));
-    }
+    ASSIGN_OR_RETURN(UniqueFd fd, open_log(path));
     files_.emplace(std::move(path), std::move(fd));
     return Status::ok();
   }

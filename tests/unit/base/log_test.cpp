@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,81 @@ TEST(Log, AFileThatCannotBeOpenedIsNamed) {
   const Status status = configure_log("warn", "/nowhere/at/all/x.log");
   EXPECT_TRUE(status.is(Code::kIo));
   EXPECT_THAT(std::string(status.text()), HasSubstr("'/nowhere/at/all/x.log'"));
+}
+
+// A folder as /tmp: everybody may put something under any name, but remove only what is his own.
+class SharedFolder {
+ public:
+  SharedFolder() : path_(fmt::format("{}weft-shared-{}", ::testing::TempDir(), ::getpid())) {
+    std::filesystem::create_directory(path_);
+    EXPECT_EQ(::chmod(path_.c_str(), 01777), 0);
+  }
+  ~SharedFolder() { std::filesystem::remove_all(path_); }
+  std::string file(const char* name) const { return path_ + "/" + name; }
+  static void write(const std::string& path, const char* text) { std::ofstream(path) << text; }
+  static std::string read(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::string path_;
+};
+
+void log_into(const std::string& path) {
+  ASSERT_TRUE(configure_log("warn", path).is_ok());
+  LOG(kWarn, "test", "a line");
+  ASSERT_TRUE(configure_log("warn", "").is_ok());
+}
+
+TEST(Log, WhatStrangersPlantInASharedFolderIsNotWritten) {
+  const SharedFolder folder;
+  const std::string precious = folder.file("precious");
+  SharedFolder::write(precious, "precious");
+  std::filesystem::create_symlink(precious, folder.file("link"));
+  std::filesystem::create_symlink(folder.file("none"), folder.file("dangling"));
+  std::filesystem::create_hard_link(precious, folder.file("name"));
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0666), 0);
+  for (const char* planted : {"link", "dangling", "name", "pipe"}) {
+    const std::string path = folder.file(planted);
+    const Status status = configure_log("warn", path);
+    EXPECT_TRUE(status.is(Code::kIo)) << planted;
+    EXPECT_THAT(std::string(status.text()), HasSubstr(path));
+  }
+  EXPECT_EQ(SharedFolder::read(precious), "precious");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("none")));
+}
+
+TEST(Log, AStrangersFileInASharedFolderIsNotWritten) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
+  const SharedFolder folder;
+  const std::string path = folder.file("his");
+  SharedFolder::write(path, "");
+  ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(configure_log("warn", path).is(Code::kIo));
+  EXPECT_EQ(SharedFolder::read(path), "");
+}
+
+TEST(Log, AnotherPeOrRunGoesOnInTheFile) {
+  const SharedFolder folder;
+  const std::string path = folder.file("job.log");
+  log_into(path);
+  log_into(path);
+  EXPECT_EQ(SharedFolder::read(path), "weft warn test: a line\nweft warn test: a line\n");
+}
+
+TEST(Log, LinksOfAUsersOwnFolderAreFollowed) {
+  const std::string folder = fmt::format("{}weft-own-{}", ::testing::TempDir(), ::getpid());
+  std::filesystem::create_directory(folder);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  SharedFolder::write(folder + "/file", "");
+  std::filesystem::create_symlink(folder + "/file", folder + "/link");
+  log_into(folder + "/link");
+  EXPECT_EQ(SharedFolder::read(folder + "/file"), "weft warn test: a line\n");
+  EXPECT_TRUE(configure_log("warn", "/dev/null").is_ok());
+  EXPECT_TRUE(configure_log("warn", "").is_ok());
+  std::filesystem::remove_all(folder);
 }
 
 // The environment is read by the first line of a process, so by a process of its own.

@@ -151,7 +151,7 @@ void Server::close() {
 
 Status Server::failure() const {
   const std::lock_guard lock(mutex_);
-  return meeting_->failure();
+  return meeting_->anybody_came() ? meeting_->failure() : Status::ok();
 }
 
 std::optional<int> Server::abort_code() const {

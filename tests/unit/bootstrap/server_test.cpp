@@ -388,6 +388,14 @@ TEST_F(ServerTest, ALauncherLearnsOfAnAbortAndOfWhoBrokeTheJob) {
   EXPECT_CODE(server_->failure(), Code::kAborted);
 }
 
+TEST_F(ServerTest, PesThatEndBehindTheirJobHaveNotFailedIt) {
+  start(2);
+  expect_good_job();
+  EXPECT_OK(server_->ended(0, "it exited with code 0"));
+  EXPECT_OK(server_->ended(1, "it exited with code 3"));
+  EXPECT_OK(server_->failure());
+}
+
 TEST_F(ServerTest, ALauncherThatSeesAPeEndTellsTheOthersAtOnce) {
   start(2);
   std::thread waiting([this] {

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
 
 #include "src/base/status.hpp"
+#include "src/platform/cpu/fd_of_process.hpp"
 #include "src/platform/cpu/placement.hpp"
 #include "src/platform/cpu/room.hpp"
 
@@ -20,15 +22,17 @@ namespace {
 // stopped process takes long.
 constexpr double kFetchSeconds = 30;
 
-// What share() tells open(): where the descriptor is, and what it must be.
+// What share() tells open(): where the descriptor is, by either way, and what it must be.
 struct ChunkBlob {
-  static constexpr std::uint64_t kMagic = 0x3130'6b6e'7566'7477;
+  static constexpr std::uint64_t kMagic = 0x3230'6b6e'7566'7477;
   std::uint64_t magic = kMagic;
   Uuid server{};
   Uuid ticket{};
   std::uint64_t lead = 0;
   std::uint64_t bytes = 0;
   std::uint64_t huge = 0;
+  std::int64_t pid = 0;
+  std::int64_t fd = 0;
 };
 static_assert(std::is_trivially_copyable_v<ChunkBlob>);
 
@@ -106,7 +110,10 @@ Result<std::shared_ptr<Chunk>> Chunk::adopt(Range own, Range where) {
 Result<std::shared_ptr<Chunk>> Chunk::open(const Blob& blob, Range where) {
   ASSIGN_OR_RETURN(const ChunkBlob peer, parse(blob, where.bytes));
   ASSIGN_OR_RETURN(auto reservation, Reservation::containing(where));
-  ASSIGN_OR_RETURN(const UniqueFd file, fetch_fd(peer.server, peer.ticket, kFetchSeconds));
+  UniqueFd file = open_fd_of(peer.pid, peer.fd, peer.ticket);
+  if (!file) {
+    ASSIGN_OR_RETURN(file, fetch_fd(peer.server, peer.ticket, kFetchSeconds));
+  }
   RETURN_IF_ERROR(check_file(file.get(), peer.lead + peer.bytes));
   std::shared_ptr<Chunk> chunk(new Chunk(std::move(reservation), where));
   RETURN_IF_ERROR(chunk->map(file.get(), peer.lead));
@@ -117,7 +124,7 @@ Result<std::shared_ptr<Chunk>> Chunk::open(const Blob& blob, Range where) {
 }
 
 Status Chunk::make_file() {
-  file_.reset(::memfd_create("weft-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  file_ = make_named_memory(ticket_);
   if (!file_) {
     const bool many = errno == EMFILE || errno == ENFILE;
     return Status::error(
@@ -159,7 +166,6 @@ Result<Blob> Chunk::share() {
   const std::lock_guard lock(mutex_);
   if (server_ == nullptr) {
     ASSIGN_OR_RETURN(server_, FdServer::get());
-    ticket_ = random_uuid();
     server_->offer(ticket_, file_.get());
   }
   ChunkBlob out;
@@ -168,6 +174,8 @@ Result<Blob> Chunk::share() {
   out.lead = lead_;
   out.bytes = range_.bytes;
   out.huge = huge_ ? 1 : 0;
+  out.pid = ::getpid();
+  out.fd = file_.get();
   Blob blob(sizeof out);
   std::memcpy(blob.data(), &out, sizeof out);
   return blob;

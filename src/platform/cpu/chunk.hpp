@@ -43,7 +43,7 @@ class Chunk final : public Owned {
 
   std::mutex mutex_;
   std::shared_ptr<FdServer> server_;  // once shared
-  Uuid ticket_{};
+  const Uuid ticket_ = random_uuid();
 };
 
 }  // namespace weft::cpu

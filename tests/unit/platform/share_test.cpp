@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "src/platform/cpu/fd_message.hpp"
+#include "src/platform/cpu/fd_of_process.hpp"
 #include "src/platform/cpu/fd_server.hpp"
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
@@ -54,6 +56,13 @@ Result<Place> opened(const Blob& blob, std::size_t pages, std::size_t lead = 0) 
   if (!chunk) return chunk.status();
   place.chunk = std::move(chunk).value();
   return place;
+}
+
+// The same chunk for a peer that does not see its owner in /proc, and has to ask on the socket. The
+// last words of the blob are the owner's process and descriptor.
+Blob by_socket(Blob blob) {
+  std::fill(blob.end() - 16, blob.end(), std::byte{0});
+  return blob;
 }
 
 std::string text(const Status& status) { return std::string(status.text()); }
@@ -135,6 +144,32 @@ TEST(CpuShare, AcrossPidNamespaces) {
   EXPECT_TRUE(owner.wait());
 }
 
+TEST(CpuShare, NobodyIsAskedWhereProcShowsTheOwner) {
+  Child owner([](const Line& line) -> bool { return own(line, 1, 9); });
+  const Blob blob = owner.line().receive();
+  owner.signal(SIGSTOP);
+  const auto place = opened(blob, 1);
+  owner.signal(SIGCONT);
+  ASSERT_TRUE(place) << place.status().to_string();
+  EXPECT_EQ(place->chunk.base()[0], std::byte{9});
+  ASSERT_TRUE(opened(by_socket(blob), 1));
+  owner.line().signal();
+  EXPECT_TRUE(owner.wait());
+}
+
+TEST(CpuShare, ProcGivesNothingButTheMemoryOfThatName) {
+  const Uuid name = random_uuid();
+  const UniqueFd right = cpu::make_named_memory(name);
+  const UniqueFd wrong = cpu::make_named_memory(random_uuid());
+  const UniqueFd other(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_TRUE(cpu::open_fd_of(::getpid(), right.get(), name));
+  EXPECT_FALSE(cpu::open_fd_of(::getpid(), wrong.get(), name));
+  EXPECT_FALSE(cpu::open_fd_of(::getpid(), other.get(), name));
+  EXPECT_FALSE(cpu::open_fd_of(::getpid(), 1 << 20, name));
+  EXPECT_FALSE(cpu::open_fd_of(1 << 30, right.get(), name));
+  EXPECT_FALSE(cpu::open_fd_of(0, right.get(), name));
+}
+
 TEST(CpuShare, ADeadOwnerIsAnError) {
   Child owner([](const Line& line) -> bool { return own(line, 1, 1); });
   const Blob blob = owner.line().receive();
@@ -214,12 +249,12 @@ TEST(CpuShare, AChunkThatIsGoneIsAnError) {
 
 TEST(CpuShare, OnlyTheRightBlobOpens) {
   const Place mine = committed(2);
-  const Blob good = *mine.share();
+  const Blob good = by_socket(*mine.share());
   ASSERT_TRUE(opened(good, 2));
   EXPECT_FALSE(opened(Blob(), 2));
   EXPECT_FALSE(opened(Blob(good.size()), 2));
   EXPECT_FALSE(opened(Blob(good.begin(), good.end() - 1), 2));
-  for (std::size_t bit = 0; bit < 8 * 56; ++bit) {  // all but the last word, a hint
+  for (std::size_t bit = 0; bit < 8 * 56; ++bit) {  // the others are hints
     Blob bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
     const auto refused = opened(bad, 2);
@@ -299,7 +334,7 @@ TEST(CpuShare, ACrowdOfAnotherUserIsLoggedOnce) {
   const auto server = cpu::FdServer::get();
   ASSERT_TRUE(server);
   const Place mine = committed(1);
-  const Blob blob = *mine.share();
+  const Blob blob = by_socket(*mine.share());
   const Uuid name = (*server)->name();
   const CapturedLog log("warn");
   Child stranger([&](const Line&) -> bool {
@@ -324,7 +359,7 @@ TEST(CpuShare, ACrowdOfAnotherUserIsLoggedOnce) {
 TEST(CpuShare, ManyAtOnce) {
   const Place mine = committed(1);
   mine.chunk.base()[0] = std::byte{3};
-  const Blob blob = *mine.share();
+  const Blob blob = by_socket(*mine.share());
   std::vector<std::unique_ptr<Child>> peers;
   for (int i = 0; i < 16; ++i) {
     peers.push_back(std::make_unique<Child>([&](const Line& line) -> bool {
@@ -345,7 +380,7 @@ TEST(CpuShare, SilentAndRudeConnectionsHoldUpNobody) {
   const auto server = cpu::FdServer::get();
   ASSERT_TRUE(server);
   const Place mine = committed(1);
-  const Blob blob = *mine.share();
+  const Blob blob = by_socket(*mine.share());
   const auto at = cpu::abstract_address((*server)->name());
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 50; ++i) {
@@ -365,7 +400,7 @@ TEST(CpuShare, TheServerWaitsOutAWantOfDescriptors) {
     const std::size_t open = test::open_descriptors();
     const rlimit few{open - 1, 64 + open};
     ::setrlimit(RLIMIT_NOFILE, &few);  // the server cannot accept
-    line.send(*blob);
+    line.send(by_socket(*blob));
     line.receive();
     const rlimit enough{64 + open, 64 + open};
     ::setrlimit(RLIMIT_NOFILE, &enough);
@@ -382,7 +417,7 @@ TEST(CpuShare, TheServerWaitsOutAWantOfDescriptors) {
 
 TEST(CpuShare, AFetcherWithoutDescriptorsGetsAnError) {
   const Place mine = committed(1);
-  const Blob blob = *mine.share();
+  const Blob blob = by_socket(*mine.share());
   Child peer([&](const Line&) -> bool {
     bool well = true;
     for (const rlim_t spare : {rlim_t{0}, rlim_t{1}}) {  // no socket; a socket and no more

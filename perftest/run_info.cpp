@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 
@@ -88,9 +89,12 @@ RunInfo describe_run(const Job& job) {
 }
 
 std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t total = 0, resident = 0;
-  if (!(file >> total >> resident)) return 0;
+  std::ifstream file("/proc/self/statm");  // "TOTAL RESIDENT ...", in pages
+  std::string text;
+  std::getline(file, text);
+  std::uint64_t resident = 0;
+  const std::size_t at = text.find(' ') + 1;
+  std::from_chars(text.data() + at, text.data() + text.size(), resident);
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -18,6 +18,7 @@
 #include "src/base/dynlib.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/text.hpp"
 
 namespace weft {
 namespace {
@@ -207,8 +208,8 @@ Result<std::string> MpiLauncher<Handle>::broadcast(std::string_view text,
   const std::string digits = fmt::format("{:10}", pe_ == 0 ? text.size() : 0);
   const auto length = std::make_shared<std::vector<char>>(digits.begin(), digits.end());
   RETURN_IF_ERROR(broadcast_bytes(length, deadline));
-  const auto size =
-      static_cast<std::size_t>(std::atoll(std::string(length->begin(), length->end()).c_str()));
+  const auto words = words_of({length->data(), length->size()});
+  const std::size_t size = words.empty() ? 0 : number_in<std::size_t>(words[0]).value_or(0);
   const auto whole = std::make_shared<std::vector<char>>(text.begin(), text.end());
   whole->resize(size);
   RETURN_IF_ERROR(broadcast_bytes(whole, deadline));

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "bootstrap/run/environment.hpp"
 #include "bootstrap/run/program.hpp"
 #include "src/base/status.hpp"
+#include "src/base/text.hpp"
 
 namespace weft::run {
 namespace {
@@ -43,8 +43,7 @@ Link::Link(Host host, std::string command, Lines::Sink err)
 Result<Link> Link::open(Host host, const std::string& rsh, const Order& order,
                         const Inherited& inherited, Lines::Sink err) {
   ChildPlan plan;
-  std::istringstream words(rsh);
-  for (std::string word; words >> word;) plan.command.push_back(word);
+  for (const std::string_view word : words_of(rsh)) plan.command.emplace_back(word);
   if (plan.command.empty()) {
     return Status::error(Code::kInvalidArgument, "--rsh: which remote shell?");
   }

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <sstream>
 
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
 #include "host/topology/machine.hpp"
 #include "src/base/files.hpp"
+#include "src/base/text.hpp"
 #include "src/platform/cpu/room.hpp"
 
 namespace weft::info {
@@ -133,8 +133,8 @@ Line peer_memory(const Patient& patient) {
 }
 
 Line seccomp(const Patient& patient) {
-  std::istringstream lines(file_text(patient.root + "/proc/self/status"));
-  for (std::string line; std::getline(lines, line);) {
+  const std::string text = file_text(patient.root + "/proc/self/status");
+  for (const std::string_view line : lines_of(text)) {
     if (line.starts_with("Seccomp:") && line.back() != '0')
       return fact("system calls",
                   "some are forbidden here, as in containers (seccomp); those that "

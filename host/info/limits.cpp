@@ -3,11 +3,11 @@
 
 #include <limits>
 #include <optional>
-#include <sstream>
 
 #include "host/info/machine.hpp"
 #include "host/info/sections.hpp"
 #include "src/base/files.hpp"
+#include "src/base/text.hpp"
 #include "src/platform/cpu/room.hpp"
 
 namespace weft::info {
@@ -23,16 +23,16 @@ Line resource(const char* name, int which, bool is_size) {
 
 // The path of this process in a version 1 controller ("cpu", "pids"), or, for "", in version 2.
 std::optional<std::string> cgroup_path(const std::string& root, const std::string& controller) {
-  std::istringstream lines(file_text(root + "/proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
+  const std::string text = file_text(root + "/proc/self/cgroup");
+  for (const std::string_view line : lines_of(text)) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string names = line.substr(first + 1, second - first - 1);
+    if (second == line.npos) continue;
+    const std::string names(line.substr(first + 1, second - first - 1));
     const bool is_it = controller.empty()
                            ? names.empty()
                            : ("," + names + ",").find("," + controller + ",") != std::string::npos;
-    if (is_it) return line.substr(second + 1);
+    if (is_it) return std::string(line.substr(second + 1));
   }
   return std::nullopt;
 }
@@ -58,21 +58,19 @@ Line processor_quota(const std::string& root) {
     text = cgroup_file(root, mount, "cpu", "cpu.cfs_quota_us") + " " +
            cgroup_file(root, mount, "cpu", "cpu.cfs_period_us");
   }
-  std::istringstream words(text);
-  double quota = 0;
-  double period = 0;
-  if (!(words >> quota >> period) || quota <= 0 || period <= 0) {
-    return fact("processors by cgroup", "no limit");
-  }
+  const auto words = words_of(text);
+  const double quota = words.size() == 2 ? number_in<double>(words[0]).value_or(0) : 0;
+  const double period = words.size() == 2 ? number_in<double>(words[1]).value_or(0) : 0;
+  if (quota <= 0 || period <= 0) return fact("processors by cgroup", "no limit");
   return fact("processors by cgroup", fmt::format("{:.4g}", quota / period), quota / period);
 }
 
 Line thread_limit(const std::string& root) {
   std::string text = cgroup_file(root, "/sys/fs/cgroup", "", "pids.max");
   if (text.empty()) text = cgroup_file(root, "/sys/fs/cgroup/pids", "pids", "pids.max");
-  std::uint64_t most = 0;
-  if (!(std::istringstream(text) >> most)) return fact("threads by cgroup", "no limit");
-  return fact("threads by cgroup", std::to_string(most), most);
+  const auto most = number_in<std::uint64_t>(text);
+  if (!most) return fact("threads by cgroup", "no limit");
+  return fact("threads by cgroup", std::to_string(*most), *most);
 }
 
 Line memory_left(const std::string& root) {

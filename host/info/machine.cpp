@@ -6,18 +6,20 @@
 #include <sys/utsname.h>
 
 #include <array>
-#include <fstream>
 
 #include "host/info/sections.hpp"
+#include "src/base/files.hpp"
+#include "src/base/text.hpp"
 
 namespace weft::info {
 namespace {
 
 std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
+  const std::string text = file_text("/proc/cpuinfo");
+  for (const std::string_view line : lines_of(text)) {
     const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    if (line.starts_with("model name") && colon != line.npos)
+      return std::string(line.substr(colon + 2));
   }
   return "not known";
 }

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
+#include <span>
 
 #include "src/base/status.hpp"
+#include "src/base/text.hpp"
 
 namespace weft {
 
@@ -12,62 +13,61 @@ namespace {
 
 constexpr std::string_view kUnknown = "-";
 
-std::string known(const std::string& word) { return word == kUnknown ? "" : word; }
+using Words = std::span<const std::string_view>;
+
+std::string known(std::string_view word) { return std::string(word == kUnknown ? "" : word); }
 std::string_view word_of(std::string_view text) { return text.empty() ? kUnknown : text; }
 
-bool read_place(std::istream& words, Place& place) {
-  words >> place.numa_node >> place.path;
-  place.path = known(place.path);
-  return !words.fail();
+bool read_number(std::string_view word, int& number) {
+  const auto read = number_in<int>(word);
+  number = read.value_or(number);
+  return read.has_value();
 }
 
-bool read_node(std::istream& words, MachineFacts& machine) {
-  MachineNode node;
-  words >> node.number >> node.cpus;
-  node.cpus = known(node.cpus);
-  machine.nodes.push_back(node);
-  return !words.fail();
+bool read_place(std::string_view numa_node, std::string_view path, Place& place) {
+  place.path = known(path);
+  return read_number(numa_node, place.numa_node);
 }
 
-bool read_gpu(std::istream& words, MachineFacts& machine) {
-  MachineGpu gpu;
-  std::string vendor;
-  std::string bus;
-  words >> vendor >> bus;
-  gpu.name = vendor + " " + bus;
-  const bool read = read_place(words, gpu.place);
-  machine.gpus.push_back(gpu);
-  return read;
+bool read_node(Words words, MachineFacts& machine) {
+  if (words.size() != 2) return false;
+  MachineNode& node = machine.nodes.emplace_back();
+  node.cpus = known(words[1]);
+  return read_number(words[0], node.number);
 }
 
-bool read_port(std::istream& words, MachineFacts& machine) {
-  NicPort port;
-  std::string state;
-  words >> port.device >> port.port >> state >> port.link_layer >> port.gbps;
-  port.active = state == "active";
-  const bool read = read_place(words, port.place);
-  machine.ports.push_back(port);
-  return read && (port.active || state == "down");
+bool read_gpu(Words words, MachineFacts& machine) {
+  if (words.size() != 4) return false;
+  MachineGpu& gpu = machine.gpus.emplace_back();
+  gpu.name = fmt::format("{} {}", words[0], words[1]);
+  return read_place(words[2], words[3], gpu.place);
 }
 
-bool read_line(const std::string& line, MachineFacts& machine) {
-  std::istringstream words(line.substr(0, line.find('#')));
-  std::string kind;
-  if (!(words >> kind)) return true;
-  const bool read = (kind == "node" && read_node(words, machine)) ||
-                    (kind == "gpu" && read_gpu(words, machine)) ||
-                    (kind == "nic" && read_port(words, machine));
-  std::string more;
-  return read && !(words >> more);
+bool read_port(Words words, MachineFacts& machine) {
+  if (words.size() != 7) return false;
+  NicPort& port = machine.ports.emplace_back();
+  port.device = words[0];
+  port.active = words[2] == "active";
+  port.link_layer = words[3];
+  return (port.active || words[2] == "down") && read_number(words[1], port.port) &&
+         read_number(words[4], port.gbps) && read_place(words[5], words[6], port.place);
+}
+
+bool read_line(std::string_view line, MachineFacts& machine) {
+  const auto words = words_of(line.substr(0, line.find('#')));
+  if (words.empty()) return true;
+  const Words rest = Words(words).subspan(1);
+  if (words[0] == "node") return read_node(rest, machine);
+  if (words[0] == "gpu") return read_gpu(rest, machine);
+  return words[0] == "nic" && read_port(rest, machine);
 }
 
 }  // namespace
 
 Result<MachineFacts> parse_machine(std::string_view text) {
   MachineFacts machine;
-  std::istringstream lines{std::string(text)};
   int number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : lines_of(text)) {
     ++number;
     if (read_line(line, machine)) continue;
     return Status::error(

@@ -1,18 +1,27 @@
 #include "src/base/files.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "src/base/unique_fd.hpp"
 
 namespace weft {
 
 std::string file_text(const std::string& path) {
-  const std::ifstream file(path);
-  // Not by iterators, which throw where read() fails, as it does for some files of /sys.
-  std::ostringstream all;
-  all << file.rdbuf();
-  std::string text = all.str();
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t bytes = ::read(file.get(), piece.data(), piece.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) break;  // its end; or no file, or one of /sys that refuses to be read
+    text.append(piece.data(), static_cast<std::size_t>(bytes));
+  }
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

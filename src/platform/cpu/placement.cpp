@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "src/base/files.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
@@ -22,9 +22,7 @@ constexpr const char* kShmemSwitch = "/sys/kernel/mm/transparent_hugepage/shmem_
 
 // The chosen word of "always within_size advise [never] deny force"; "" without such a switch.
 std::string shmem_policy() {
-  std::ifstream file(kShmemSwitch);
-  std::string words;
-  std::getline(file, words);
+  const std::string words = file_text(kShmemSwitch);
   const auto open = words.find('[');
   const auto close = words.find(']', open);
   if (open == std::string::npos || close == std::string::npos) return "";
@@ -33,9 +31,7 @@ std::string shmem_policy() {
 
 bool several_nodes() {
   static const bool several = [] {
-    std::ifstream file("/sys/devices/system/node/online");  // "0" or "0-1,4"
-    std::string nodes;
-    std::getline(file, nodes);
+    const std::string nodes = file_text("/sys/devices/system/node/online");  // "0" or "0-1,4"
     return nodes.find_first_of("-,") != std::string::npos;
   }();
   return several;

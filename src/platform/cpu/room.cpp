@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <string_view>
+
+#include "src/base/files.hpp"
+#include "src/base/text.hpp"
 
 namespace weft::cpu {
 namespace {
@@ -17,22 +18,17 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 // The number after `key` in a file of "key number" lines; `key` may end in a colon.
 std::optional<std::uint64_t> field(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::uint64_t value = 0;
-    if (words >> name >> value && name == key) return value;
+  const std::string text = file_text(path);
+  for (const std::string_view line : lines_of(text)) {
+    const auto words = words_of(line);
+    if (words.size() >= 2 && words[0] == key) return number_in<std::uint64_t>(words[1]);
   }
   return std::nullopt;
 }
 
 // A file that holds one number; nothing for "max" or when there is no such file.
 std::optional<std::uint64_t> number(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
+  return number_in<std::uint64_t>(file_text(path));
 }
 
 // How a version of cgroup spells the three numbers.
@@ -78,13 +74,13 @@ Room memory_room(const std::string& root) {
     narrow(room, (*available + swap) * 1024, "the memory of this machine");
   }
   // Lines "number:controllers:path"; version 2 has number 0 and no controllers.
-  std::ifstream cgroups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(cgroups, line);) {
+  const std::string cgroups = file_text(root + "/proc/self/cgroup");
+  for (const std::string_view line : lines_of(cgroups)) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
+    const std::string path(line.substr(second + 1));
     if (controllers == ",,") narrow_by_cgroup(room, root, kV2, path);
     if (controllers.find(",memory,") != std::string::npos) {
       narrow_by_cgroup(room, root, kV1, path);

@@ -1,4 +1,4 @@
-// The small things of src/base: clock, file descriptor, environment, signals.
+// The small things of src/base: clock, file descriptor, environment, signals, text.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/signal_guard.hpp"
+#include "src/base/text.hpp"
 #include "src/base/unique_fd.hpp"
 #include "tests/unit/base/scoped_env.hpp"
 
@@ -91,6 +92,26 @@ TEST(SignalGuard, HandlersStayAsTheyWere) {
   ::sigaction(SIGUSR2, nullptr, &now);
   EXPECT_EQ(now.sa_handler, SIG_DFL);
   std::signal(SIGUSR1, SIG_DFL);
+}
+
+using Views = std::vector<std::string_view>;
+
+TEST(Text, LinesAndWords) {
+  EXPECT_EQ(lines_of(""), Views());
+  EXPECT_EQ(lines_of("a b\n\nc"), (Views{"a b", "", "c"}));
+  EXPECT_EQ(lines_of("a\n"), Views{"a"});
+  EXPECT_EQ(words_of(" \t"), Views());
+  EXPECT_EQ(words_of("  a:  12\tb\r\n"), (Views{"a:", "12", "b"}));
+}
+
+TEST(Text, ANumberIsAllOfTheWord) {
+  EXPECT_EQ(number_in<int>("-12"), -12);
+  EXPECT_EQ(number_in<double>("0.5"), 0.5);
+  EXPECT_EQ(number_in<std::uint64_t>("18446744073709551615"), 18446744073709551615u);
+  for (const char* wrong : {"", "max", "12k", " 12", "0,5"})
+    EXPECT_EQ(number_in<double>(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(number_in<std::uint64_t>("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(number_in<std::uint64_t>("-1"), std::nullopt);
 }
 
 }  // namespace

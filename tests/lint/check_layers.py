@@ -76,8 +76,9 @@ def names_its_vendor(path, header):
 def sources(root):
     for folder in LAYERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in SUFFIXES and "build" not in path.parts:
-                yield path.relative_to(root).as_posix()
+            within = path.relative_to(root)  # the clone itself may lie below a folder of that name
+            if path.suffix in SUFFIXES and "build" not in within.parts:
+                yield within.as_posix()
 
 
 def resolve(root, path, bracket, name):

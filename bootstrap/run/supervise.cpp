@@ -150,6 +150,7 @@ int Supervisor::run() {
     pe.out.finish();
     pe.err.finish();
   }
+  for (const std::string& line : repeats_.summary()) outlet_.say(line);
   if (Status drained = outlet_.drain(kDrain_s); !drained.is_ok()) {
     lose_output(drained);
     outlet_.drain(kDrain_s).ignore();  // the message about it
@@ -606,6 +607,7 @@ int Supervisor::running() const {
 void Supervisor::forward(const Pe& pe, int fd, std::string_view line) {
   const UniqueFd& file = fd == 1 ? pe.out_file : pe.err_file;
   const int to = file ? file.get() : fd;
+  if (fd == 2 && !file && repeats_.is_repeat(pe.number, line)) return;
   if (arguments_.prefix && !file) {
     outlet_.put(to, fmt::format("[{}] {}", pe.number, line));
   } else {

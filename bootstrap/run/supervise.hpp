@@ -18,6 +18,7 @@
 #include "bootstrap/run/link.hpp"
 #include "bootstrap/run/outlet.hpp"
 #include "bootstrap/run/pmi1_server.hpp"
+#include "bootstrap/run/repeats.hpp"
 #include "bootstrap/tcp/server.hpp"
 #include "src/base/clock.hpp"
 
@@ -103,6 +104,7 @@ class Supervisor {
   const int signals_;
   tcp::Server& server_;
   Outlet outlet_;
+  Repeats repeats_;
   Input input_;
   Pmi1Server pmi_;
   std::deque<Link> links_;     // to other hosts; their addresses stay

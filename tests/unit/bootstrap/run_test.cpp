@@ -11,6 +11,7 @@
 #include "bootstrap/run/ending.hpp"
 #include "bootstrap/run/lines.hpp"
 #include "bootstrap/run/hosts.hpp"
+#include "bootstrap/run/repeats.hpp"
 #include "bootstrap/run/program.hpp"
 #include "bootstrap/run/remote.hpp"
 #include "tests/support/random.hpp"
@@ -114,6 +115,29 @@ std::vector<std::string> placed(int npes, const char* list) {
     texts.push_back(fmt::format("{} {}+{}", host.name, host.first, host.count));
   }
   return texts;
+}
+
+TEST(Repeats, AMessageThatSeveralPesWriteIsShownOnce) {
+  Repeats repeats;
+  EXPECT_FALSE(repeats.is_repeat(1, "weft[1] error api: no transport; there are:\n"));
+  EXPECT_FALSE(repeats.is_repeat(1, "  p2p\n"));
+  EXPECT_TRUE(repeats.is_repeat(0, "weft[0] error api: no transport; there are:\n"));
+  EXPECT_TRUE(repeats.is_repeat(0, "  p2p\n"));
+  EXPECT_FALSE(repeats.is_repeat(0, "a line of the program\n"));
+  EXPECT_FALSE(repeats.is_repeat(0, "  indented\n"));
+  EXPECT_TRUE(repeats.is_repeat(2, "weft[2] error api: no transport; there are:\n"));
+  EXPECT_FALSE(repeats.is_repeat(2, "weft[2] error api: another one\n"));
+  EXPECT_FALSE(repeats.is_repeat(2, "  p2p\n"));
+  EXPECT_FALSE(repeats.is_repeat(1, "weft[1] error api: no transport; there are:\n"))
+      << "a PE that says it again has a reason to";
+  for (int pe = 0; pe < 2; ++pe) {
+    const std::string line = "weft[" + std::to_string(pe) + "] info api: asked for\n";
+    EXPECT_FALSE(repeats.is_repeat(pe, line));
+    EXPECT_FALSE(repeats.is_repeat(pe, "the program's\n"));
+  }
+  EXPECT_EQ(repeats.summary(),
+            std::vector<std::string>{
+                "PEs 0 and 2 wrote the same as PE 1: error api: no transport; there are:"});
 }
 
 TEST(Hosts, GetTheirNumbersAndShareTheRest) {

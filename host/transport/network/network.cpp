@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "host/transport/agree.hpp"
+#include "host/transport/network/random_key.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
@@ -101,8 +102,7 @@ Result<Blob> NetworkTransport::address() {
     blob.insert(blob.end(), raw, raw + text.size());
     return blob;
   }
-  const Uuid random = random_uuid();
-  std::memcpy(&head.key, random.data(), sizeof head.key);
+  head.key = random_key();
   head.usable = 1;
   head.window = window_;
   Blob blob = bytes_of_value(head);

@@ -38,8 +38,8 @@ std::string show_address(const fi_info& info) {
 bool is_same_provider(const fi_info& a, const fi_info& b) {
   return std::strcmp(text(a.fabric_attr->prov_name), text(b.fabric_attr->prov_name)) == 0;
 }
-bool reaches_further(const fi_info& a, const fi_info& b) {
-  return !is_loopback(a) && is_loopback(b);
+bool suits_better(const fi_info& a, const fi_info& b, const Wish& wish) {
+  return is_loopback(a) == wish.one_host && is_loopback(b) != wish.one_host;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Result<const fi_info*> choose(const fi_info* list, const Wish& wish) {
   for (const fi_info* info = list; info != nullptr; info = info->next) {
     seen.insert(show(*info));
     if (wish.domain != "auto" && wish.domain != text(info->domain_attr->name)) continue;
-    if (best == nullptr || (is_same_provider(*best, *info) && reaches_further(*info, *best)))
+    if (best == nullptr || (is_same_provider(*best, *info) && suits_better(*info, *best, wish)))
       best = info;
   }
   if (best != nullptr) return best;

@@ -2,7 +2,7 @@
 //
 // Libfabric lists first what moves most. Of those that can do all that is needed the first provider
 // is taken, and of its devices the first with an address that other hosts reach; if none has, one
-// of this host alone.
+// of this host alone. A job on one host begins with the latter: nobody else shall reach its port.
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@ inline constexpr std::size_t kInjectBytes = 192;  // that travel without a buffe
 struct Wish {
   std::string provider = "auto";
   std::string domain = "auto";
+  bool one_host = false;  // all PEs are on this one
 };
 
 // What the transport needs of a provider, as fi_getinfo() takes it.

@@ -16,8 +16,8 @@ namespace weft::ofi {
 
 // --- opening -------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Endpoint>> Endpoint::open(const Options& options) {
-  ASSIGN_OR_RETURN(auto fabric, Fabric::open(options));
+Result<std::unique_ptr<Endpoint>> Endpoint::open(const Options& options, bool one_host) {
+  ASSIGN_OR_RETURN(auto fabric, Fabric::open(options, one_host));
   std::unique_ptr<Endpoint> made(new Endpoint(std::move(fabric)));
   RETURN_IF_ERROR(made->make_places());
   return made;
@@ -198,7 +198,8 @@ Status Endpoint::post_place(Place& place) {
 bool Endpoint::poll(std::vector<Event>& events) {
   const std::unique_lock lock(fabric_->mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  bool found = false;
+  bool found = false;     // anything, and
+  bool expected = false;  // what no stranger sent
   const std::size_t served = served_;
   // What has come for me may be what the caller waits for: it is told before the next is looked
   // for.
@@ -209,13 +210,14 @@ bool Endpoint::poll(std::vector<Event>& events) {
       take_error(events);
     else if (count <= 0)
       break;
-    for (ssize_t i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)], events);
+    for (ssize_t i = 0; i < count; ++i) expected |= take(done[static_cast<std::size_t>(i)], events);
     found = true;
   }
   while (!unposted_.empty() && post_place(*unposted_.front()).is_ok()) unposted_.pop_front();
   // An answer may go along with what the caller sends next; or he sends nothing: then at once.
-  if (!found) went_alone_ = false;
-  if (!found || !go_along_ || served_ - answered_ >= kMostUnanswered) {
+  // Strangers, who may send without end, do not put it off.
+  if (!expected) went_alone_ = false;
+  if (!expected || !go_along_ || served_ - answered_ >= kMostUnanswered) {
     answered_ = served_;
     // Those to whom nothing can be sent now stay for the next time.
     due_.send_all([this](int pe) { return answer_some(pe); });
@@ -223,18 +225,23 @@ bool Endpoint::poll(std::vector<Event>& events) {
   return found;
 }
 
-void Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
-  if (done.op_context == nullptr) return;
+bool Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
+  if (done.op_context == nullptr) return false;
   auto* const mark = static_cast<Mark*>(done.op_context);
-  if (mark->kind == Mark::Kind::kLetter) return free_letters_.push_back(static_cast<Sent*>(mark));
-  if (mark->kind == Mark::Kind::kTransfer) {
+  if (mark->kind == Mark::Kind::kPlace) {
+    auto& place = static_cast<Place&>(*mark);
+    const bool is_ours = take_message(place.bytes, done.len, events);
+    if (!post_place(place).is_ok()) unposted_.push_back(&place);
+    return is_ours;
+  }
+  if (mark->kind == Mark::Kind::kLetter) {
+    free_letters_.push_back(static_cast<Sent*>(mark));
+  } else {
     auto& posted = static_cast<Posted&>(*mark);
     hear(posted.transfer.pe);
-    return give_back(posted, "", events);
+    give_back(posted, "", events);
   }
-  auto& place = static_cast<Place&>(*mark);
-  take_message(place.bytes, done.len, events);
-  if (!post_place(place).is_ok()) unposted_.push_back(&place);
+  return true;
 }
 
 void Endpoint::take_error(std::vector<Event>& events) {
@@ -276,33 +283,35 @@ void Endpoint::hear(int pe) {
   heard_[static_cast<std::size_t>(pe)].store(now_ns(), std::memory_order_relaxed);
 }
 
-// A stranger's, or what is damaged, is dropped.
-void Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events) {
+// What does not begin with this PE's key is a stranger's. He speaks to no member: what he sends is
+// dropped, and is no sign of life.
+bool Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events) {
   Header header;
-  if (size < sizeof header || size > kMessageBytes) return;
+  if (size < sizeof header || size > kMessageBytes) return false;
   std::memcpy(&header, bytes, sizeof header);
-  if (keys_.empty() || header.key != keys_[static_cast<std::size_t>(pe_)]) return;
-  if (header.from >= keys_.size() || addresses_[header.from] == FI_ADDR_UNSPEC) return;
+  if (keys_.empty() || header.key != keys_[static_cast<std::size_t>(pe_)]) return false;
+  if (header.from >= keys_.size() || addresses_[header.from] == FI_ADDR_UNSPEC) return false;
   const auto from = static_cast<int>(header.from);
   hear(from);
   std::size_t at = sizeof header;
   for (int i = 0; i < header.requests; ++i) {
     Request request;
-    if (size - at < sizeof request) return;
+    if (size - at < sizeof request) return true;
     std::memcpy(&request, bytes + at, sizeof request);
-    if (size - at < request.size()) return;
+    if (size - at < request.size()) return true;
     serve(from, request, bytes + at + sizeof request);
     at += request.size();
   }
   for (int i = 0; i < header.answers; ++i) {
     Answer answer;
-    if (size - at < sizeof answer) return;
+    if (size - at < sizeof answer) return true;
     std::memcpy(&answer, bytes + at, sizeof answer);
-    if (size - at < answer.size()) return;
+    if (size - at < answer.size()) return true;
     const auto* const text = reinterpret_cast<const char*>(bytes + at + sizeof answer);
     take_answer(answer, {text, answer.text_bytes}, events);
     at += answer.size();
   }
+  return true;
 }
 
 void Endpoint::serve(int from, const Request& request, const std::byte* payload) {

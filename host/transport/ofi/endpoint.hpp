@@ -60,7 +60,7 @@ struct Event {
 class Endpoint {
  public:
   // With places for what comes in.
-  static Result<std::unique_ptr<Endpoint>> open(const Options& options);
+  static Result<std::unique_ptr<Endpoint>> open(const Options& options, bool one_host);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -125,9 +125,10 @@ class Endpoint {
   Status post_place(Place& place);
   Posted& take_mark();
 
-  void take(const fi_cq_msg_entry& done, std::vector<Event>& events);
+  // False: a stranger's.
+  bool take(const fi_cq_msg_entry& done, std::vector<Event>& events);
   void take_error(std::vector<Event>& events);
-  void take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
+  bool take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events);
   void serve(int from, const Request& request, const std::byte* payload);
   void take_answer(const Answer& answer, std::string text, std::vector<Event>& events);
   void give_back(Posted& posted, std::string failure, std::vector<Event>& events);

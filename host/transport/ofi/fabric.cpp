@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "host/transport/network/random_key.hpp"
 #include "src/base/signal_guard.hpp"
 #include "src/base/status.hpp"
 
@@ -13,6 +14,7 @@ namespace weft::ofi {
 namespace {
 
 constexpr std::uint32_t kVersion = FI_VERSION(1, 14);  // of the interface that is spoken here
+constexpr int kKeyAttempts = 16;                       // small keys may be taken
 
 template <std::size_t kSize>
 void copy_text(std::array<char, kSize>& to, std::string_view from) {
@@ -21,10 +23,10 @@ void copy_text(std::array<char, kSize>& to, std::string_view from) {
 
 }  // namespace
 
-Result<std::unique_ptr<Fabric>> Fabric::open(const Options& options) {
+Result<std::unique_ptr<Fabric>> Fabric::open(const Options& options, bool one_host) {
   ASSIGN_OR_RETURN(const Libfabric* const library, Libfabric::get(options.ofi_library));
   std::unique_ptr<Fabric> made(new Fabric(*library));
-  RETURN_IF_ERROR(made->choose({options.ofi_provider, options.ofi_domain}));
+  RETURN_IF_ERROR(made->choose({options.ofi_provider, options.ofi_domain, one_host}));
   RETURN_IF_ERROR(made->make());
   return made;
 }
@@ -127,20 +129,36 @@ bool Fabric::orders_data(std::uint64_t order, std::uint64_t bytes) const {
   return orders(order) && bytes <= most;
 }
 
-Result<Registered> Fabric::add_memory(std::byte* base, std::size_t bytes) {
+std::string Fabric::describe_keys() const {
+  if (makes_keys())
+    return "memory keys of the provider's own making, which a stranger may guess; "
+           "docs/design/trust.md says what follows";
+  const std::size_t bits = 8 * std::min(info_->domain_attr->mr_key_size, sizeof(std::uint64_t));
+  return fmt::format(
+      "memory keys of {} random bits{}", bits,
+      bits < 64 ? ", which a stranger may guess; docs/design/trust.md says what follows" : "");
+}
+
+std::uint64_t Fabric::key_to_ask_for() const {
+  if (makes_keys()) return 0;
+  const std::size_t bytes = info_->domain_attr->mr_key_size;
+  const std::uint64_t key = network::random_key();
+  return bytes < sizeof key ? key & ((std::uint64_t{1} << (8 * bytes)) - 1) : key;
+}
+
+Result<Registered> Fabric::register_memory(std::byte* base, std::size_t bytes,
+                                           std::uint64_t access) {
   const std::lock_guard lock(mutex_);
   const int mode = info_->domain_attr->mr_mode;
-  const std::uint64_t access =
-      FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   const std::string what = fmt::format("register {} bytes of memory", bytes);
-  const std::uint64_t wanted = (mode & FI_MR_PROV_KEY) != 0 ? 0 : next_key_++;
-  ASSIGN_OR_RETURN(Handle<fid_mr> made, owned<fid_mr>(
-                                            library_,
-                                            [&](fid_mr** memory) {
-                                              return ::fi_mr_reg(domain_.get(), base, bytes, access,
-                                                                 0, wanted, 0, memory, nullptr);
-                                            },
-                                            what, describe()));
+  const auto make = [&](fid_mr** memory) {
+    int result = -FI_ENOKEY;
+    for (int attempt = 0; attempt < kKeyAttempts && result == -FI_ENOKEY; ++attempt)
+      result =
+          ::fi_mr_reg(domain_.get(), base, bytes, access, 0, key_to_ask_for(), 0, memory, nullptr);
+    return result;
+  };
+  ASSIGN_OR_RETURN(Handle<fid_mr> made, owned<fid_mr>(library_, make, what, describe()));
   if ((mode & FI_MR_ENDPOINT) != 0) {
     int result = ::fi_mr_bind(made.get(), &endpoint_->fid, 0);
     if (result == 0) result = ::fi_mr_enable(made.get());
@@ -157,9 +175,14 @@ Result<Registered> Fabric::add_memory(std::byte* base, std::size_t bytes) {
   return registered;
 }
 
+// My own reads and writes take it as it is, too.
+Result<Registered> Fabric::add_memory(std::byte* base, std::size_t bytes) {
+  return register_memory(base, bytes, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+}
+
 Result<Registered> Fabric::add_own_memory(std::byte* base, std::size_t bytes) {
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return Registered{};
-  return add_memory(base, bytes);
+  return register_memory(base, bytes, FI_SEND | FI_RECV | FI_READ | FI_WRITE);
 }
 
 }  // namespace weft::ofi

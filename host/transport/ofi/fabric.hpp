@@ -22,12 +22,15 @@ using network::Registered;
 
 class Fabric {
  public:
-  static Result<std::unique_ptr<Fabric>> open(const Options& options);
+  // For a job whose PEs are all on this host, or are not.
+  static Result<std::unique_ptr<Fabric>> open(const Options& options, bool one_host);
 
   const Libfabric& library() const { return library_; }
   const Way& way() const { return way_; }
   // "tcp;ofi_rxm on eth0 (192.0.2.2)"
   std::string describe() const { return way_.text.data(); }
+  // Whether strangers may guess the keys of memory: "memory keys of 64 random bits".
+  std::string describe_keys() const;
   std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
   std::size_t most_receives() const { return info_->rx_attr->size; }
   // Of a put that is a request. Who moves nothing unless it is polled has no device to do it.
@@ -42,9 +45,11 @@ class Fabric {
   // The same of the bytes of writes (FI_ORDER_WAW) or reads (FI_ORDER_RAW) behind writes.
   bool orders_data(std::uint64_t order, std::uint64_t bytes) const;
 
-  // Memory that others reach. Takes the lock, and so does its release.
+  // Memory that others reach, by a key that they must be told. Takes the lock, and so does its
+  // release.
   Result<Registered> add_memory(std::byte* base, std::size_t bytes);
-  // Memory of which only I know; nothing is done where the provider takes any.
+  // Memory of messages and staging, which nobody reaches; nothing is done where the provider takes
+  // any.
   Result<Registered> add_own_memory(std::byte* base, std::size_t bytes);
 
   // What is called under the lock.
@@ -62,6 +67,9 @@ class Fabric {
  private:
   explicit Fabric(const Libfabric& library) : library_(library) {}
   Status choose(const Wish& wish);
+  bool makes_keys() const { return (info_->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0; }
+  std::uint64_t key_to_ask_for() const;
+  Result<Registered> register_memory(std::byte* base, std::size_t bytes, std::uint64_t access);
   Status make();
   Status make_queue();
   Status read_name();
@@ -76,7 +84,6 @@ class Fabric {
   Handle<fid_cq> done_;
   Handle<fid_ep> endpoint_;
   int file_ = -1;
-  std::uint64_t next_key_ = 0;  // where the provider makes none
 };
 
 }  // namespace weft::ofi

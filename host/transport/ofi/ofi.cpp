@@ -54,12 +54,16 @@ class Ofi final : public network::NetworkTransport {
   Result<Blob> open() override;
   void close() override { endpoint_.reset(); }
   Status start(const std::vector<network::Peer>& peers) override;
-  std::string describe() const override { return endpoint_->fabric().describe(); }
+  std::string describe() const override {
+    return fmt::format("{}; {}", endpoint_->fabric().describe(),
+                       endpoint_->fabric().describe_keys());
+  }
   std::string why_not_to(const network::Peer& mine, const network::Peer& theirs) const override;
   Result<network::Registered> register_memory(std::byte* base, std::size_t bytes) override {
     return endpoint_->fabric().add_memory(base, bytes);
   }
   network::Registrar gpu_registrar() override;
+  bool all_on_this_host() const;
   bool poll();
   void look(std::uint64_t now);
 
@@ -70,8 +74,20 @@ class Ofi final : public network::NetworkTransport {
   std::unique_ptr<Service> service_;  // last: its thread looks at the rest
 };
 
+// Without a network in between: also not that of a network namespace.
+bool reach_by_loopback(const Facts& mine, const Facts& theirs) {
+  return same_host(mine, theirs) && mine.netns == theirs.netns;
+}
+
+bool Ofi::all_on_this_host() const {
+  if (env().facts == nullptr || env().facts->empty()) return false;
+  const Facts& mine = (*env().facts)[static_cast<std::size_t>(env().pe)];
+  return std::all_of(env().facts->begin(), env().facts->end(),
+                     [&](const Facts& theirs) { return reach_by_loopback(mine, theirs); });
+}
+
 Result<Blob> Ofi::open() {
-  ASSIGN_OR_RETURN(endpoint_, Endpoint::open(*env().options));
+  ASSIGN_OR_RETURN(endpoint_, Endpoint::open(*env().options, all_on_this_host()));
   return bytes_of_value(endpoint_->fabric().way());
 }
 
@@ -98,9 +114,9 @@ std::string Ofi::why_not_to(const network::Peer& mine, const network::Peer& thei
         "it uses {} and this PE {}, which do not understand each other; set WEFT_OFI_PROVIDER, "
         "and WEFT_OFI_DOMAIN, so that they match",
         there->text.data(), here.text.data());
-  const bool one_host =
-      same_host(mine.facts, theirs.facts) && mine.facts.netns == theirs.facts.netns;
-  if (one_host || (here.is_loopback == 0 && there->is_loopback == 0)) return "";
+  if (reach_by_loopback(mine.facts, theirs.facts) ||
+      (here.is_loopback == 0 && there->is_loopback == 0))
+    return "";
   return fmt::format(
       "{} has no address that other hosts reach; give its network device one (ip address add), or "
       "name the device by WEFT_OFI_DOMAIN",
@@ -171,8 +187,8 @@ void Ofi::look(std::uint64_t now) {
 std::unique_ptr<Transport> make_ofi(const TransportEnv& env) { return std::make_unique<Ofi>(env); }
 
 Result<std::string> ofi_network(const Options& options) {
-  ASSIGN_OR_RETURN(const auto fabric, ofi::Fabric::open(options));
-  return fabric->describe();
+  ASSIGN_OR_RETURN(const auto fabric, ofi::Fabric::open(options, false));
+  return fmt::format("{}; {}", fabric->describe(), fabric->describe_keys());
 }
 
 }  // namespace weft

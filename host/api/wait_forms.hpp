@@ -9,7 +9,8 @@
 namespace weft {
 
 // The bodies of wait.def.h. `Call` is one call of a routine, as in `const Call call(routine)`:
-// false, and reported, if it may not go on, else it has a context(). `kComparison` is what the
+// false, and reported, if it may not go on, else it has a context(); settle(failure) returns after
+// a call that was wrong, and ends the job after any other failure. `kComparison` is what the
 // library's numbers of comparisons mean; what is none of them, the wait refuses.
 template <class Call, Cmp (*kComparison)(int)>
 struct WaitForms {
@@ -91,14 +92,19 @@ struct WaitForms {
                                          int cmp, std::uint64_t value) {
     const Call call(routine);
     if (!call) return 0;
-    return weft::signal_wait_until(call.context(), sig_addr, kComparison(cmp), value).value_or(0);
+    const auto seen = weft::signal_wait_until(call.context(), sig_addr, kComparison(cmp), value);
+    if (!seen) call.settle(seen.status());
+    return seen.value_or(0);
   }
 
  private:
   // One wait or test; how many words satisfied, 0 if it failed.
   static std::size_t look(const char* routine, const WaitArgs& args, bool wait) {
     const Call call(routine);
-    return call ? wait_words(call.context(), args, wait).value_or(0) : 0;
+    if (!call) return 0;
+    const auto found = wait_words(call.context(), args, wait);
+    if (!found) call.settle(found.status());
+    return found.value_or(0);
   }
 
   template <class T>

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -23,7 +24,7 @@ bool Waiter::step() {
   give_core_away();
   burst_ = burst(driven, kBurst);
   if (steps_ % 16 != 0) return true;
-  if (!deadline_) deadline_.emplace(job_.options.wait_timeout);
+  if (!deadline_) deadline_.emplace(first_deadline());
   ended_ = job_.health();
   return ended_.is_ok() && !deadline_->expired();
 }
@@ -55,7 +56,7 @@ std::string Waiter::writer_of(std::uint64_t offset) const {
 }
 
 std::string Waiter::report(const WaitFacts& facts) const {
-  std::string text = fmt::format("{} on PE {}", facts.operation, job_.pe);
+  std::string text = fmt::format("{} on PE {}", caller_or(facts.operation), job_.pe);
   if (facts.peer >= 0) text += fmt::format(", which waits for PE {}", facts.peer);
   if (facts.word == nullptr) {
     text += fmt::format(": {}", facts.seen);
@@ -70,15 +71,37 @@ std::string Waiter::report(const WaitFacts& facts) const {
   return text;
 }
 
-Status Waiter::give_up(const WaitFacts& facts) {
+double Waiter::first_deadline() const {
+  const Options& options = job_.options;
+  if (options.wait_action != "wait" || options.wait_limit == 0) return options.wait_timeout;
+  if (options.wait_timeout == 0) return options.wait_limit;
+  return std::min(options.wait_timeout, options.wait_limit);
+}
+
+// The next deadline is twice as far from the start, so that a wait of hours reports a few times.
+bool Waiter::goes_on() {
+  const double limit = job_.options.wait_limit, waited = deadline_->waited_seconds();
+  if (job_.options.wait_action != "wait" || (limit != 0 && waited >= limit)) return false;
+  deadline_->extend_to(limit == 0 ? 2 * waited : std::min(2 * waited, limit));
+  return true;
+}
+
+Status Waiter::at_deadline(const WaitFacts& facts) {
   if (!ended_.is_ok())
     return Status::error(ended_.code(),
                          fmt::format("{} gave up: {}", report(facts), ended_.text()));
+  const double waited = deadline_->waited_seconds();
+  if (goes_on()) {
+    LOG(kWarn, "wait", "{}, after {:.1f} s; it goes on waiting{}", report(facts), waited,
+        job_.options.wait_limit == 0 ? " (WEFT_WAIT_LIMIT would end the job)" : "");
+    return Status::ok();
+  }
+  const bool at_limit = job_.options.wait_action == "wait";
   std::string text = fmt::format(
-      "{}, after {:.1f} s (WEFT_WAIT_TIMEOUT={:g}; a longer one, or 0 for no limit, if the peers "
-      "need more time)",
-      report(facts), deadline_->waited_seconds(), job_.options.wait_timeout);
-  if (job_.options.wait_action == "abort") job_.bootstrap->abort(1, text);
+      "{}, after {:.1f} s ({}={:g}; a longer one, or 0 for no limit, if the peers need more time)",
+      report(facts), waited, at_limit ? "WEFT_WAIT_LIMIT" : "WEFT_WAIT_TIMEOUT",
+      at_limit ? job_.options.wait_limit : job_.options.wait_timeout);
+  if (at_limit || job_.options.wait_action == "abort") job_.bootstrap->abort(1, text);
   return Status::error(Code::kTimeout, std::move(text));
 }
 

@@ -3,7 +3,7 @@
 //
 //   Waiter waiter(job, &queue);
 //   while (!ready())
-//     if (!waiter.again()) return waiter.give_up({.operation = "barrier", ...});
+//     if (!waiter.again()) RETURN_IF_ERROR(waiter.at_deadline({.operation = "barrier", ...}));
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Waiter {
   explicit Waiter(Job& job, LaneQueue* queue = nullptr, std::mutex* mutex = nullptr)
       : job_(job), queue_(queue), mutex_(mutex), burst_(burst(drives(), kFirstBurst)) {}
 
-  // Between two looks. False: the wait is over, give_up() says why.
+  // Between two looks. False: the job has ended or the deadline has passed, see at_deadline().
   bool again() {
     if (++spins_ >= burst_) [[unlikely]]
       return step();
@@ -45,9 +45,10 @@ class Waiter {
     return true;
   }
 
-  // kPeerLost or kAborted if the job has ended. Else kTimeout with the report; and with
-  // WEFT_WAIT_ACTION=abort the job is told to end.
-  Status give_up(const WaitFacts& facts);
+  // kPeerLost or kAborted if the job has ended. Else what WEFT_WAIT_ACTION says: kTimeout with the
+  // report (abort: the job is told to end, too); or wait: the report is logged, and ok means that
+  // the wait goes on, until WEFT_WAIT_LIMIT ends the job.
+  Status at_deadline(const WaitFacts& facts);
 
  private:
   static void relax() {
@@ -77,6 +78,8 @@ class Waiter {
   void give_core_away();
   std::string writer_of(std::uint64_t offset) const;
   std::string report(const WaitFacts& facts) const;
+  double first_deadline() const;
+  bool goes_on();
 
   static constexpr int kFirstBurst = 2048;  // some tens of microseconds
   static constexpr int kBurst = 512;
@@ -106,8 +109,11 @@ Status wait_for(Job& job, LaneQueue* queue, Ready&& ready, Facts&& facts,
                 std::mutex* mutex = nullptr) {
   Waiter waiter(job, queue, mutex);
   while (!ready())
-    if (!waiter.again()) [[unlikely]]
-      return ready() ? Status::ok() : waiter.give_up(facts());
+    if (!waiter.again()) [[unlikely]] {
+      if (ready()) return Status::ok();
+      Status over = waiter.at_deadline(facts());
+      if (!over.is_ok()) return over;
+    }
   return Status::ok();
 }
 

@@ -32,6 +32,9 @@ class Deadline {
     return static_cast<int>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
   }
 
+  // Later: so long after it was set.
+  void extend_to(double seconds) { end_ = end_after(start_, seconds); }
+
   // How long ago it was set.
   double waited_seconds() const { return static_cast<double>(now_ns() - start_) * 1e-9; }
 

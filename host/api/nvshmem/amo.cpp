@@ -11,7 +11,7 @@ namespace {
 template <class T>
 void any(const char* routine, Amo amo, T* dest, T value, T cond, T* result, int pe) {
   if (Call call(routine); call)
-    call->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, pe).ignore();
+    settle(call->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, pe));
 }
 
 template <Amo kAmo, class T>

@@ -12,6 +12,7 @@
 #include "host/api/environment.hpp"
 #include "host/api/nvshmem/meet.hpp"
 #include "host/api/nvshmem/state.hpp"
+#include "host/api/settle.hpp"
 
 namespace weft::nvshmem {
 
@@ -34,6 +35,7 @@ Status read_options(const nvshmemx_init_attr_t* attr, Options* options) {
   auto read = Options::from_environment();
   if (!read) return read.status();
   *options = std::move(read).value();
+  if (options->wait_action == "continue") options->wait_action = "wait";
   // Many programs never initialise the struct, and NVSHMEM lets them: only the exact version says
   // that the field was set.
   constexpr int kHasGpu = WEFT_NVSHMEM_VERSION_OF(2, nvshmemx_init_args_t);
@@ -126,6 +128,7 @@ void finalize(const char* routine) {
   const std::lock_guard lock(j.mutex);
   if (runtime(routine) == nullptr || --j.starts > 0) return;
   const CallerName name(routine);
+  settle(barrier_of_world());
   end();
   j.has_ended = true;
 }
@@ -252,6 +255,10 @@ int error_code(const Status& status) {
     case Code::kOutOfMemory: return NVSHMEMX_ERROR_OUT_OF_MEMORY;
     default: return NVSHMEMX_ERROR_INTERNAL;
   }
+}
+
+void settle_failure(const Status& status) {
+  if (!is_misuse(status.code())) end_job(job().runtime, status);
 }
 
 int refuse(const char* routine, Code code, std::string_view why, const char* file, int line) {

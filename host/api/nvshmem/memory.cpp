@@ -42,7 +42,9 @@ void* calloc(const char* routine, std::size_t count, std::size_t size) {
 // Nobody's operations still go to the old block when it goes away.
 void free(const char* routine, void* memory) {
   const Call call(routine);
-  if (call && memory != nullptr && barrier_of_world()) call.runtime_of().free(memory).ignore();
+  if (!call || memory == nullptr) return;
+  settle(barrier_of_world());
+  settle(call.runtime_of().free(memory));
 }
 
 void* ptr(const char* routine, const void* dest, int pe) {

@@ -23,7 +23,7 @@ void queue(const char* routine, cudaStream_t stream, Operation operation) {
   const Call call(routine);
   if (!call) return;
   OnStream queue(call.context(), stream);
-  operation(queue).ignore();
+  settle(operation(queue));
 }
 
 template <class T>
@@ -85,8 +85,8 @@ T g(const char* routine, cudaStream_t stream, const T* source, int pe) {
   const Call call(routine);
   if (!call) return value;
   OnStream queue(call.context(), stream);
-  if (queue.get_bytes(&value, source, sizeof(T), pe))
-    report(finish(call.runtime_of(), stream)).ignore();
+  const Status queued = queue.get_bytes(&value, source, sizeof(T), pe);
+  settle(queued ? finish(call.runtime_of(), stream) : queued);
   return value;
 }
 

@@ -11,35 +11,35 @@ namespace {
 
 template <class T>
 void put(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
-  if (Call call(routine); call) call->put_bytes(dest, source, bytes_of<T>(count), pe).ignore();
+  if (Call call(routine); call) settle(call->put_bytes(dest, source, bytes_of<T>(count), pe));
 }
 
 template <class T>
 void put_nbi(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
   if (Call call(routine); call)
-    call->put_bytes(dest, source, bytes_of<T>(count), pe, none(), Done::kLater).ignore();
+    settle(call->put_bytes(dest, source, bytes_of<T>(count), pe, none(), Done::kLater));
 }
 
 template <class T>
 void get(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
-  if (Call call(routine); call) call->get_bytes(dest, source, bytes_of<T>(count), pe).ignore();
+  if (Call call(routine); call) settle(call->get_bytes(dest, source, bytes_of<T>(count), pe));
 }
 
 template <class T>
 void get_nbi(const char* routine, T* dest, const T* source, std::size_t count, int pe) {
   if (Call call(routine); call)
-    call->get_bytes(dest, source, bytes_of<T>(count), pe, Done::kLater).ignore();
+    settle(call->get_bytes(dest, source, bytes_of<T>(count), pe, Done::kLater));
 }
 
 template <class T>
 void p(const char* routine, T* dest, T value, int pe) {
-  if (Call call(routine); call) call->put_bytes(dest, &value, sizeof(T), pe).ignore();
+  if (Call call(routine); call) settle(call->put_bytes(dest, &value, sizeof(T), pe));
 }
 
 template <class T>
 T g(const char* routine, const T* source, int pe) {
   T value{};
-  if (Call call(routine); call) call->get_bytes(&value, source, sizeof(T), pe).ignore();
+  if (Call call(routine); call) settle(call->get_bytes(&value, source, sizeof(T), pe));
   return value;
 }
 
@@ -52,12 +52,13 @@ void iput(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std
   const Call call(routine);
   if (!call) return;
   if (call.runtime_of().gpu() < 0) {
-    call->put_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+    settle(call->put_strided(dest, source, dst, sst, sizeof(T), count, pe));
     return;
   }
   Status status;
   for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
     status = call->put_bytes(dest + i * dst, source + i * sst, sizeof(T), pe);
+  settle(status);
 }
 
 template <class T>
@@ -66,12 +67,13 @@ void iget(const char* routine, T* dest, const T* source, std::ptrdiff_t dst, std
   const Call call(routine);
   if (!call) return;
   if (call.runtime_of().gpu() < 0) {
-    call->get_strided(dest, source, dst, sst, sizeof(T), count, pe).ignore();
+    settle(call->get_strided(dest, source, dst, sst, sizeof(T), count, pe));
     return;
   }
   Status status;
   for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
     status = call->get_bytes(dest + i * dst, source + i * sst, sizeof(T), pe);
+  settle(status);
 }
 
 // --- signals -------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ void put_and_tell(const char* routine, T* dest, const T* source, std::size_t cou
   const Call call(routine);
   if (!call) return;
   if (const auto notify = notify_of(routine, sig_addr, signal, sig_op))
-    call->put_bytes(dest, source, bytes_of<T>(count), pe, *notify, done).ignore();
+    settle(call->put_bytes(dest, source, bytes_of<T>(count), pe, *notify, done));
 }
 
 template <class T>
@@ -102,17 +104,17 @@ void signal_op(const char* routine, std::uint64_t* sig_addr, std::uint64_t signa
   const Call call(routine);
   if (!call) return;
   if (const auto notify = notify_of(routine, sig_addr, signal, sig_op))
-    call->signal(*notify, pe).ignore();
+    settle(call->signal(*notify, pe));
 }
 
 // --- ordering ------------------------------------------------------------------------------------
 
 void fence(const char* routine) {
-  if (Call call(routine); call) call->fence().ignore();
+  if (Call call(routine); call) settle(call->fence());
 }
 
 void quiet(const char* routine) {
-  if (Call call(routine); call) call->quiet().ignore();
+  if (Call call(routine); call) settle(call->quiet());
 }
 
 }  // namespace

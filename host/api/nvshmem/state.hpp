@@ -23,6 +23,14 @@ int error_code(const Status& status);
 int refuse(const char* routine, Code code, std::string_view why,
            const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
+// The end of a routine that cannot return an error. A call that was wrong has been reported and
+// returns; after any other failure the job ends.
+[[gnu::cold]] void settle_failure(const Status& status);
+inline void settle(const Status& status) {
+  if (!status) [[unlikely]]
+    settle_failure(status);
+}
+
 // One call of a routine, which failures name: `if (Call call("nvshmem_quiet"); call)
 // call->quiet()`. False, and reported, if there is no runtime.
 class Call {
@@ -31,6 +39,7 @@ class Call {
   explicit operator bool() const { return runtime_ != nullptr; }
   Runtime& runtime_of() const { return *runtime_; }
   Context& context() const { return runtime_->context(); }
+  void settle(const Status& failure) const { settle_failure(failure); }
   Context* operator->() const { return &context(); }
 
  private:

@@ -116,7 +116,8 @@ void team_destroy(const char* routine, nvshmem_team_t number) {
     return;
   }
   Team team = place->team;
-  if (!call.runtime_of().destroy(team)) return;
+  const Status destroyed = call.runtime_of().destroy(team);
+  if (!destroyed) return settle(destroyed);
   const std::lock_guard lock(teams().mutex);
   clear(teams().places[static_cast<std::size_t>(number)]);
   report(show_team(call.runtime_of(), number, Team{})).ignore();
@@ -158,7 +159,12 @@ int team_sync(const char* routine, nvshmem_team_t team) {
   return error_code(sync(*place->context, place->team));
 }
 
-void sync_all(const char* routine) { team_sync(routine, NVSHMEM_TEAM_WORLD); }
+void sync_all(const char* routine) {
+  const TeamPlace* const place = admit(routine, NVSHMEM_TEAM_WORLD);
+  if (place == nullptr) return;
+  const CallerName name(routine);
+  settle(sync(*place->context, place->team));
+}
 
 Status barrier_of(const TeamPlace& place) { return weft::barrier(*place.context, place.team); }
 
@@ -169,7 +175,12 @@ int barrier(const char* routine, nvshmem_team_t team) {
   return error_code(barrier_of(*place));
 }
 
-void barrier_all(const char* routine) { barrier(routine, NVSHMEM_TEAM_WORLD); }
+void barrier_all(const char* routine) {
+  const TeamPlace* const place = admit(routine, NVSHMEM_TEAM_WORLD);
+  if (place == nullptr) return;
+  const CallerName name(routine);
+  settle(barrier_of(*place));
+}
 
 }  // namespace
 

@@ -13,9 +13,8 @@ struct Waits : WaitForms<Call, comparison> {
   static std::uint64_t signal_fetch(const char* routine, const std::uint64_t* sig_addr) {
     std::uint64_t value = 0;
     if (Call call(routine); call)
-      call->amo_bytes(Amo::kFetch, const_cast<std::uint64_t*>(sig_addr), sizeof(value), 0, 0,
-                      &value, call->pe())
-          .ignore();
+      settle(call->amo_bytes(Amo::kFetch, const_cast<std::uint64_t*>(sig_addr), sizeof(value), 0, 0,
+                             &value, call->pe()));
     return value;
   }
 };

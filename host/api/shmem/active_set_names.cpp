@@ -39,10 +39,13 @@ void together_in(const char* routine, const ActiveSet& set, Operation operation)
   const CallerName name(routine);
   if (set.start != 0 || set.log_stride != 0 || set.size != place->team.size) {
     auto found = place_of(set);
-    if (!found) return report_of(routine, found.status());
+    if (!found) {
+      report_of(routine, found.status());
+      return settle(found.status());
+    }
     place = *found;
   }
-  operation(*place).ignore();
+  settle(operation(*place));
 }
 
 // The same for operation(context, team).

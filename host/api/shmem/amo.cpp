@@ -13,7 +13,7 @@ template <class T>
 [[gnu::always_inline]] inline void any(const char* routine, shmem_ctx_t ctx, Amo amo, T* dest,
                                        T value, T cond, T* result, int pe, Done done) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, aim.pe(), done).ignore();
+    settle(aim->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, aim.pe(), done));
 }
 
 template <Amo kAmo, class T>

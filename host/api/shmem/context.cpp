@@ -73,8 +73,10 @@ void ctx_destroy(const char* routine, shmem_ctx_t ctx) {
         .ignore();
     return;
   }
-  if (admit(routine, ctx) == nullptr) return;
+  Context* const context = admit(routine, ctx);
+  if (context == nullptr) return;
   const CallerName name(routine);
+  settle(context->quiet());
   const std::lock_guard lock(contexts().mutex);
   remove(ctx);
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "host/api/settle.hpp"
 #include "host/api/shmem/state.hpp"
 #include "host/api/shmem/static_data.hpp"
 
@@ -33,6 +34,7 @@ Status start(int level) {
   Status status = read_environment(&*options);
   if (!status) return status;
   options->gpu = "off";  // OpenSHMEM knows of host memory only
+  if (options->wait_action == "continue") options->wait_action = "wait";
   StaticData data(&*options);
   auto made = Runtime::create(*options);
   if (!made) return made.status();
@@ -49,6 +51,7 @@ Status start(int level) {
 
 void end() {
   Job& j = job();
+  settle(barrier_of(world_team));
   stop_contexts();
   forget_active_sets();
   stop_teams();
@@ -189,6 +192,10 @@ void refuse_address(const char* routine, const char* argument, const void* addre
   report(Status::error(code, fmt::format("{}: argument {} is {}, which {}", routine, argument,
                                          fmt::ptr(address), why)))
       .ignore();
+}
+
+void settle_failure(const Status& status) {
+  if (!is_misuse(status.code())) end_job(job().runtime, status);
 }
 
 bool checks() { return job().runtime->options().check; }

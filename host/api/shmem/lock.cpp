@@ -13,11 +13,15 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include <weft/wait.hpp>
 
 #include "host/api/shmem/state.hpp"
+#include "src/base/clock.hpp"
 
 namespace weft::shmem {
 namespace {
@@ -29,13 +33,11 @@ constexpr std::uint32_t kNext = kHolds - 1;
 // The locks of this PE's threads. They queue here first, as one PE has one node.
 class Turns {
  public:
-  // False: `seconds` have passed (0: there is no limit), and another thread still has it.
+  // False: `seconds` have passed, and another thread still has it.
   bool take(const void* lock, double seconds) {
     std::unique_lock guard(mutex_);
     const auto mine = [&] { return taken_.insert(lock).second; };
-    if (seconds > 0) return free_.wait_for(guard, std::chrono::duration<double>(seconds), mine);
-    free_.wait(guard, mine);
-    return true;
+    return free_.wait_for(guard, std::chrono::duration<double>(seconds), mine);
   }
   bool try_take(const void* lock) {
     const std::lock_guard guard(mutex_);
@@ -139,6 +141,29 @@ void refuse(const char* routine, const long* lock, const char* why) {
   refuse_address(routine, "lock", lock, Code::kInvalidArgument, why);
 }
 
+// Until no other thread of this PE has the lock. As every wait, it reports after WEFT_WAIT_TIMEOUT,
+// and then at growing intervals, and ends when the job does.
+Status take_turn(const char* routine, Runtime& rt, long* lock) {
+  constexpr double kLook = 0.1;  // s, at the job's health
+  const Options& options = rt.options();
+  const Deadline limit(options.wait_limit);
+  Deadline report_at(options.wait_timeout);
+  while (!turns().take(lock, kLook)) {
+    Status health = rt.health();
+    if (!health) return health;
+    if (!limit.expired() && !report_at.expired()) continue;
+    const double waited = report_at.waited_seconds();
+    const std::string text = fmt::format(
+        "{}: argument lock is {}, which another thread of this PE has held for {:.1f} s", routine,
+        fmt::ptr(lock), waited);
+    if (limit.expired() || options.wait_action == "abort")
+      return Status::error(Code::kTimeout, text);
+    report(Status::error(Code::kTimeout, text + "; this one goes on waiting")).ignore();
+    report_at.extend_to(2 * waited);
+  }
+  return Status::ok();
+}
+
 void set_lock(const char* routine, long* lock) {
   std::optional<Lock> mine = admit_lock(routine, lock);
   if (!mine) return;
@@ -146,11 +171,10 @@ void set_lock(const char* routine, long* lock) {
   if (thread_level() < SHMEM_THREAD_MULTIPLE) {
     if (!turns().try_take(lock))
       return refuse(routine, lock, "this PE holds already; it would wait for itself");
-  } else if (!turns().take(lock, runtime(routine)->options().wait_timeout)) {
-    return refuse(routine, lock,
-                  "another thread of this PE holds, and has not cleared in WEFT_WAIT_TIMEOUT");
+  } else {
+    settle(take_turn(routine, *runtime(routine), lock));
   }
-  if (!mine->set()) turns().give(lock);
+  settle(mine->set());
 }
 
 int test_lock(const char* routine, long* lock) {
@@ -167,7 +191,7 @@ void clear_lock(const char* routine, long* lock) {
   if (!mine) return;
   if (!turns().taken(lock)) return refuse(routine, lock, "this PE does not hold");
   const CallerName name(routine);
-  mine->clear().ignore();
+  settle(mine->clear());
   turns().give(lock);
 }
 

@@ -58,7 +58,8 @@ void free(const char* routine, void* memory) {
   Runtime* const rt = runtime(routine);
   if (rt == nullptr || memory == nullptr) return;
   const CallerName name(routine);
-  if (barrier_of(world_team)) rt->free(memory).ignore();
+  settle(barrier_of(world_team));
+  settle(rt->free(memory));
 }
 
 void* realloc(const char* routine, void* memory, std::size_t size) {

@@ -14,39 +14,39 @@ template <class T>
 void put(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe()).ignore();
+    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe()));
 }
 
 template <class T>
 void put_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater).ignore();
+    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater));
 }
 
 template <class T>
 void get(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe()).ignore();
+    settle(aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe()));
 }
 
 template <class T>
 void get_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater).ignore();
+    settle(aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater));
 }
 
 template <class T>
 void p(const char* routine, shmem_ctx_t ctx, T* dest, T value, int pe) {
-  if (Aim aim(routine, ctx, pe); aim) aim->put_bytes(dest, &value, sizeof(T), aim.pe()).ignore();
+  if (Aim aim(routine, ctx, pe); aim) settle(aim->put_bytes(dest, &value, sizeof(T), aim.pe()));
 }
 
 template <class T>
 T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
   T value{};
-  if (Aim aim(routine, ctx, pe); aim) aim->get_bytes(&value, source, sizeof(T), aim.pe()).ignore();
+  if (Aim aim(routine, ctx, pe); aim) settle(aim->get_bytes(&value, source, sizeof(T), aim.pe()));
   return value;
 }
 
@@ -56,28 +56,28 @@ template <class T>
 void iput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->put_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()).ignore();
+    settle(aim->put_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
 }
 
 template <class T>
 void iget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->get_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()).ignore();
+    settle(aim->get_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
 }
 
 template <class T>
 void ibput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()).ignore();
+    settle(aim->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
 }
 
 template <class T>
 void ibget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()).ignore();
+    settle(aim->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
 }
 
 // --- signals -------------------------------------------------------------------------------------
@@ -118,13 +118,13 @@ void put_signal_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* sour
 void signal_set(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()).ignore();
+    settle(aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()));
 }
 
 void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()).ignore();
+    settle(aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()));
 }
 
 // --- ordering ------------------------------------------------------------------------------------
@@ -132,12 +132,12 @@ void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, s
 // An invalid context has nothing to order or complete.
 void fence(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) aim->fence().ignore();
+  if (Aim aim(routine, ctx, 0); aim) settle(aim->fence());
 }
 
 void quiet(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) aim->quiet().ignore();
+  if (Aim aim(routine, ctx, 0); aim) settle(aim->quiet());
 }
 
 }  // namespace

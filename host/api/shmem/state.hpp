@@ -96,6 +96,14 @@ class Aim {
   bool careful_ = false;
 };
 
+// The end of a routine that cannot return an error. A call that was wrong has been reported and
+// returns; after any other failure the job ends.
+[[gnu::cold]] void settle_failure(const Status& status);
+[[gnu::always_inline]] inline void settle(const Status& status) {
+  if (!status) [[unlikely]]
+    settle_failure(status);
+}
+
 // Reports "ROUTINE: argument ARGUMENT is ADDRESS, which WHY".
 void refuse_address(const char* routine, const char* argument, const void* address, Code code,
                     std::string_view why);

@@ -77,7 +77,8 @@ void team_destroy(const char* routine, shmem_team_t handle) {
   if (place == nullptr) return;
   const CallerName name(routine);
   Team team = place->team;
-  if (!runtime(routine)->destroy(team)) return;
+  const Status destroyed = runtime(routine)->destroy(team);
+  if (!destroyed) return settle(destroyed);
   stop_contexts_of(handle);
   const std::lock_guard lock(teams().mutex);
   clear(place);
@@ -129,12 +130,17 @@ int team_sync(const char* routine, shmem_team_t team) {
   return sync(*place->context, place->team) ? 0 : -1;
 }
 
-void sync_all(const char* routine) { team_sync(routine, SHMEM_TEAM_WORLD); }
+void sync_all(const char* routine) {
+  weft_shmem_team* const place = admit(routine, SHMEM_TEAM_WORLD);
+  if (place == nullptr) return;
+  const CallerName name(routine);
+  settle(sync(*place->context, place->team));
+}
 
 void barrier_all(const char* routine) {
   if (admit(routine, SHMEM_CTX_DEFAULT) == nullptr) return;
   const CallerName name(routine);
-  barrier_of(world_team).ignore();
+  settle(barrier_of(world_team));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class Call {
       : context_(admit(routine, SHMEM_CTX_DEFAULT)), name_(routine) {}
   explicit operator bool() const { return context_ != nullptr; }
   Context& context() const { return *context_; }
+  void settle(const Status& failure) const { settle_failure(failure); }
 
  private:
   Context* context_;

@@ -42,8 +42,10 @@ WEFT_OPTION(max_teams, "WEFT_MAX_TEAMS", kInt, 32, 4, 4096, team,
             "How many teams can exist at a time, the predefined three included.")
 WEFT_OPTION(wait_timeout, "WEFT_WAIT_TIMEOUT", kSeconds, 120, 0, 31536000, wait,
             "Deadline of every wait; when it passes, a report is printed. 0 waits for ever.")
-WEFT_OPTION(wait_action, "WEFT_WAIT_ACTION", kEnum, "continue", "continue|abort", "", wait,
-            "After a wait's report: continue returns an error, abort ends the job.")
+WEFT_OPTION(wait_action, "WEFT_WAIT_ACTION", kEnum, "continue", "continue|wait|abort", "", wait,
+            "After a wait's report: continue returns an error, wait goes on waiting and reports again at growing intervals, abort ends the job. OpenSHMEM and NVSHMEM programs, whose calls cannot return an error, take continue as wait.")
+WEFT_OPTION(wait_limit, "WEFT_WAIT_LIMIT", kSeconds, 0, 0, 31536000, wait,
+            "With WEFT_WAIT_ACTION=wait, how long a wait may last before it ends the job, with a report. 0: no limit.")
 WEFT_OPTION(check, "WEFT_CHECK", kBool, false, 0, 1, wait,
             "Check arguments: symmetric on all PEs, in range, not overlapping, not freed; remember who last wrote a signal.")
 WEFT_OPTION(log, "WEFT_LOG", kLevels, "warn", "", "", log,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/ag_gemm/impl.hpp"
+#include "kernels/core/relaxed_capture.hpp"
 
 namespace weft::kernels {
 
@@ -14,6 +15,7 @@ AgGemm::~AgGemm() = default;
 
 Result<AgGemm> AgGemm::create(Runtime& runtime, const Team& team, const GemmProblem& problem,
                               const AgGemmOptions& options) {
+  const RelaxedCapture relaxed(runtime);
   auto made = ag_gemm::Impl::create(runtime, team, problem, options);
   if (!made) return report(std::move(made).status());
   return AgGemm(std::move(*made));

@@ -6,6 +6,7 @@
 #include <weft/kernels/all_reduce_norm.hpp>
 
 #include "kernels/collectives/collective_impl.hpp"
+#include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 
 namespace weft::kernels {
@@ -15,6 +16,7 @@ Result<std::unique_ptr<CollectiveImpl>> make(Runtime& runtime, const Team& team,
                                              const CollectiveProblem& problem,
                                              const CollectiveOptions& options,
                                              const RowShape& shape = {}) {
+  const RelaxedCapture relaxed(runtime);
   auto made = CollectiveImpl::create(runtime, team, what, problem, options, shape);
   if (!made) return report(std::move(made).status());
   return made;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
+#include "kernels/core/relaxed_capture.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
 
 namespace weft::kernels::gemm {
@@ -79,6 +80,7 @@ class Cublas : public GpuBackend {
   Cublas(const Gpu& gpu, const GemmProblem& problem, const Library& library, int rank)
       : GpuBackend(gpu, problem), library_(library), rank_(rank) {}
   ~Cublas() override {
+    const RelaxedCapture relaxed(true);
     forget();
     if (desc_ != nullptr) library_.desc_destroy(desc_);
     if (handle_ != nullptr) library_.destroy(handle_);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
 #include "kernels/gemm/arguments.hpp"
@@ -43,6 +44,7 @@ Gemm::~Gemm() = default;
 
 Result<Gemm> Gemm::create(Runtime& runtime, const GemmProblem& problem,
                           const GemmOptions& options) {
+  const RelaxedCapture relaxed(runtime);
   auto made = [&]() -> Result<Gemm> {
     GemmProblem complete;
     ASSIGN_OR_RETURN(complete, gemm::checked("Gemm", problem, true));

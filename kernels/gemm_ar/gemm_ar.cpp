@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm_ar/impl.hpp"
 
@@ -15,6 +16,7 @@ GemmAr::~GemmAr() = default;
 
 Result<GemmAr> GemmAr::create(Runtime& runtime, const Team& team, const GemmProblem& problem,
                               const GemmArOptions& options) {
+  const RelaxedCapture relaxed(runtime);
   auto made = gemm_ar::Impl::create(runtime, team, problem, options);
   if (!made) return report(std::move(made).status());
   return GemmAr(std::move(*made));

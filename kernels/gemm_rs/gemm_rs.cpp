@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm_rs/impl.hpp"
 
@@ -15,6 +16,7 @@ GemmRs::~GemmRs() = default;
 
 Result<GemmRs> GemmRs::create(Runtime& runtime, const Team& team, const GemmProblem& problem,
                               const GemmRsOptions& options) {
+  const RelaxedCapture relaxed(runtime);
   auto made = gemm_rs::Impl::create(runtime, team, problem, options);
   if (!made) return report(std::move(made).status());
   return GemmRs(std::move(*made));

@@ -97,6 +97,42 @@ TEST(Graphs, AreReplayed) {
       job_options()));
 }
 
+// While a stream of the process is captured in global mode, which is PyTorch's default.
+Status create_in_capture(Runtime& rt) {
+  constexpr std::size_t kCount = std::size_t{1} << 20;
+  ASSIGN_OR_RETURN(auto* const ints, rt.callocate_device<std::int32_t>(2 * kCount));
+  Stream stream = nullptr;
+  RETURN_IF_ERROR(dev::create_stream(&stream));
+  auto* const native = static_cast<cudaStream_t>(stream);
+  RETURN_IF_ERROR(rt.barrier());
+  RETURN_IF_ERROR(of(cudaStreamBeginCapture(native, cudaStreamCaptureModeGlobal)));
+  const CollectiveProblem problem{kCount, DType::kInt32, ReduceOp::kSum};
+  ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, problem));
+  ASSIGN_OR_RETURN(auto* const more, rt.callocate_device<std::int32_t>(100 * kCount));
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(native, &graph), cudaSuccess);
+  RETURN_IF_ERROR(of(cudaGraphDestroy(graph)));
+  const std::vector<std::int32_t> ones(kCount, 1);
+  RETURN_IF_ERROR(rt.context().put(ints, ones.data(), kCount, rt.pe()));
+  RETURN_IF_ERROR(rt.barrier());
+  RETURN_IF_ERROR(sum(stream, more, ints, kCount));
+  RETURN_IF_ERROR(dev::synchronize(stream));
+  std::int32_t last = 0;
+  RETURN_IF_ERROR(rt.context().get(&last, more + kCount - 1, 1, rt.pe()));
+  EXPECT_EQ(last, rt.npes());
+  RETURN_IF_ERROR(rt.barrier());
+  RETURN_IF_ERROR(dev::destroy_stream(stream));
+  return rt.health();
+}
+
+TEST(Graphs, OperatorsAreMadeWhileAStreamIsCaptured) {
+  int gpus = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&gpus), cudaSuccess);
+  Options options = job_options();
+  options.gpu_heap_size = std::uint64_t{2} << 30;
+  EXPECT_OK(run_local(gpus, create_in_capture, options));
+}
+
 // Counts that a kernel makes anew each time, of which one round of packets holds most.
 __host__ __device__ std::uint64_t count_of_turn(int from, int to, std::int32_t turn,
                                                 std::uint64_t most) {

@@ -22,6 +22,7 @@
 #include "tests/multi_pe/neighbours.hpp"
 #include "tests/support/pe_group.hpp"
 #include "tests/support/status.hpp"
+#include "tests/support/stream_capture.hpp"
 
 namespace weft {
 namespace {
@@ -277,6 +278,46 @@ TEST_P(GpuTest, TheHeapGrowsShrinksAndSaysWhenItIsFull) {
     RETURN_IF_ERROR(rt.free(small));
     EXPECT_THAT(said(rt.free(small)), HasSubstr("freed before"));
     return rt.barrier();
+  }));
+}
+
+// All that Weft does by itself: growth, zeroing, copies, kernels of its own.
+Status work_beside_a_capture(Runtime& rt) {
+  constexpr std::size_t kMany = std::size_t{5} << 20;  // words: several chunks
+  Context& c = rt.context();
+  ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(kMany));
+  const auto mine = marks(rt.pe(), 100), theirs = marks(previous_of(rt), 100);
+  RETURN_IF_ERROR(c.put(words + kMany - 200, mine.data(), 100, next_of(rt)));
+  RETURN_IF_ERROR(c.atomic_add(words, std::uint64_t{1}, next_of(rt)));
+  RETURN_IF_ERROR(c.quiet());
+  RETURN_IF_ERROR(rt.barrier());
+  std::vector<std::uint64_t> got(200);
+  RETURN_IF_ERROR(c.get(got.data(), words + kMany - 200, 200, rt.pe()));
+  EXPECT_TRUE(std::equal(theirs.begin(), theirs.end(), got.begin()));
+  EXPECT_EQ(got[199], 0u) << "memory is zeroed";
+  RETURN_IF_ERROR(reduce(c, rt.world(), words + 1, words, 1, ReduceOp::kSum));
+  RETURN_IF_ERROR(wait_until(c, words + 1, Cmp::kEq, static_cast<std::uint64_t>(rt.npes())));
+  ASSIGN_OR_RETURN(Team team, rt.split_strided(rt.world(), 0, 1, rt.npes()));
+  RETURN_IF_ERROR(rt.destroy(team));
+  RETURN_IF_ERROR(rt.barrier());
+  return rt.free(words);
+}
+
+TEST_P(GpuTest, CapturesOfTheProgramStayWhole) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    Platform& platform = platform_of(rt);
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(2));
+    ASSIGN_OR_RETURN(const Stream stream, platform.create_stream());
+    RETURN_IF_ERROR(rt.barrier());
+    StreamCapture capture(driver(), stream);
+    OnStream queue(rt.context(), stream);
+    RETURN_IF_ERROR(queue.put(words, words + 1, 1, next_of(rt)));
+    RETURN_IF_ERROR(work_beside_a_capture(rt));
+    RETURN_IF_ERROR(queue.barrier(rt.world()));
+    EXPECT_TRUE(capture.end());
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(platform.destroy_stream(stream));
+    return rt.health();
   }));
 }
 

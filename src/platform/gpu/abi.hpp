@@ -26,6 +26,7 @@ enum class Error : unsigned {
   kPeerAccessUnsupported = 217,
   kOperatingSystem = 304,
   kInvalidHandle = 400,
+  kNotReady = 600,
   kIllegalAddress = 700,
   kLaunchTimeout = 702,
   kPeerAccessAlreadyEnabled = 704,
@@ -35,6 +36,7 @@ enum class Error : unsigned {
   kNotSupported = 801,
   kSystemNotReady = 802,
   kDriverMismatch = 803,
+  kCaptureUnsupported = 900,
 };
 
 using Device = int;  // the ordinal
@@ -75,6 +77,9 @@ struct Access {
 enum class Granularity : unsigned { kMinimum = 0 };
 enum class PointerAttribute : unsigned { kMemoryType = 2, kIsManaged = 8, kOrdinal = 9 };
 enum class CaptureStatus : unsigned { kNone = 0 };
+// What the captures of streams forbid a thread meanwhile. kRelaxed: nothing but work on those
+// streams that cannot be captured.
+enum class CaptureMode : unsigned { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 
 using Module = void*;
 using Function = void*;  // a kernel
@@ -146,10 +151,13 @@ struct Entry<Error(P...)> {
   ROW(stream_create, cuStreamCreate, hipStreamCreateWithFlags, Stream* stream, unsigned flags)     \
   ROW(stream_destroy, cuStreamDestroy_v2, hipStreamDestroy, Stream stream)                         \
   ROW(stream_synchronize, cuStreamSynchronize, hipStreamSynchronize, Stream stream)                \
+  ROW(stream_query, cuStreamQuery, hipStreamQuery, Stream stream)                                  \
   ROW(set_bytes, cuMemsetD8Async, hipMemsetD8Async, Pointer dst, unsigned char value,              \
       std::size_t count, Stream stream)                                                            \
   ROW(stream_capturing, cuStreamIsCapturing, hipStreamIsCapturing, Stream stream,                  \
       CaptureStatus* status)                                                                       \
+  ROW(exchange_capture_mode, cuThreadExchangeStreamCaptureMode,                                    \
+      hipThreadExchangeStreamCaptureMode, CaptureMode* mode)                                       \
   ROW(module_load, cuModuleLoadData, hipModuleLoadData, Module* module, const void* image)         \
   ROW(module_function, cuModuleGetFunction, hipModuleGetFunction, Function* function,              \
       Module module, const char* name)                                                             \

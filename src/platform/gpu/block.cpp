@@ -66,9 +66,10 @@ void Block::give_back(Range part) {
 Result<std::shared_ptr<Part>> Part::commit(const Device& device, Range where) {
   ASSIGN_OR_RETURN(auto block, place_of<Block>(device, where));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  device.drop_kept();
   RETURN_IF_ERROR(block->take(where));
   auto part = std::make_shared<Part>(std::move(block), where);
-  RETURN_IF_ERROR(device.zero(where));
+  RETURN_IF_ERROR(device.zero(where, part));
   return part;
 }
 

@@ -7,10 +7,11 @@ namespace weft::gpu {
 Result<std::shared_ptr<Chunk>> Chunk::commit(const Device& device, Range where) {
   ASSIGN_OR_RETURN(auto reservation, place_of<Reservation>(device, where));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(device));
+  device.drop_kept();
   ASSIGN_OR_RETURN(auto memory, Physical::create(device, where.bytes));
   std::shared_ptr<Chunk> chunk(new Chunk(std::move(reservation), where, std::move(memory), true));
   RETURN_IF_ERROR(chunk->map());
-  RETURN_IF_ERROR(device.zero(where));
+  RETURN_IF_ERROR(device.zero(where, chunk));
   return chunk;
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
@@ -97,11 +99,38 @@ Status Device::allow(Range where) const {
                fmt::format("reach {} bytes at {}", where.bytes, fmt::ptr(where.base)));
 }
 
-Status Device::zero(Range where) const {
+Status Device::zero(Range where, std::shared_ptr<void> owner) const {
   constexpr std::string_view kWhat = "zero new memory";
   RETURN_IF_ERROR(
       check(call().set_bytes(abi::pointer(where.base), 0, where.bytes, stream_), kWhat));
-  return check(call().stream_synchronize(stream_), kWhat);
+  Status done = finish(stream_, kWhat);
+  if (done.is_ok()) return done;
+  LOG(kWarn, "platform",
+      "{} bytes of memory of {} stay taken, since it is not known whether their zeroing has ended",
+      where.bytes, describe());
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_back(std::move(owner));
+  return done;
+}
+
+void Device::drop_kept() const {
+  std::vector<std::shared_ptr<void>> gone;  // outside the lock
+  const std::lock_guard lock(kept_mutex_);
+  if (!kept_.empty() && call().stream_query(stream_).error == abi::Error::kSuccess)
+    gone.swap(kept_);
+}
+
+// Where a driver refuses to wait it may still say whether there is anything to wait for.
+Status Device::finish(Stream stream, std::string_view what) const {
+  constexpr std::chrono::microseconds kBetweenLooks{50};
+  const abi::Outcome waited = call().stream_synchronize(stream);
+  if (waited.error == abi::Error::kSuccess) return Status::ok();
+  for (;;) {
+    const abi::Error seen = call().stream_query(stream).error;
+    if (seen == abi::Error::kSuccess) return Status::ok();
+    if (seen != abi::Error::kNotReady) return check(waited, what);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 Status Device::reach(Home peer) const {
@@ -147,12 +176,23 @@ void warn(const Status& status) {
   if (!status.is_ok()) LOG(kWarn, "platform", "{}", status.text());
 }
 
+RelaxedCapture::RelaxedCapture(const Driver& driver) : driver_(&driver) {
+  if (driver.call().exchange_capture_mode(&before_).error != abi::Error::kSuccess)
+    driver_ = nullptr;
+}
+
+RelaxedCapture::~RelaxedCapture() {
+  // A mode that the driver has just given it takes back.
+  if (driver_ != nullptr) driver_->call().exchange_capture_mode(&before_);
+}
+
 Result<Scope> Scope::enter(const Device& device) {
   RETURN_IF_ERROR(device.driver().check_process());
+  RelaxedCapture relaxed(device.driver());
   Home before = 0;
   RETURN_IF_ERROR(
       device.check(device.driver().enter(device.home(), before), "make it the current one"));
-  return Scope(device, before);
+  return Scope(std::move(relaxed), device, before);
 }
 
 Scope::~Scope() {

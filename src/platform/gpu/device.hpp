@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <weft/result.hpp>
 
@@ -44,8 +46,6 @@ class Device {
   const Identity& identity() const { return identity_; }
   Home home() const { return home_; }
   Way way() const { return way_; }
-  // Of Weft's own work: never waits behind, nor breaks the capture of, a stream of the user.
-  Stream stream() const { return stream_; }
   std::size_t granularity() const { return granularity_; }
   bool has_word_steps() const { return has_word_steps_; }
   const abi::AllocationProperties& memory() const { return memory_; }
@@ -60,8 +60,13 @@ class Device {
 
   // Lets this GPU load and store there. In a Scope, as the next.
   Status allow(Range where) const;
-  // Complete on return.
-  Status zero(Range where) const;
+  // Complete on return. If it cannot be waited for, the device keeps `owner`, whose memory it is.
+  Status zero(Range where, std::shared_ptr<void> owner) const;
+  // Gives back what zero() has kept, once that is over.
+  void drop_kept() const;
+  // Waits for a stream. An error other than the GPU's own failure means that what was queued may
+  // still be under way.
+  Status finish(Stream stream, std::string_view what) const;
   // Lets this GPU load and store what that one has allocated in this process.
   Status reach(Home peer) const;
   // Why this GPU cannot reach the memory of that one; "" if it can.
@@ -78,7 +83,10 @@ class Device {
   const int ordinal_;
   Identity identity_;
   Home home_ = 0;
+  // Of Weft's own work: never waits behind a stream of the user.
   Stream stream_ = nullptr;
+  mutable std::mutex kept_mutex_;
+  mutable std::vector<std::shared_ptr<void>> kept_;  // what work of stream_ may still write to
   bool has_word_steps_ = false;
   Way way_ = Way::kIpc;
   std::size_t granularity_ = kReserveAlign;
@@ -88,17 +96,38 @@ class Device {
 // For the failures of destructors, which nobody can return.
 void warn(const Status& status);
 
-// While it lives the GPU is current in the calling thread, whatever that thread had before.
+// While it lives a capture of the program's forbids the calling thread nothing, and nothing that
+// the thread does spoils one: drivers refuse what could wait or take memory while some stream is
+// captured in global mode, and spoil the capture.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver);
+  RelaxedCapture(RelaxedCapture&& other) noexcept
+      : driver_(std::exchange(other.driver_, nullptr)), before_(other.before_) {}
+  RelaxedCapture& operator=(RelaxedCapture&&) = delete;
+  ~RelaxedCapture();
+
+ private:
+  const Driver* driver_;  // null: nothing to restore
+  abi::CaptureMode before_ = abi::CaptureMode::kRelaxed;
+};
+
+// While it lives the GPU is current in the calling thread, whatever that thread had before, and
+// captures are relaxed.
 class Scope {
  public:
   static Result<Scope> enter(const Device& device);
   Scope(Scope&& other) noexcept
-      : device_(std::exchange(other.device_, nullptr)), before_(other.before_) {}
+      : relaxed_(std::move(other.relaxed_)),
+        device_(std::exchange(other.device_, nullptr)),
+        before_(other.before_) {}
   Scope& operator=(Scope&&) = delete;
   ~Scope();
 
  private:
-  Scope(const Device& device, Home before) : device_(&device), before_(before) {}
+  Scope(RelaxedCapture relaxed, const Device& device, Home before)
+      : relaxed_(std::move(relaxed)), device_(&device), before_(before) {}
+  RelaxedCapture relaxed_;
   const Device* device_;
   Home before_;
 };

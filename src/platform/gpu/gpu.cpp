@@ -85,6 +85,7 @@ Result<GpuPlatform*> find_or_open(const Library& library, int ordinal) {
                                        "from 0; look at {}",
                                        ordinal, count, driver->words().visible));
     }
+    const RelaxedCapture relaxed(*driver);
     ASSIGN_OR_RETURN(auto device, Device::open(*driver, ordinal));
     RETURN_IF_ERROR(choose_way(*device));
     platform = std::make_unique<GpuPlatform>(std::move(device), library);

@@ -205,13 +205,14 @@ Status GpuPlatform::zero(Range where, Stream stream) {
 
 Status GpuPlatform::synchronize(Stream stream) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  return device_->check(device_->call().stream_synchronize(stream), "wait for a stream");
+  return device_->finish(stream, "wait for a stream");
 }
 
 Status GpuPlatform::prepare(std::span<const Kernel* const> kernels, const Kernel& nothing) {
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
   RETURN_IF_ERROR(kernels_.load(kernels, nothing));
-  return kernels_.begin(abi::kPerThreadStream);
+  ASSIGN_OR_RETURN(const bool captured, is_capturing(abi::kPerThreadStream));
+  return captured ? Status::ok() : kernels_.begin(abi::kPerThreadStream);
 }
 
 Status GpuPlatform::launch(const Kernel& kernel, unsigned blocks, unsigned threads,

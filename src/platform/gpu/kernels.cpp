@@ -60,8 +60,7 @@ Status Kernels::begin(Stream stream) {
   if (nothing == nullptr) return Status::ok();
   const char argument = 0;  // of an empty kernel
   RETURN_IF_ERROR(launch(*nothing, 1, 1, &argument, stream));
-  return device_.check(device_.call().stream_synchronize(stream),
-                       "wait for the first kernel of a stream");
+  return device_.finish(stream, "wait for the first kernel of a stream");
 }
 
 Result<abi::Function> Kernels::find(const Kernel& kernel) {

@@ -28,6 +28,11 @@ void Queue::synchronize() {
   changed_.wait(lock, [this] { return work_.empty() && !busy_; });
 }
 
+bool Queue::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return work_.empty() && !busy_;
+}
+
 void Queue::run() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 namespace weft::fake_gpu {
 namespace {
@@ -20,6 +22,16 @@ std::string variable(const char* name, const char* fallback) {
   return value == nullptr ? fallback : value;
 }
 
+// What could wait for a stream, or take or give back memory that one uses.
+bool is_unsafe_in_captures(std::string_view function) {
+  static const std::set<std::string_view> all = {
+      "cuStreamSynchronize", "cuStreamQuery",         "cuMemAlloc_v2",       "cuMemFree_v2",
+      "cuMemHostAlloc",      "cuMemFreeHost",         "cuModuleLoadData",    "cuStreamDestroy_v2",
+      "cuIpcGetMemHandle",   "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle",
+  };
+  return all.contains(function);
+}
+
 Error refusal(const char* function, Call::Needs needs) {
   State& all = state();
   const int call = ++all.calls[function];
@@ -29,10 +41,32 @@ Error refusal(const char* function, Call::Needs needs) {
   if (needs == Call::Needs::kNothing) return Error::kSuccess;
   if (all.process != ::getpid()) return Error::kNotInitialized;
   if (needs == Call::Needs::kCurrent && current() < 0) return Error::kInvalidContext;
-  return Error::kSuccess;
+  const bool is_forbidden = is_unsafe_in_captures(function) && spoil_captures();
+  return is_forbidden ? Error::kCaptureUnsupported : Error::kSuccess;
 }
 
 }  // namespace
+
+gpu::abi::CaptureMode& capture_mode() {
+  thread_local auto mode = gpu::abi::CaptureMode::kGlobal;
+  return mode;
+}
+
+// As the driver's documentation has it: those of my own unless they are relaxed, and in global mode
+// those of others that are global, too.
+bool spoil_captures() {
+  using gpu::abi::CaptureMode;
+  bool any = false;
+  if (capture_mode() == CaptureMode::kRelaxed) return any;
+  for (auto& [stream, capture] : state().captures) {
+    const bool is_mine = capture.by == std::this_thread::get_id();
+    const bool forbids =
+        is_mine ? capture.mode != CaptureMode::kRelaxed
+                : capture.mode == CaptureMode::kGlobal && capture_mode() == CaptureMode::kGlobal;
+    if (forbids) any = capture.is_spoiled = true;
+  }
+  return any;
+}
 
 Settings read_settings() {
   Settings out;

@@ -92,6 +92,7 @@ class Queue {
   ~Queue();  // once all is done
   void add(std::function<void()> work);
   void synchronize();
+  bool is_idle();
 
  private:
   void run();
@@ -100,6 +101,14 @@ class Queue {
   std::deque<std::function<void()>> work_;
   bool busy_ = false, ends_ = false;
   std::thread thread_;
+};
+
+// What a stream keeps for later instead of doing it.
+struct Capture {
+  gpu::abi::CaptureMode mode = gpu::abi::CaptureMode::kGlobal;
+  std::thread::id by;
+  std::size_t works = 0;
+  bool is_spoiled = false;
 };
 
 struct State {
@@ -115,6 +124,7 @@ struct State {
   std::set<std::pair<int, int>> enabled;  // GPUs, and peers whose allocations they may touch
   std::map<void*, std::size_t> host_blocks;
   std::map<Stream, std::unique_ptr<Queue>> streams;
+  std::map<Stream, Capture> captures;
   std::map<int, std::size_t> used;  // bytes by GPU
   std::map<int, int> retained;      // primary contexts
 };
@@ -138,6 +148,10 @@ class Call {
 };
 
 bool is_device(int device);  // under a Call
+// Spoils the captures that forbid the calling thread what could wait or take memory. True if there
+// is one.
+bool spoil_captures();
+gpu::abi::CaptureMode& capture_mode();  // the thread's
 bool reaches(int device, int peer);
 // A new file for memory of that GPU, which holds whatever was there before.
 UniqueFd dirty_file(int device, std::size_t bytes);

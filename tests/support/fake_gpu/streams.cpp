@@ -16,8 +16,29 @@ namespace weft::fake_gpu {
 
 using gpu::abi::address;
 
+namespace {
+
+constexpr auto kSpoiled = static_cast<Error>(901), kImplicit = static_cast<Error>(906);
+
 // A thread's own stream is the default one here.
 Stream known_as(Stream stream) { return stream == gpu::abi::kPerThreadStream ? nullptr : stream; }
+
+// Whether a capture takes the work, or refuses it: the default stream waits for all others, so its
+// work is none that may run beside a capture.
+bool is_for_capture(State& all, Stream stream, Error* error) {
+  if (stream == nullptr && !all.captures.empty()) {
+    for (auto& [captured, capture] : all.captures) capture.is_spoiled = true;
+    *error = kImplicit;
+    return true;
+  }
+  const auto found = all.captures.find(known_as(stream));
+  if (found == all.captures.end()) return false;
+  ++found->second.works;
+  *error = found->second.is_spoiled ? kSpoiled : Error::kSuccess;
+  return true;
+}
+
+}  // namespace
 
 // Runs `work` behind what the stream has; at once on the default stream. Called without the state's
 // lock: what a stream does may need it, and the race detectors shall see who races with whom.
@@ -29,6 +50,8 @@ Error queue(const char* function, Stream stream, std::function<void()> work,
     if (call.refused()) return call.error();
     for (const auto& [base, bytes] : ranges)
       if (const Error error = check_reach(base, bytes); error != Error::kSuccess) return error;
+    Error of_capture = Error::kSuccess;
+    if (is_for_capture(state(), stream, &of_capture)) return of_capture;
     stream = known_as(stream);
     const auto known = call->streams.find(stream);
     if (stream != nullptr && known == call->streams.end()) return Error::kInvalidHandle;
@@ -109,15 +132,26 @@ extern "C" Error FAKE_NAME(cuStreamDestroy_v2, hipStreamDestroy)(Stream stream) 
   return Error::kSuccess;
 }
 
+// A stream that is captured cannot be waited for, whatever the mode.
+Error refused_by_capture(fake_gpu::State& all, Stream stream) {
+  const auto found = all.captures.find(stream);
+  if (found == all.captures.end()) return Error::kSuccess;
+  found->second.is_spoiled = true;
+  return Error::kCaptureUnsupported;
+}
+
 // One that is made to fail has waited like any other: what it was to wait for does not go on in
-// memory that the caller then gives back.
+// memory that the caller then gives back. Not so one that a capture forbids.
 extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream stream) {
   fake_gpu::Queue* where = nullptr;
   Error result = Error::kSuccess;
   {
     Call call("cuStreamSynchronize", Call::Needs::kCurrent);
     if (call.refused()) result = call.error();
+    if (result == Error::kCaptureUnsupported) return result;
     stream = fake_gpu::known_as(stream);
+    if (const Error no = refused_by_capture(*call.operator->(), stream); no != Error::kSuccess)
+      return no;
     const auto known = call->streams.find(stream);
     if (known != call->streams.end()) where = known->second.get();
   }
@@ -129,19 +163,73 @@ extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream str
   return result;
 }
 
+extern "C" Error FAKE_NAME(cuStreamQuery, hipStreamQuery)(Stream stream) {
+  Call call("cuStreamQuery", Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  stream = fake_gpu::known_as(stream);
+  if (const Error no = refused_by_capture(*call.operator->(), stream); no != Error::kSuccess)
+    return no;
+  const auto known = call->streams.find(stream);
+  if (known == call->streams.end())
+    return stream == nullptr ? Error::kSuccess : Error::kInvalidHandle;
+  return known->second->is_idle() ? Error::kSuccess : Error::kNotReady;
+}
+
 extern "C" Error FAKE_NAME(cuMemsetD8Async, hipMemsetD8Async)(Pointer dst, unsigned char value,
                                                               std::size_t count, Stream stream) {
   return fake_gpu::queue("cuMemsetD8Async", stream,
                          [=] { std::memset(address(dst), value, count); }, {{dst, count}});
 }
 
-extern "C" Error FAKE_NAME(cuStreamIsCapturing, hipStreamIsCapturing)(Stream,
+extern "C" Error FAKE_NAME(cuStreamIsCapturing, hipStreamIsCapturing)(Stream stream,
                                                                       CaptureStatus* status) {
   Call call("cuStreamIsCapturing", Call::Needs::kCurrent);
   if (call.refused()) return call.error();
-  *status = CaptureStatus::kNone;
+  const bool is_captured = call->captures.contains(fake_gpu::known_as(stream));
+  *status = is_captured ? static_cast<CaptureStatus>(1) : CaptureStatus::kNone;
   return Error::kSuccess;
 }
+
+extern "C" Error FAKE_NAME(cuThreadExchangeStreamCaptureMode,
+                           hipThreadExchangeStreamCaptureMode)(CaptureMode* mode) {
+  Call call("cuThreadExchangeStreamCaptureMode");
+  if (call.refused()) return call.error();
+  if (*mode > CaptureMode::kRelaxed) return Error::kInvalidValue;
+  std::swap(*mode, fake_gpu::capture_mode());
+  return Error::kSuccess;
+}
+
+// For programs; Weft makes no captures. A graph is how much was kept.
+#define FAKE_DRIVER extern "C" __attribute__((visibility("default")))
+
+FAKE_DRIVER Error FAKE_NAME(cuStreamBeginCapture_v2, hipStreamBeginCapture)(Stream stream,
+                                                                            CaptureMode mode) {
+  Call call("cuStreamBeginCapture_v2", Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  if (stream == nullptr) return Error::kCaptureUnsupported;
+  call->captures[fake_gpu::known_as(stream)] = {mode, std::this_thread::get_id()};
+  return Error::kSuccess;
+}
+
+FAKE_DRIVER Error FAKE_NAME(cuStreamEndCapture, hipStreamEndCapture)(Stream stream, void** graph) {
+  Call call("cuStreamEndCapture", Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  const auto found = call->captures.find(fake_gpu::known_as(stream));
+  if (found == call->captures.end()) return Error::kInvalidValue;
+  const fake_gpu::Capture made = found->second;
+  call->captures.erase(found);
+  *graph = nullptr;
+  if (made.is_spoiled) return fake_gpu::kSpoiled;
+  *graph = new std::size_t(made.works);
+  return Error::kSuccess;
+}
+
+FAKE_DRIVER Error FAKE_NAME(cuGraphDestroy, hipGraphDestroy)(void* graph) {
+  delete static_cast<std::size_t*>(graph);
+  return Error::kSuccess;
+}
+
+#undef FAKE_DRIVER
 
 extern "C" Error FAKE_NAME(cuMemHostAlloc, hipHostMalloc)(void** memory, std::size_t bytes,
                                                           unsigned flags) {

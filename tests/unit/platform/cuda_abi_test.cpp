@@ -32,6 +32,7 @@ static_assert(equal(Error::kInvalidContext, CUDA_ERROR_INVALID_CONTEXT));
 static_assert(equal(Error::kPeerAccessUnsupported, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED));
 static_assert(equal(Error::kOperatingSystem, CUDA_ERROR_OPERATING_SYSTEM));
 static_assert(equal(Error::kInvalidHandle, CUDA_ERROR_INVALID_HANDLE));
+static_assert(equal(Error::kNotReady, CUDA_ERROR_NOT_READY));
 static_assert(equal(Error::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS));
 static_assert(equal(Error::kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT));
 static_assert(equal(Error::kPeerAccessAlreadyEnabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED));
@@ -41,6 +42,7 @@ static_assert(equal(Error::kNotPermitted, CUDA_ERROR_NOT_PERMITTED));
 static_assert(equal(Error::kNotSupported, CUDA_ERROR_NOT_SUPPORTED));
 static_assert(equal(Error::kSystemNotReady, CUDA_ERROR_SYSTEM_NOT_READY));
 static_assert(equal(Error::kDriverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH));
+static_assert(equal(Error::kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 
 static_assert(equal(Attribute::kComputeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(equal(Attribute::kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
@@ -52,6 +54,9 @@ static_assert(equal(PointerAttribute::kIsManaged, CU_POINTER_ATTRIBUTE_IS_MANAGE
 static_assert(equal(PointerAttribute::kOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
 static_assert(equal(kGpuMemory, CU_MEMORYTYPE_DEVICE));
 static_assert(equal(CaptureStatus::kNone, CU_STREAM_CAPTURE_STATUS_NONE));
+static_assert(equal(CaptureMode::kGlobal, CU_STREAM_CAPTURE_MODE_GLOBAL));
+static_assert(equal(CaptureMode::kThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+static_assert(equal(CaptureMode::kRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED));
 static_assert(equal(StepType::kWait64, CU_STREAM_MEM_OP_WAIT_VALUE_64));
 static_assert(equal(StepType::kWrite64, CU_STREAM_MEM_OP_WRITE_VALUE_64));
 static_assert(equal(kWaitAtLeast, CU_STREAM_WAIT_VALUE_GEQ));

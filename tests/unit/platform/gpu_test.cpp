@@ -15,6 +15,7 @@
 #include "tests/support/own_gpu_memory.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
+#include "tests/support/stream_capture.hpp"
 #include "tests/unit/platform/child.hpp"
 #include "tests/support/sanitizer.hpp"
 
@@ -88,7 +89,7 @@ class GpuTest : public testing::Test {
     gpu(0), gpu(1);
     before_ = fake_gpu_live();
   }
-  void TearDown() override { EXPECT_TRUE(nothing_left()); }
+  void TearDown() override { EXPECT_EQ(fake_gpu_live(), before_); }
   bool nothing_left() const { return fake_gpu_live() == before_; }
 
  private:
@@ -256,8 +257,8 @@ TEST_F(GpuTest, RefusesWhatTheGpuCannotHold) {
 TEST_F(GpuTest, AFailureOfCommitLeavesNothing) {
   const Memory reserved = *gpu().reserve(kPage);
   const auto before = fake_gpu_live();
-  for (const char* function : {kEnter.c_str(), "cuMemCreate", "cuMemMap", "cuMemSetAccess",
-                               "cuMemsetD8Async", "cuStreamSynchronize"}) {
+  for (const char* function :
+       {kEnter.c_str(), "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemsetD8Async"}) {
     {
       const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
       const auto refused = gpu().commit(reserved.range(), kHints);
@@ -269,6 +270,79 @@ TEST_F(GpuTest, AFailureOfCommitLeavesNothing) {
     EXPECT_EQ(fake_gpu_live(), before) << function;
     EXPECT_OK(gpu().commit(reserved.range(), kHints));
   }
+}
+
+// Where a driver refuses to wait, what was queued has ended all the same once it says so.
+TEST_F(GpuTest, AWaitThatIsRefusedIsMadeByLooking) {
+  const FakeGpuSettings settings("FAIL=cuStreamSynchronize:1:304");
+  const Place place = committed(1);
+  EXPECT_EQ(*read(gpu(), place.chunk.base(), kPage), std::vector<std::byte>(kPage));
+}
+
+TEST_F(GpuTest, MemoryStaysWhileItsZeroingMayGoOn) {
+  const Memory reserved = *gpu().reserve(2 * kPage);
+  const Range where{reserved.base(), kPage};
+  const auto before = fake_gpu_live();
+  {
+    const FakeGpuSettings settings("FAIL=cuStreamSynchronize:1:304,cuStreamQuery:1:304");
+    EXPECT_FALSE(gpu().commit(where, kHints));
+    EXPECT_EQ(fake_gpu_live().mappings, before.mappings + 1);
+  }
+  EXPECT_OK(gpu().commit(where, kHints)) << "it has ended meanwhile";
+  EXPECT_EQ(fake_gpu_live(), before);
+}
+
+// All that Weft does by itself, with `stream` one of its own.
+void work_beside_captures(Stream stream) {
+  const Place mine = committed(2);
+  const auto other = opened(*gpu().share(mine.chunk), 2, 1);
+  ASSERT_OK(other);
+  const auto pinned = gpu().host_visible(4096);
+  ASSERT_OK(pinned);
+  EXPECT_OK(gpu().copy(mine.chunk.base(), pinned->base(), 4096, stream));
+  EXPECT_OK(gpu().synchronize(stream));
+  const auto fresh = gpu().create_stream();
+  ASSERT_OK(fresh);
+  EXPECT_OK(gpu().zero(mine.chunk.range(), *fresh));
+  EXPECT_OK(gpu().synchronize(*fresh));
+  EXPECT_OK(gpu().destroy_stream(*fresh));
+  static constexpr Kernel kNothing{"nothing", 1, [](const void*, cpu::ThreadState&) {}};
+  EXPECT_OK(gpu().prepare({}, kNothing));
+}
+
+TEST_F(GpuTest, CapturesStayWholeWhateverIsDoneBeside) {
+  std::thread([] {
+    ASSERT_OK(gpu::make_current(kFake, 0));
+    const Stream stream = *gpu().create_stream(), captured = *gpu().create_stream();
+    for (const auto mode : {StreamCapture::Mode::kGlobal, StreamCapture::Mode::kThreadLocal})
+      for (const bool elsewhere : {false, true}) {
+        StreamCapture capture(kFake, captured, mode);
+        const auto work = [stream] { work_beside_captures(stream); };
+        elsewhere ? std::thread(work).join() : work();
+        EXPECT_TRUE(capture.end());
+      }
+    StreamCapture own(kFake, gpu::abi::kPerThreadStream);
+    work_beside_captures(stream);
+    EXPECT_TRUE(own.end());
+    EXPECT_OK(gpu().destroy_stream(stream));
+    EXPECT_OK(gpu().destroy_stream(captured));
+  }).join();
+}
+
+// What a thread does by itself is forbidden as before.
+TEST_F(GpuTest, TheThreadsOwnModeIsRestored) {
+  std::thread([] {
+    ASSERT_OK(gpu::make_current(kFake, 0));
+    const Stream captured = *gpu().create_stream();
+    const OwnGpuMemory mine = OwnGpuMemory::allocated(kFake, 0, kPage);
+    StreamCapture capture(kFake, captured);
+    committed(1);
+    gpu::abi::Pointer taken = 0;
+    const gpu::Driver& driver = **gpu::Driver::get(kFake);
+    EXPECT_EQ(driver.allocate(&taken, kPage).error, gpu::abi::Error::kCaptureUnsupported);
+    EXPECT_FALSE(capture.end());
+    EXPECT_OK(gpu().destroy_stream(captured));
+  }).join();
 }
 
 TEST_F(GpuTest, ThreadsMayCommitInOneReservation) {
@@ -335,7 +409,7 @@ TEST_F(GpuTest, AStreamBeginsWithAKernelThatDoesNothing) {
   EXPECT_EQ(nothings, 2);
   EXPECT_OK(gpu().destroy_stream(*stream));
   const auto before = fake_gpu_live();
-  for (const char* function : {"cuStreamCreate", "weft_host_function", "cuStreamSynchronize"}) {
+  for (const char* function : {"cuStreamCreate", "weft_host_function"}) {
     const FakeGpuSettings settings("FAIL=" + std::string(function) + ":1:304");
     EXPECT_CODE(gpu().create_stream(), Code::kIo) << function;
     EXPECT_EQ(fake_gpu_live(), before) << function;

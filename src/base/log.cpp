@@ -240,6 +240,11 @@ class Log {
 
 thread_local int this_pe = -1;
 
+// The PE of threads that say none, such as a program's own: that of the process, if it has one
+// only.
+constexpr int kNoPe = -1, kSeveralPes = -2;
+std::atomic<int> process_pe{kNoPe};
+
 }  // namespace
 
 Status configure_log(std::string_view levels, std::string_view file) {
@@ -248,15 +253,21 @@ Status configure_log(std::string_view levels, std::string_view file) {
 
 Status check_log_levels(std::string_view levels) { return parse_levels(levels).status(); }
 
-void set_log_pe(int pe) noexcept { this_pe = pe; }
-int log_pe() noexcept { return this_pe; }
+void set_log_pe(int pe) noexcept {
+  this_pe = pe;
+  int known = kNoPe;
+  if (pe >= 0 && !process_pe.compare_exchange_strong(known, pe) && known != pe)
+    process_pe.store(kSeveralPes);
+}
+int log_pe() noexcept { return this_pe >= 0 ? this_pe : std::max(process_pe.load(), kNoPe); }
 
 bool log_enabled(LogLevel level, std::string_view subsystem) noexcept {
   return Log::instance().enabled(level, subsystem);
 }
 
 void log_line(LogLevel level, std::string_view subsystem, std::string_view text) noexcept {
-  const std::string who = this_pe < 0 ? "weft" : fmt::format("weft[{}]", this_pe);
+  const int pe = log_pe();
+  const std::string who = pe < 0 ? "weft" : fmt::format("weft[{}]", pe);
   const std::string_view name = kLevelNames[static_cast<std::size_t>(level)];
   Log::instance().write(fmt::format("{} {} {}: {}\n", who, name, subsystem, text));
 }

@@ -25,7 +25,8 @@ Status configure_log(std::string_view levels, std::string_view file);
 // Checks the form of `levels` without using it.
 Status check_log_levels(std::string_view levels);
 
-// This thread belongs to that PE: its lines say so. -1: to none.
+// This thread belongs to that PE: its lines say so. -1: to none. Threads of none belong to the PE
+// of the process, if all that were set were one.
 void set_log_pe(int pe) noexcept;
 int log_pe() noexcept;
 

@@ -57,7 +57,16 @@ TEST(Log, WrongLevelsAreRefusedAndChangeNothing) {
   EXPECT_TRUE(check_log_levels("heap:debug").is_ok());
 }
 
+// From here on this process has PEs as threads.
+void have_several_pes() {
+  std::thread([] {
+    set_log_pe(0);
+    set_log_pe(1);
+  }).join();
+}
+
 TEST(Log, AThreadOfAPeSaysSo) {
+  have_several_pes();
   CapturedLog log("warn");
   std::thread([] {
     set_log_pe(3);
@@ -65,6 +74,19 @@ TEST(Log, AThreadOfAPeSaysSo) {
   }).join();
   LOG(kWarn, "transport", "slow");
   EXPECT_EQ(log.text(), "weft[3] warn transport: slow\nweft warn transport: slow\n");
+}
+
+// In a process of its own, which has one PE: what threads of the program log is that PE's.
+TEST(LogDeathTest, AProgramsOwnThreadsBelongToItsOnePe) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto log_as_program = [] {
+    std::thread([] { LOG(kError, "test", "before"); }).join();
+    set_log_pe(5);
+    std::thread([] { LOG(kError, "test", "behind"); }).join();
+    std::exit(0);
+  };
+  EXPECT_EXIT(log_as_program(), ::testing::ExitedWithCode(0),
+              "weft error test: before\nweft\\[5\\] error test: behind");
 }
 
 TEST(Log, LinesOfThreadsNeverMix) {
@@ -92,6 +114,7 @@ TEST(Log, LinesOfThreadsNeverMix) {
 }
 
 TEST(Log, FilePatternsNameHostProcessAndPe) {
+  have_several_pes();
   const std::string folder = ::testing::TempDir() + "weft-log-" + std::to_string(::getpid());
   std::filesystem::create_directory(folder);
   ASSERT_TRUE(configure_log("warn", folder + "/%h-%p-%e-100%%.log").is_ok());

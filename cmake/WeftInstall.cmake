@@ -4,9 +4,21 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(weft PROPERTIES EXPORT_NAME weft)
 set_target_properties(weft_device PROPERTIES EXPORT_NAME device)
-set_target_properties(weft_kernels PROPERTIES EXPORT_NAME kernels INSTALL_RPATH "$ORIGIN")
-set_target_properties(weft_shmem PROPERTIES EXPORT_NAME shmem INSTALL_RPATH "$ORIGIN")
-set_target_properties(weft_nvshmem PROPERTIES EXPORT_NAME nvshmem INSTALL_RPATH "$ORIGIN")
+set_target_properties(weft_kernels PROPERTIES EXPORT_NAME kernels)
+set_target_properties(weft_shmem PROPERTIES EXPORT_NAME shmem)
+set_target_properties(weft_nvshmem PROPERTIES EXPORT_NAME nvshmem)
+
+# One run path, in the build folder and where it is installed: CMake would replace one by the other in the file, and
+# fills up the first with colons, each of which is the folder in which a program is started.
+function(weft_run_path target)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON
+                        INSTALL_RPATH "${ARGN}")
+endfunction()
+foreach(library IN ITEMS weft weft_kernels weft_shmem weft_nvshmem)
+  weft_run_path(${library} "$ORIGIN")
+endforeach()
+set(weft_program_path "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib")  # the second is the build folder's
+list(REMOVE_DUPLICATES weft_program_path)
 
 # A static libweft carries its private dependencies to whoever links it; a shared one does not.
 set(weft_exported weft weft_device weft_kernels weft_shmem weft_nvshmem)
@@ -19,8 +31,7 @@ install(TARGETS ${weft_exported} EXPORT weft-targets
 foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune weft-gpu-perf weft-gpu-kernels weft-gpu-gemm weft-gpu-fused)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    set_target_properties(${program} PROPERTIES
-                          INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    weft_run_path(${program} ${weft_program_path})
   endif()
 endforeach()
 

@@ -63,6 +63,13 @@ if(BUILD_SHARED_LIBS)
 else()
   set(weft_pc_requires_private "fmt")
 endif()
+# Relative to the .pc file, so that another --prefix, or a tree that is moved, needs no other file.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(weft_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH weft_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" weft_pc_prefix "\${pcfiledir}/${weft_pc_prefix}")
+endif()
 foreach(package IN ITEMS weft weft_kernels weft_shmem weft_nvshmem)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc
                  @ONLY)

@@ -16,6 +16,10 @@ cmake --install "$build" --prefix "$scratch/first" > "$scratch/install.log"
 mv "$scratch/first" "$prefix"
 
 library=$(find "$prefix" -name 'libweft.so' | head -1)
+[ -z "$library" ] || "$here/../exports/check_run_paths.py" "$prefix" > "$scratch/run-paths" || {
+  cat "$scratch/run-paths"
+  exit 1
+}
 [ -z "$library" ] || readelf -d "$library" | grep -q NODELETE || {
   echo "libweft.so may be unloaded while its threads run"
   exit 1
@@ -51,33 +55,33 @@ cmake --build "$scratch/project/build" > "$scratch/build.log" || { cat "$scratch
 
 pc=$(find "$prefix" -name weft.pc)
 export PKG_CONFIG_PATH="${pc%/*}"
-libdir=$(pkg-config --variable=libdir --define-variable=prefix="$prefix" weft)
+libdir=$(pkg-config --variable=libdir weft)
 # shellcheck disable=SC2046  # the words of pkg-config are meant to split
 "$compiler" -std=c++20 $flags "$here/main.cpp" \
-    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft) -pthread \
+    $(pkg-config --cflags --libs weft) -pthread \
     -Wl,-rpath,"$libdir" -o "$scratch/by-pkg-config"
 "$scratch/by-pkg-config"
 # shellcheck disable=SC2046
 "$compiler" -std=c++17 $flags "$here/kernels.cpp" \
-    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_kernels) -pthread \
+    $(pkg-config --cflags --libs weft_kernels) -pthread \
     -Wl,-rpath,"$libdir" -o "$scratch/kernels-by-pkg-config"
 "$scratch/kernels-by-pkg-config"
 # shellcheck disable=SC2046
 "$c_compiler" -std=c11 -Wall -Wextra -Werror $flags "$here/operators.c" \
-    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_kernels) \
+    $(pkg-config --cflags --libs weft_kernels) \
     -Wl,-rpath,"$libdir" -o "$scratch/operators-by-pkg-config"
 WEFT_GPU=off "$prefix/bin/weft-run" -n 3 "$scratch/operators-by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
 
 # What other compilers are given: headers for NVRTC, and the bitcode library where it was built.
-for folder in $(pkg-config --variable=rtc_cflags --define-variable=prefix="$prefix" weft | sed 's/-I//g'); do
+for folder in $(pkg-config --variable=rtc_cflags weft | sed 's/-I//g'); do
   [ -d "$folder" ] || { echo "rtc_cflags of weft.pc names $folder, which is not there"; exit 1; }
 done
 [ -f "$prefix/include/weft/rtc/cstdint" ] || { echo "weft/rtc/cstdint is not installed"; exit 1; }
 echo '#include <weft/device/bitcode.h>' |
   "$c_compiler" -std=c99 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c -
-bitcode=$(pkg-config --variable=bitcodedir --define-variable=prefix="$prefix" weft)
+bitcode=$(pkg-config --variable=bitcodedir weft)
 for file in "$build"/lib/weft/weft_device*; do
   [ ! -e "$file" ] || cmp "$file" "$bitcode/$(basename "$file")"
 done
@@ -102,7 +106,7 @@ WEFT_GPU=off "$prefix/bin/weft-run" -n 2 "$scratch/c-project/build/operators"
 
 # The same by pkg-config, and by the compilers that know the way, which a link may lead to.
 # shellcheck disable=SC2046
-"$c_compiler" $flags "$here/shmem.c" $(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft_shmem) \
+"$c_compiler" $flags "$here/shmem.c" $(pkg-config --cflags --libs weft_shmem) \
     -Wl,-rpath,"$libdir" -o "$scratch/shmem-by-pkg-config"
 "$prefix/bin/weft-run" -n 2 "$scratch/shmem-by-pkg-config"
 ln -s "$prefix/bin/weft-cc" "$scratch/linked-cc"
@@ -121,6 +125,8 @@ for word in --show --cflags --libs; do
 done
 CC=no-such-compiler "$prefix/bin/weft-cc" x.c 2> "$scratch/message" && exit 1
 grep -q "no-such-compiler; set CC" "$scratch/message"
+
+"$here/check_wrappers.sh" "$prefix" "$generator"
 
 # NVSHMEM: by Weft's targets, and by the prefix that looks as NVSHMEM's.
 home=$prefix/share/weft/nvshmem
@@ -146,6 +152,28 @@ LISTS
   "$compiler" $flags "$here/nvshmem.cpp" "-I$home/include" "-L$home/lib" -lnvshmem_host -lnvshmem_device \
       -Wl,-rpath,"$home/lib" -o "$scratch/by-home"
   "$prefix/bin/weft-run" -n 3 "$scratch/by-home"
+  "$compiler" $flags "$here/nvshmem.cpp" "-I$home/include" "-L$home/lib" -lnvshmem -Wl,-rpath,"$home/lib" \
+      -o "$scratch/by-one-name"
+  "$prefix/bin/weft-run" -n 2 "$scratch/by-one-name"
+  # As the projects that are given NVSHMEM_PREFIX look for it: by the package there, or by the library's name.
+  mkdir "$scratch/prefix-project"
+  cp "$here/nvshmem.cpp" "$scratch/prefix-project"
+  cat > "$scratch/prefix-project/CMakeLists.txt" <<'LISTS'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+find_package(NVSHMEM REQUIRED HINTS ${NVSHMEM_PREFIX}/lib/cmake/nvshmem)
+add_executable(by-package nvshmem.cpp)
+target_link_libraries(by-package PRIVATE nvshmem::nvshmem)
+find_library(NVSHMEM_LIBRARY nvshmem HINTS ${NVSHMEM_PREFIX}/lib REQUIRED)
+add_executable(by-library nvshmem.cpp)
+target_include_directories(by-library PRIVATE ${NVSHMEM_PREFIX}/include)
+target_link_libraries(by-library PRIVATE ${NVSHMEM_LIBRARY})
+LISTS
+  cmake -G "$generator" -S "$scratch/prefix-project" -B "$scratch/prefix-project/build" -DNVSHMEM_PREFIX="$home" \
+        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" > "$scratch/configure.log"
+  cmake --build "$scratch/prefix-project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+  "$prefix/bin/weft-run" -n 2 "$scratch/prefix-project/build/by-package"
+  "$prefix/bin/weft-run" -n 2 "$scratch/prefix-project/build/by-library"
 fi
 "$prefix/bin/weft-info" > /dev/null
 if [ -f "$build/bin/weft-perf" ]; then

@@ -46,6 +46,10 @@ set_target_properties(weft_nvshmem_device PROPERTIES OUTPUT_NAME nvshmem_device
                       ARCHIVE_OUTPUT_DIRECTORY ${nvshmem_prefix}/lib)
 install(TARGETS weft_nvshmem_device ARCHIVE DESTINATION ${nvshmem_installed}/lib)
 
+# -lnvshmem is both libraries; the linker finds them beside the script.
+file(CONFIGURE OUTPUT ${nvshmem_prefix}/lib/libnvshmem.so CONTENT "GROUP ( libnvshmem_host.so libnvshmem_device.a )\n")
+install(FILES ${nvshmem_prefix}/lib/libnvshmem.so DESTINATION ${nvshmem_installed}/lib)
+
 configure_file(${PROJECT_SOURCE_DIR}/cmake/NVSHMEMConfig.cmake.in
                ${nvshmem_prefix}/lib/cmake/nvshmem/NVSHMEMConfig.cmake @ONLY)
 # NVSHMEM's own, as types.h has it.

@@ -103,11 +103,10 @@ Status broadcast_call(Context::Impl& c, const Team& team, void* dst, const void*
   constexpr const char* kRoutine = "broadcast";
   RETURN_IF_ERROR(check_member(c, kRoutine, team));
   RETURN_IF_ERROR(check_root(kRoutine, team, root));
+  // All look at src, though the root alone reads it: what is wrong is refused by all or by none.
   RETURN_IF_ERROR(check_blocks(c, kRoutine, "dst", dst, bytes, 1, 1));
-  if (team.rank == root) {
-    RETURN_IF_ERROR(check_blocks(c, kRoutine, "src", src, bytes, 1, 1));
-    RETURN_IF_ERROR(check_apart(c, kRoutine, dst, bytes, src, bytes, true));
-  }
+  RETURN_IF_ERROR(check_blocks(c, kRoutine, "src", src, bytes, 1, 1));
+  RETURN_IF_ERROR(check_apart(c, kRoutine, dst, bytes, src, bytes, true));
   CollectiveCall call = call_of(c, Routine::kBroadcast, dst, dst, bytes);
   call.detail = static_cast<std::uint32_t>(root);
   return run(c, team, call, [&](HostMember& m) {
@@ -128,18 +127,25 @@ Status fcollect_call(Context::Impl& c, const Team& team, void* dst, const void* 
   });
 }
 
-// How much dst takes is known only once the members have told their sizes; it is checked then.
+// How much dst takes is known only once the members have told their sizes; it is checked then. What
+// is wrong with the arguments may depend on my size, too. So who finds something wrong takes part
+// with a size that fits nowhere, and all refuse.
 Status collect_call(Context::Impl& c, const Team& team, void* dst, const void* src,
                     std::size_t bytes) {
   constexpr const char* kRoutine = "collect";
   RETURN_IF_ERROR(check_member(c, kRoutine, team));
-  RETURN_IF_ERROR(check_blocks(c, kRoutine, "dst", dst, bytes, 1, 1));
-  RETURN_IF_ERROR(check_blocks(c, kRoutine, "src", src, bytes, 1, 1));
-  RETURN_IF_ERROR(check_apart(c, kRoutine, dst, bytes, src, bytes, false));
+  const auto check = [&]() -> Status {
+    RETURN_IF_ERROR(check_blocks(c, kRoutine, "dst", dst, bytes, 1, 1));
+    RETURN_IF_ERROR(check_blocks(c, kRoutine, "src", src, bytes, 1, 1));
+    return check_apart(c, kRoutine, dst, bytes, src, bytes, false);
+  };
+  const Status mine = check();
+  const std::size_t told = mine.is_ok() ? bytes : kTooManyBytes;
   CollectiveCall call = call_of(c, Routine::kCollect, dst, src, 0);  // sizes may differ
-  return run(c, team, call, [&](HostMember& m) {
-    return dev::coll::collect(m, bytes_at(dst), bytes_at(src), bytes);
+  Status all = run(c, team, call, [&](HostMember& m) {
+    return dev::coll::collect(m, bytes_at(dst), bytes_at(src), told);
   });
+  return mine.is_ok() ? all : mine;
 }
 
 Status alltoall_call(Context::Impl& c, const Team& team, void* dst, const void* src,

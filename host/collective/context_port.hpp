@@ -10,11 +10,13 @@
 
 #include <weft/dev/team_block.hpp>
 #include <weft/status.hpp>
+#include <weft/types.hpp>
 
 #include "host/context/check.hpp"
 #include "host/context/impl.hpp"
 #include "host/context/waiter.hpp"
 #include "host/transport/apply.hpp"
+#include "src/base/status.hpp"
 
 namespace weft {
 
@@ -102,8 +104,15 @@ class ContextPort {
   void copy(HostThread, void* dst, const void* src, std::size_t bytes) {
     if (bytes != 0 && dst != src) std::memcpy(dst, src, bytes);
   }
+  // kTooManyBytes: of all members, since that is what they are together or what one of them says.
   bool fits(const void* mine, std::size_t bytes) {
-    keep(check_symmetric(*c_.heap, routine_, "dst", mine, bytes, c_.checks).status());
+    if (bytes == kTooManyBytes)
+      keep(Status::error(Code::kOutOfRange,
+                         fmt::format("{}: what the members bring does not fit in {} bits; or a "
+                                     "member's arguments are wrong, as it says itself",
+                                     caller_or(routine_), 8 * sizeof(bytes))));
+    else if (bytes != 0)
+      keep(check_symmetric(*c_.heap, routine_, "dst", mine, bytes, c_.checks).status());
     return status_.is_ok();
   }
 

@@ -46,7 +46,7 @@ struct TellKernel {
       const std::size_t all = collected(team, [&](int rank) -> std::size_t {
                                 return rank == m.rank() ? bytes : told(m.payload(rank));
                               }).all;
-      return all == 0 || m.port().fits(dst, all);
+      return m.port().fits(dst, all);
     });
   }
   static WEFT_DEVICE std::size_t told(const std::byte* payload) {

@@ -82,9 +82,8 @@ Status copy_blocks(const StreamCall& call, const Team& team, std::byte* dst, con
 Status queue_move(const StreamCall& call, Moving what, const Team& team, void* dst, const void* src,
                   std::size_t bytes, int root = 0, bool root_too = true) {
   const std::size_t all = bytes_times(bytes, team.size);
-  const bool sends = what != Moving::kBroadcast || team.rank == root;
   RETURN_IF_ERROR(call.check_there("dst", dst, what == Moving::kBroadcast ? bytes : all));
-  if (sends) RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
+  RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
   if (by_one_block(call, all))
     return call.launch(kBlockThreads, kernel::MoveKernel{call.handle(), team, what, root_too, root,
                                                          bytes_at(dst), bytes_at(src), bytes});
@@ -95,21 +94,31 @@ Status queue_move(const StreamCall& call, Moving what, const Team& team, void* d
   });
 }
 
-// How much the others bring is known when it runs.
+Status check_collect(const StreamCall& call, const void* dst, const void* src, std::size_t bytes) {
+  RETURN_IF_ERROR(call.check_there("dst", dst, bytes));
+  return call.check_there("src", src, bytes);
+}
+
+// How much the others bring is known when it runs. So is whether all have found their arguments
+// good: who has not takes part with a size that fits nowhere, at which all fail.
 Status queue_collect(const StreamCall& call, const Team& team, void* dst, const void* src,
                      std::size_t bytes) {
-  RETURN_IF_ERROR(call.check_there("dst", dst, bytes));
-  RETURN_IF_ERROR(call.check_there("src", src, bytes));
+  Status mine = check_collect(call, dst, src, bytes);
   std::byte* const to = bytes_at(dst);
   const std::byte* const from = bytes_at(src);
-  if (call.gpu() == nullptr)
-    return call.launch(
-        1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, true, 0, to, from, bytes});
-  RETURN_IF_ERROR(call.launch(kWarpThreads, kernel::TellKernel{call.handle(), team, to, bytes}));
-  Status spread = call.launch_grid(kShareBlocks, kBlockThreads,
-                                   kernel::SpreadKernel{call.handle(), team, to, from, bytes});
-  Status synced = queue_sync(call, team, true);
-  return spread.is_ok() ? std::move(synced) : std::move(spread);
+  const std::size_t told = mine.is_ok() ? bytes : kTooManyBytes;
+  const auto queue = [&]() -> Status {
+    if (call.gpu() == nullptr)
+      return call.launch(
+          1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, true, 0, to, from, told});
+    RETURN_IF_ERROR(call.launch(kWarpThreads, kernel::TellKernel{call.handle(), team, to, told}));
+    Status spread = call.launch_grid(kShareBlocks, kBlockThreads,
+                                     kernel::SpreadKernel{call.handle(), team, to, from, told});
+    Status synced = queue_sync(call, team, true);
+    return spread.is_ok() ? std::move(synced) : std::move(spread);
+  };
+  Status queued = queue();
+  return mine.is_ok() ? std::move(queued) : std::move(mine);
 }
 
 Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, const void* src,

@@ -348,6 +348,85 @@ TEST(CollectiveRefusals, CollectThatDoesNotFitFailsOnAllAlike) {
   }));
 }
 
+// What only one member reads, or only those with something to bring, all members look at.
+TEST(CollectiveRefusals, WhatIsWrongForSomeIsRefusedByAll) {
+  for (const bool check : {false, true}) {
+    Options options;
+    options.check = check;
+    options.wait_timeout = 20;
+    EXPECT_OK(run_local(
+        3,
+        [](Runtime& rt) -> Status {
+          Context& ctx = rt.context();
+          const Team& world = rt.world();
+          ASSIGN_OR_RETURN(auto* data, rt.callocate<double>(64));
+          double local[4] = {};
+          for (const double* src : std::initializer_list<const double*>{local, data}) {
+            const bool wrong = src == local;
+            const Status cast = broadcast(ctx, world, data + 8, src, 2, 1);
+            EXPECT_EQ(cast.is_ok(), !wrong);
+            // Rank 1 has nothing to bring, and rank 0 nothing to send from.
+            const std::size_t mine = rt.pe() == 1 ? 0 : 2;
+            EXPECT_EQ(collect(ctx, world, data + 8, src, mine).is_ok(), !wrong);
+            EXPECT_FALSE(collect(ctx, world, wrong ? local : nullptr, data, mine).is_ok());
+          }
+          if (rt.options().check) {
+            EXPECT_CODE(broadcast(ctx, world, data + 1, data, 2, 0), Code::kInvalidArgument);
+            EXPECT_FALSE(collect(ctx, world, data + 1, data, rt.pe() == 2 ? 2 : 0).is_ok());
+          }
+          // The members are still in step.
+          data[0] = rt.pe();
+          RETURN_IF_ERROR(reduce(ctx, world, data, data, 1, ReduceOp::kSum));
+          EXPECT_EQ(data[0], 3);
+          return rt.barrier();
+        },
+        options));
+  }
+}
+
+// Of no elements null is fine, for all calls.
+TEST(CollectiveRefusals, NullIsFineForNothing) {
+  for (const bool check : {false, true}) {
+    Options options;
+    options.check = check;
+    EXPECT_OK(run_local(
+        3,
+        [](Runtime& rt) -> Status {
+          Context& ctx = rt.context();
+          const Team& world = rt.world();
+          double* const none = nullptr;
+          const double* const nothing = nullptr;
+          EXPECT_OK(broadcast(ctx, world, none, nothing, 0, 1));
+          EXPECT_OK(fcollect(ctx, world, none, nothing, 0));
+          EXPECT_OK(collect(ctx, world, none, nothing, 0));
+          EXPECT_OK(alltoall(ctx, world, none, nothing, 0));
+          EXPECT_OK(alltoalls(ctx, world, none, nothing, 2, 3, 0));
+          EXPECT_OK(reduce(ctx, world, none, nothing, 0, ReduceOp::kSum));
+          EXPECT_OK(reducescatter(ctx, world, none, nothing, 0, ReduceOp::kSum));
+          EXPECT_OK(scan_inclusive(ctx, world, none, nothing, 0));
+          EXPECT_OK(scan_exclusive(ctx, world, none, nothing, 0));
+          const int next = (rt.pe() + 1) % rt.npes();
+          EXPECT_OK(ctx.put(none, nothing, 0, next));
+          EXPECT_OK(ctx.put_nbi(none, nothing, 0, next));
+          EXPECT_OK(ctx.get(none, nothing, 0, next));
+          EXPECT_OK(ctx.get_nbi(none, nothing, 0, next));
+          EXPECT_OK(ctx.put_strided(nullptr, nullptr, 2, 3, 8, 0, next));
+          EXPECT_OK(ctx.get_strided(nullptr, nullptr, 2, 3, 8, 0, next));
+          EXPECT_OK(wait_until_all(ctx, nothing, 0, nullptr, Cmp::kEq, 1.0));
+          EXPECT_OK(rt.free(nullptr));
+          EXPECT_OK(rt.adopt({}));
+          // One brings something, the others nothing; there is one buffer to bring it to.
+          ASSIGN_OR_RETURN(auto* data, rt.callocate<double>(2));
+          data[1] = 5;
+          RETURN_IF_ERROR(
+              collect(ctx, world, data, rt.pe() == 1 ? data + 1 : nullptr, rt.pe() == 1 ? 1 : 0));
+          EXPECT_EQ(data[0], 5);
+          return rt.barrier();
+        },
+        options));
+  }
+}
+
 TEST(CollectiveRefusals, CheckFindsOverlaps) {
   EXPECT_OK(run_local(
       2,

@@ -134,6 +134,48 @@ TEST_P(OnStreamTest, EmptyPutsAndSignalsAloneAreFine) {
     RETURN_IF_ERROR(q.wait_until(words, Cmp::kGt, Word{8}));
     RETURN_IF_ERROR(q.wait_until_all(words, 0, nullptr, Cmp::kEq, Word{8}));
     RETURN_IF_ERROR(bench->finish());
+    RETURN_IF_ERROR(rt.health());
+    return rt.barrier();
+  }));
+}
+
+TEST_P(OnStreamTest, CollectivesOfNothingTakeNull) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const auto bench, Bench::create(rt));
+    OnStream& q = bench->queue;
+    const Team& world = rt.world();
+    Word* const none = nullptr;
+    const Word* const nothing = nullptr;
+    RETURN_IF_ERROR(q.broadcast(world, none, nothing, 0, 0));
+    RETURN_IF_ERROR(q.fcollect(world, none, nothing, 0));
+    RETURN_IF_ERROR(q.collect(world, none, nothing, 0));
+    RETURN_IF_ERROR(q.alltoall(world, none, nothing, 0));
+    RETURN_IF_ERROR(q.alltoalls(world, none, nothing, 2, 3, 0));
+    RETURN_IF_ERROR(q.reduce(world, none, nothing, 0, ReduceOp::kSum));
+    RETURN_IF_ERROR(q.reducescatter(world, none, nothing, 0, ReduceOp::kSum));
+    RETURN_IF_ERROR(q.scan_inclusive(world, none, nothing, 0));
+    RETURN_IF_ERROR(q.scan_exclusive(world, none, nothing, 0));
+    RETURN_IF_ERROR(bench->finish());
+    RETURN_IF_ERROR(rt.health());
+    return rt.barrier();
+  }));
+}
+
+// Only those with something to bring can see what is wrong: all end without a wait all the same.
+TEST_P(OnStreamTest, ACollectThatIsWrongForSomeFailsOnAll) {
+  PeGroup group = GetParam();
+  group.options.wait_timeout = 20;
+  EXPECT_OK(run_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const auto bench, Bench::create(rt));
+    ASSIGN_OR_RETURN(Word* const words, bench->make(std::vector<Word>(8)));
+    Word own = 0;
+    const bool brings = rt.pe() == 0;
+    const Status queued = bench->queue.collect(rt.world(), words, &own, brings ? 1 : 0);
+    EXPECT_EQ(queued.is_ok(), !brings);
+    RETURN_IF_ERROR(bench->finish());
+    const Status health = rt.health();
+    EXPECT_CODE(health, Code::kOutOfRange);
+    EXPECT_THAT(std::string(health.text()), HasSubstr("collect"));
     return rt.barrier();
   }));
 }
@@ -391,6 +433,7 @@ TEST_P(OnStreamTest, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
     EXPECT_CODE(q.wait_until(odd, Cmp::kEq, Word{1}), Code::kInvalidArgument);
     EXPECT_CODE(q.amo_bytes(Amo::kFetchAdd, words, 8, 1, rt.pe()), Code::kInvalidArgument);
     EXPECT_CODE(q.broadcast(rt.world(), words, words + 4, 1, rt.npes()), Code::kOutOfRange);
+    EXPECT_CODE(q.broadcast(rt.world(), words, &own, 1, 0), Code::kNotSymmetric);
     EXPECT_FALSE(q.fcollect(rt.world(), words, words, std::size_t{1} << 62).is_ok());
     EXPECT_CODE(q.reduce(rt.world(), reinterpret_cast<float*>(words),
                          reinterpret_cast<float*>(words), 1, ReduceOp::kXor),

@@ -109,7 +109,7 @@ class ContextPort {
     dev::copy(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes);
   }
   WEFT_DEVICE bool fits(const void* mine, std::size_t bytes) const {
-    if (bytes != kTooManyBytes && is_symmetric(h(), mine, bytes)) return true;
+    if (bytes == 0 || (bytes != kTooManyBytes && is_symmetric(h(), mine, bytes))) return true;
     return refuse(h(), FaultCode::kBadRange, where_, h().pe, mine, bytes);
   }
 
@@ -257,8 +257,8 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
   static_assert(is_rma_type<T>, "broadcast moves trivially copyable types");
   if (root < 0 || root >= team.size)
     return coll::refuse_team(ctx.handle(), FaultCode::kBadRoot, "broadcast", team, root);
-  if (!coll::are_there(ctx, "broadcast", dst, 1, src, team.rank == root ? 1 : 0, count))
-    return false;
+  // All look at src, though the root alone reads it: what is wrong is refused by all or by none.
+  if (!coll::are_there(ctx, "broadcast", dst, 1, src, 1, count)) return false;
   const std::size_t bytes = count * sizeof(T);
   std::byte* const to = coll::bytes_at(dst);
   const std::byte* const from = coll::bytes_at(src);
@@ -286,9 +286,12 @@ template <class Scope, class T>
 WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                          std::size_t count) {
   static_assert(is_rma_type<T>, "collect moves trivially copyable types");
-  if (!coll::are_there(ctx, "collect", dst, 1, src, 1, count)) return false;
+  // What is wrong may depend on my count. Who finds something wrong takes part with a size that
+  // fits nowhere, and all refuse.
+  const bool good = coll::are_there(ctx, "collect", dst, 1, src, 1, count);
+  const std::size_t bytes = good ? count * sizeof(T) : kTooManyBytes;
   return coll::run(ctx, scope, team, "collect", [=](auto& m) {
-    return coll::collect(m, coll::bytes_at(dst), coll::bytes_at(src), count * sizeof(T));
+    return coll::collect(m, coll::bytes_at(dst), coll::bytes_at(src), bytes);
   });
 }
 

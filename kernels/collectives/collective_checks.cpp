@@ -72,6 +72,11 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: root is {}, but the team has ranks 0 to {}", name(), root, team.size - 1));
+  // Only kernels know the sizes of an AllToAllV: of nothing it is null.
+  if (what_ == Collective::kAllToAllV) {
+    if (out != nullptr) RETURN_IF_ERROR(check_address("out", out));
+    return in == nullptr ? Status::ok() : check_address("in", in);
+  }
   RETURN_IF_ERROR(check_address("out", out));
   const bool needs_in = what_ != Collective::kBroadcast || team.rank == root;
   return needs_in ? check_address("in", in) : Status::ok();

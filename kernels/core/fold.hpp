@@ -28,6 +28,16 @@ struct Folded<T, true> {
   static WEFT_HOST_DEVICE T narrow(float value) { return SmallFloat<T>::narrow(value); }
 };
 
+// NVIDIA's additions give one NaN. Elsewhere a NaN keeps an operand's bits: of which operand, a
+// compiler decides for each place where it adds, so members could end with different bits.
+template <class Float>
+WEFT_HOST_DEVICE Float with_one_nan(Float sum) {
+#if !WEFT_TARGET_CUDA
+  if (sum != sum) return static_cast<Float>(__builtin_nanf(""));
+#endif
+  return sum;
+}
+
 // A minimum and maximum keep what they have unless the next is smaller or larger. Integers wrap.
 template <class Wide>
 WEFT_HOST_DEVICE Wide folded(ReduceOp op, Wide have, Wide next) {
@@ -36,7 +46,7 @@ WEFT_HOST_DEVICE Wide folded(ReduceOp op, Wide have, Wide next) {
   if constexpr (std::is_integral_v<Wide>)
     return static_cast<Wide>(static_cast<std::uint32_t>(have) + static_cast<std::uint32_t>(next));
   else
-    return have + next;
+    return with_one_nan(have + next);
 }
 
 // 8 bytes of elements.

@@ -121,6 +121,42 @@ TEST(AllToAllV, ReportsAMemberThatIsMissing) {
   (void)status;  // the job has failed; how it ends is not the operator's
 }
 
+// Of PEs that only send, only receive, or do neither, buffers without elements are null.
+TEST(AllToAllV, TakesNullWhereNothingComesOrGoes) {
+  EXPECT_OK(run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        const auto n = static_cast<std::size_t>(rt.npes());
+        ASSIGN_OR_RETURN(auto* const data, rt.allocate_device<std::uint16_t>(n * kMost));
+        ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(4 * n));
+        std::vector<std::uint64_t> sizes(4 * n, 0);
+        if (rt.pe() == 2) sizes[0] = kMost;  // for PE 0
+        Context& ctx = rt.context();
+        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kBulk}) {
+          ASSIGN_OR_RETURN(AllToAllV op,
+                           AllToAllV::create(rt, {kMost, DType::kFloat16, ReduceOp::kSum},
+                                             options_of(algorithm)));
+          const std::vector<std::uint16_t> mine(n * kMost, static_cast<std::uint16_t>(rt.pe()));
+          RETURN_IF_ERROR(ctx.put(data, mine.data(), mine.size(), rt.pe()));
+          RETURN_IF_ERROR(ctx.put(words, sizes.data(), sizes.size(), rt.pe()));
+          RETURN_IF_ERROR(op(nullptr, rt.pe() == 0 ? data : nullptr, rt.pe() == 2 ? data : nullptr,
+                             {words, words + n, words + 2 * n, words + 3 * n}));
+          RETURN_IF_ERROR(dev::synchronize());
+          std::vector<std::uint16_t> came(kMost);
+          std::vector<std::uint64_t> told(n);
+          RETURN_IF_ERROR(ctx.get(came.data(), data, kMost, rt.pe()));
+          RETURN_IF_ERROR(ctx.get(told.data(), words + 3 * n, n, rt.pe()));
+          if (rt.pe() == 0)
+            EXPECT_EQ(std::count(came.begin(), came.end(), 2), static_cast<long>(kMost));
+          EXPECT_EQ(told[2], rt.pe() == 0 ? kMost : 0);
+          EXPECT_EQ(told[0] + told[1], 0u);
+          RETURN_IF_ERROR(rt.barrier());
+        }
+        return rt.health();
+      },
+      job_options()));
+}
+
 #if WEFT_TARGET_CPU
 TEST(AllToAllV, WorksWherePeersAreNotMapped) {
   Options options = job_options();

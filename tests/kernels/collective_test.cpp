@@ -357,6 +357,52 @@ void expect_refused(const Status& status, Code code, const std::string& text) {
   EXPECT_THAT(std::string(status.text()), ::testing::HasSubstr(text));
 }
 
+// Members' NaNs differ in sign and payload, and one of infinity less infinity comes on the way: the
+// sum is one NaN with the same bits on all.
+TEST(CollectiveOperators, SumsOfNansAreTheSameBitsOnAllMembers) {
+  constexpr std::size_t kCount = 1003, kKinds = 5;
+  EXPECT_OK(run_local(
+      3,
+      [](Runtime& rt) -> Status {
+        const auto n = static_cast<std::size_t>(rt.npes());
+        ASSIGN_OR_RETURN(auto* const data, rt.allocate_device<std::uint32_t>(2 * kCount));
+        ASSIGN_OR_RETURN(auto* const all, rt.allocate_device<std::uint32_t>(n * kCount));
+        ASSIGN_OR_RETURN(AllGather gather, AllGather::create(rt, {.max_count = kCount}));
+        // Element i is a NaN on the members whose bit is set in its kind; kind 0: infinities.
+        std::vector<std::uint32_t> in(kCount);
+        const auto me = static_cast<std::uint32_t>(rt.pe());
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const std::size_t kind = i % kKinds;
+          const std::uint32_t nan = 0x7fc00000u | (me & 1) << 31 | (me + 1) << 8 | (i & 0xff);
+          const std::uint32_t infinity = 0x7f800000u | (me & 1) << 31;
+          const std::size_t has_one = kind + 2;  // 3: PE 0 and 1; 4: 2; 5: 0 and 2; 6: 1 and 2
+          in[i] = kind == 0 ? infinity : (has_one >> me & 1) != 0 ? nan : 0x3f800000u;
+        }
+        for (const Algorithm algorithm : algorithms_of(Collective::kAllReduce)) {
+          CollectiveOptions options = few_blocks();
+          options.algorithm = algorithm;
+          options.symmetric = algorithm == Algorithm::kSymmetric;
+          ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, {.max_count = kCount}, options));
+          RETURN_IF_ERROR(rt.context().put(data, in.data(), kCount, rt.pe()));
+          RETURN_IF_ERROR(rt.barrier());
+          RETURN_IF_ERROR(sum(nullptr, data + kCount, data, kCount));
+          RETURN_IF_ERROR(gather(nullptr, all, data + kCount, kCount));
+          RETURN_IF_ERROR(dev::synchronize());
+          std::vector<std::uint32_t> seen(n * kCount);
+          RETURN_IF_ERROR(rt.context().get(seen.data(), all, seen.size(), rt.pe()));
+          for (std::size_t i = 0; i < kCount; ++i) {
+            EXPECT_GT(seen[i] & 0x7fffffffu, 0x7f800000u) << "element " << i << " is no NaN";
+            for (std::size_t pe = 1; pe < n; ++pe)
+              EXPECT_EQ(seen[pe * kCount + i], seen[i])
+                  << "element " << i << " of PE " << pe << ", " << to_string(algorithm);
+          }
+          RETURN_IF_ERROR(rt.barrier());
+        }
+        return rt.health();
+      },
+      job_options()));
+}
+
 TEST(CollectiveOperators, RefuseWrongArguments) {
   EXPECT_OK(run_local(
       2,

@@ -157,7 +157,8 @@ struct AllToAllVSizes {
 // Counts that differ from pair to pair, and which the host need not know. max_count: of one member
 // for another; more goes too, only slower. By max_count the plan is made, since it is what the host
 // knows: of all calls the same. In packets small ones come with their counts, in the time of one
-// way to a peer; in bulk all in a second step, once these are known. out is not in.
+// way to a peer; in bulk all in a second step, once these are known. out is not in. Each may be
+// null where nothing comes or goes; but not an out by which peers' are found (options.symmetric).
 class WEFT_API AllToAllV : public CollectiveOperator {
  public:
   static Result<AllToAllV> create(Runtime& runtime, const CollectiveProblem& problem,

@@ -12,7 +12,6 @@ namespace weft::tcp {
 namespace {
 
 // A PE whose connection was not taken, or was dropped, comes again, at most so rarely.
-constexpr double kLongestAttempt_s = 2;
 constexpr double kLongestPause_s = 0.2;
 
 std::shared_ptr<const net::Bytes> framed(Message message, std::span<const std::byte> payload) {
@@ -94,8 +93,9 @@ Status Neighbours::call_up(int round) {
   const Contact& there = behind_[static_cast<std::size_t>(round)];
   const net::Address address = net::with_scope_of(there.address, contact_.address);
   ASSIGN_OR_RETURN(UniqueFd socket, net::begin_connect(address));
-  out.again = Deadline(out.attempt_s);
-  out.attempt_s = std::min(2 * out.attempt_s, kLongestAttempt_s);
+  const std::uint64_t now = now_ns();
+  if (out.began_ns == 0) out.began_ns = now;
+  out.again = Deadline(net::attempt_seconds(static_cast<double>(now - out.began_ns) * 1e-9));
   out.channel.emplace(
       std::move(socket),
       fmt::format("PE {} at {}", behind(pe_, npes_, round), net::to_string(address)),
@@ -120,8 +120,8 @@ Status Neighbours::await_welcome(int round) {
     status = frame.status();
     if (frame) status = open_seal(secret_, kWelcomeSeal, out.nonces, frame->payload).status();
   }
-  if (status.is(
-          Code::kPeerLost)) {  // dropped for newer ones; if the PE is gone, its port is closed
+  if (status.is(Code::kPeerLost)) {
+    // It was dropped for newer ones. If the PE is gone its port is closed, which the next try says.
     out.channel.reset();
     out.again = Deadline(out.pause_s);
     out.pause_s = std::min(2 * out.pause_s, kLongestPause_s);

@@ -45,8 +45,8 @@ class Neighbours {
     std::optional<net::Channel> channel;
     Nonces nonces;
     bool welcome = false;
-    double attempt_s = net::kFirstAttempt_s;
     double pause_s = kFirstPause_s;
+    std::uint64_t began_ns = 0;          // when the first attempt was made
     Deadline again = Deadline::never();  // when a new attempt is due
   };
 

@@ -101,6 +101,7 @@ Result<UniqueFd> listen_once(const addrinfo& at) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_socket(at));
   // A port of a job that has just ended may be taken again at once.
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  tune(fd.get());  // what is accepted inherits it
   if (::bind(fd.get(), at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd.get(), 4096) != 0) {
     return Status::error(Code::kIo, errno_text(errno));
   }
@@ -159,10 +160,11 @@ Result<Accepted> accept_one(int listener) {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return Status::busy();
     return Status::error(Code::kIo, fmt::format("accept: {}", errno_text(errno)));
   }
-  tune(fd.get());
   auto peer = from_sockaddr(storage);
   return Accepted{std::move(fd), peer ? to_string(*peer) : "an unknown address"};
 }
+
+double attempt_seconds(double waited_s) { return std::clamp(waited_s / 8, 0.02, 1.0); }
 
 Result<UniqueFd> begin_connect(const Address& address) {
   ASSIGN_OR_RETURN(const AddressList list, resolve(address.host, address.port, AI_NUMERICHOST));
@@ -177,10 +179,10 @@ Result<UniqueFd> begin_connect(const Address& address) {
 }
 
 // A listener whose queue is full drops what comes, and the kernel asks again after 1, 3, 7, ...
-// seconds only: a new attempt comes in between.
+// seconds only: new attempts come in between, often at first.
 Result<UniqueFd> connect_to(const Address& address, const Deadline& deadline) {
-  double attempt_s = kFirstAttempt_s;
-  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 200), attempt_s *= 2) {
+  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 200)) {
+    const double attempt_s = attempt_seconds(deadline.waited_seconds());
     const int left_ms = deadline.remaining_ms();
     auto fd =
         connect_any(address, left_ms < 0 ? attempt_s : std::clamp(left_ms * 1e-3, 1e-3, attempt_s));

@@ -21,8 +21,8 @@ struct Accepted {
 // kBusy if nobody is at the door.
 Result<Accepted> accept_one(int listener);
 
-// How long the first attempt of a connection may take; each further one twice as long.
-inline constexpr double kFirstAttempt_s = 0.25;
+// How long an attempt to connect may take before the next, after so much waiting in vain.
+double attempt_seconds(double waited_s);
 
 // Tries again while the network may still come up. A refusal is final: nobody listens there.
 Result<UniqueFd> connect_to(const Address& address, const Deadline& deadline);

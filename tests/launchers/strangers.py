@@ -2,7 +2,7 @@
 """Jobs under weft-run while strangers connect, hold, talk and flood at every port that they listen at.
 
 As a test: jobs of several PEs must start, grow their heaps and end with 0 beside a bounded attack, a killed PE must
-be named, and weft-run's descriptors stay bounded. With --measure N: prints the medians of N jobs without an
+be named, weft-run obeys SIGTERM, and its descriptors stay bounded. With --measure N: prints the medians of N jobs without an
 attack, beside processes that only use as much of the CPU, and under the attack.
 """
 import argparse
@@ -118,7 +118,7 @@ class Strangers:
 class Job:
     """One job, its output, and what it had open at most."""
 
-    def __init__(self, args, npes, arguments, act):
+    def __init__(self, args, npes, arguments, act, interrupt=False):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
         environment.update({"WEFT_HEAP_CHUNK": "64K", "WEFT_TRANSPORTS": "p2p,loopback"})
         words = [args.weft_run, "-n", str(npes), args.program, *arguments]
@@ -129,6 +129,9 @@ class Job:
                                stderr=subprocess.STDOUT)
         strangers = Strangers(run.pid, act, args.most) if act else None
         try:
+            if interrupt:
+                time.sleep(0.5)
+                run.terminate()
             self.text = self.read(run)
             self.status = run.wait()
             self.ended = time.time()
@@ -179,6 +182,11 @@ def notices(args, npes, act):
     return {"end after a death": job.ended - job.times("killed")[0]}
 
 
+def obeys(args, npes, act):
+    job = Job(args, npes, ["kill", str(npes)], act, interrupt=True)  # nobody is killed: it would last for ever
+    job.require(job.status == 128 + 15, "weft-run must end for SIGTERM")
+
+
 def measure(args):
     for npes in (2, 8):
         for name, act in (("alone", None), ("beside three busy processes", use_cpu), ("under attack", attack)):
@@ -204,6 +212,7 @@ def main():
         else:
             grows(args, 4, attack, 300)
             notices(args, 4, attack)
+            obeys(args, 4, attack)
     except Failed as failure:
         print(f"FAILED: {failure}")
         return 1

@@ -310,9 +310,13 @@ TEST(LogLimit, SaysTheFirstAndCountsTheOthers) {
   LogLimit limit(1000);
   EXPECT_EQ(limit.pass(), "");
   for (int i = 0; i < 17; ++i) EXPECT_EQ(limit.pass(), std::nullopt);
-  LogLimit quick(1e-9);
+  LogLimit quick(0.01);
   EXPECT_EQ(quick.pass(), "");
-  EXPECT_EQ(quick.pass(), "");
+  int left_out = 0;
+  std::optional<std::string> more;
+  while (!(more = quick.pass())) ++left_out;
+  EXPECT_EQ(*more,
+            left_out == 0 ? "" : fmt::format(" (and {} more since the last such line)", left_out));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -50,6 +52,23 @@ class ChannelTest : public ::testing::TestWithParam<const char*> {
   UniqueFd listener_;
   Address address_;
 };
+
+TEST_P(ChannelTest, BothEndsSendSmallFramesAtOnceAndNoticeADeadHost) {
+  const Pair pair = connect();
+  for (const int fd : {pair.client.fd(), pair.server.fd()}) {
+    for (const auto& [level, name] :
+         {std::pair<int, int>(IPPROTO_TCP, TCP_NODELAY), {SOL_SOCKET, SO_KEEPALIVE}}) {
+      int value = 0;
+      socklen_t size = sizeof value;
+      ASSERT_EQ(::getsockopt(fd, level, name, &value, &size), 0);
+      EXPECT_EQ(value, 1) << level << " " << name;
+    }
+    int idle_s = 0;
+    socklen_t size = sizeof idle_s;
+    ASSERT_EQ(::getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, &size), 0);
+    EXPECT_EQ(idle_s, 20);
+  }
+}
 
 TEST_P(ChannelTest, CarriesFramesOfAnySizeBothWays) {
   std::mt19937_64 random(test_seed());

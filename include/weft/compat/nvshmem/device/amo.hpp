@@ -40,14 +40,26 @@ struct Atomics {
     } else if constexpr (kAmo == Amo::kSwap) {
       return ctx.atomic_swap(dest, value, pe);
     } else if constexpr (kAmo == Amo::kFetchAdd) {
-      return ctx.atomic_fetch_add(dest, value, pe);
+      return fetch_relaxed(
+          ctx, "atomic_fetch_add", OpKind::kAmoFetchAdd, dest, value, pe, [=](T* word) {
+            return dev::platform::fetch_add<dev::Order::kRelaxed, dev::Reach::kSystem>(word, value);
+          });
     } else if constexpr (kAmo == Amo::kFetchAnd) {
-      return ctx.atomic_fetch_and(dest, value, pe);
+      return fetch_relaxed(
+          ctx, "atomic_fetch_and", OpKind::kAmoFetchAnd, dest, value, pe, [=](T* word) {
+            return dev::platform::fetch_and<dev::Order::kRelaxed, dev::Reach::kSystem>(word, value);
+          });
     } else if constexpr (kAmo == Amo::kFetchOr) {
-      return ctx.atomic_fetch_or(dest, value, pe);
+      return fetch_relaxed(
+          ctx, "atomic_fetch_or", OpKind::kAmoFetchOr, dest, value, pe, [=](T* word) {
+            return dev::platform::fetch_or<dev::Order::kRelaxed, dev::Reach::kSystem>(word, value);
+          });
     } else {
       static_assert(kAmo == Amo::kFetchXor, "these atomics return the value before");
-      return ctx.atomic_fetch_xor(dest, value, pe);
+      return fetch_relaxed(
+          ctx, "atomic_fetch_xor", OpKind::kAmoFetchXor, dest, value, pe, [=](T* word) {
+            return dev::platform::fetch_xor<dev::Order::kRelaxed, dev::Reach::kSystem>(word, value);
+          });
     }
   }
   template <class T>
@@ -64,10 +76,20 @@ struct Atomics {
   }
   template <class T>
   WEFT_DEVICE static T fetch_inc(T* dest, int pe) {
-    return context().atomic_fetch_inc(dest, pe);
+    return fetch_amo<Amo::kFetchAdd>(dest, T{1}, pe);
   }
 
  private:
+  // Those that NVSHMEM makes without an order, and so are these: where nobody looks at what comes
+  // back, the assembler then asks for nothing (RED instead of ATOM). Those that locks are made of
+  // (fetch, swap, compare_swap) acquire, as all of weft::dev do.
+  template <class T, class Apply>
+  WEFT_DEVICE static T fetch_relaxed(const dev::Context& ctx, const char* where, OpKind kind,
+                                     T* dest, T value, int pe, Apply apply) {
+    static_assert(is_amo_type<T>, "these atomics take 4- and 8-byte integers");
+    return dev::amo::fetch(ctx.handle(), where, kind, dest, value, T{}, pe, apply);
+  }
+
   // Floats add where nobody came between: what every transport can do.
   template <class T>
   WEFT_DEVICE static T add_by_swaps(const dev::Context& ctx, T* dest, T value, int pe) {

@@ -10,6 +10,10 @@ a release of the word). Compile time is CPU seconds of nvcc for an object with t
 (-arch=sm_90a would go through everything once more, for PTX), medians of runs in turns: other work on
 the machine changes them less than wall time.
 
+Then one kernel for each call and scope, compiled for sm_80 and sm_90a, without -rdc=true and with it (linked), and
+without launch bounds. Exit status 1 if one takes more than 56 registers, or with -rdc=true more than 64: a
+block of 1024 threads has 64. Collectives take more, and are not looked at.
+
 Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
 if one of them loads more from the stack than a few words: then its threads wait for memory where they
 should move data.
@@ -39,6 +43,53 @@ LOOPS = {"put_nbi, get_nbi": "Move",
 LOOP = """
 #include "perftest/gpu/kernels.hpp"
 __global__ void __launch_bounds__(1024) kernel(const weft::perf::gpu::{kernel} loop) {{ loop(); }}
+"""
+MOST_REGISTERS = {False: 56, True: 64}  # without -rdc=true and with it
+ARCHITECTURES = ("80", "90a")
+CALLS = {  # of each scope
+    "put": "ctx.put(scope, dst, src, count, pe);",
+    "put_nbi": "ctx.put_nbi(scope, dst, src, count, pe);",
+    "get": "ctx.get(scope, dst, src, count, pe);",
+    "get_nbi": "ctx.get_nbi(scope, dst, src, count, pe);",
+    "put_signal": "ctx.put(scope, dst, src, count, pe, weft::set(word, 1));",
+    "iput": "ctx.iput(scope, dst, src, 2, 3, count, pe);",
+    "iget": "ctx.iget(scope, dst, src, 2, 3, count, pe);",
+    "fence": "ctx.fence(scope);",
+    "quiet": "ctx.quiet(scope);",
+    "wait_until": "*dst = ctx.wait_until(scope, src, weft::Cmp::kGe, 7);",
+    "wait_until_all": "*dst = ctx.wait_until_all(scope, src, count, dst, weft::Cmp::kGe, 7);",
+    "wait_until_any": "*dst = ctx.wait_until_any(scope, src, count, dst, weft::Cmp::kGe, 7);",
+    "wait_until_some_vector":
+        "*word = ctx.wait_until_some_vector(scope, src, count, word, dst, weft::Cmp::kGe, dst);"}
+THREAD_CALLS = {
+    "p": "ctx.p(dst, *src, pe);",
+    "g": "*dst = ctx.g(src, pe);",
+    "atomic_add": "ctx.atomic_add(word, count, pe);",
+    "atomic_fetch_add": "*word = ctx.atomic_fetch_add(word, count, pe);",
+    "atomic_compare_swap": "*word = ctx.atomic_compare_swap(word, count, word[1], pe);",
+    "atomic_swap": "*word = ctx.atomic_swap(word, count, pe);",
+    "signal": "ctx.signal(weft::add(word, count), pe);",
+    "test_some": "*dst = ctx.test_some(src, count, word, dst, weft::Cmp::kGe, 7);",
+    "quiet_pe": "ctx.quiet_pe(pe);"}
+# A bandwidth loop as NVIDIA's tests have it.
+NVSHMEM_LOOP = """
+#include <weft/compat/nvshmem.h>
+__global__ void kernel(double* data, unsigned* counter, int count, int pe, unsigned iters) {
+  for (unsigned i = 0; i < iters; ++i) {
+    nvshmemx_double_put_nbi_block(data + blockIdx.x * count, data + blockIdx.x * count, count, pe);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      if (atomicInc(counter, ~0u) == gridDim.x * (i + 1) - 1) {
+        nvshmem_quiet();
+        counter[1] += 1;
+      }
+      while (*static_cast<volatile unsigned*>(counter + 1) != i + 1) {
+      }
+    }
+    __syncthreads();
+  }
+}
 """
 SCOPES = {"thread": ("Thread", "0", "1", ""),
           "warp": ("Warp", "threadIdx.x % 32", "32", "__syncwarp();"),
@@ -94,15 +145,27 @@ class Compiler:
         if not generated.is_dir():
             fail(f"{generated} is not there: cmake --preset cuda-sm90, or give --build")
         self.folder = Path(folder)
-        self.command = [nvcc, "-std=c++17", "-O3", "-gencode=arch=compute_90a,code=sm_90a",
+        self.nvlink = Path(shutil.which(nvcc)).with_name("nvlink")
+        self.command = [nvcc, "-std=c++17", "-O3",
                         *(f"-I{path}" for path in (ROOT / "include", ROOT / "device", generated, ROOT))]
 
-    def run(self, what, text, *options):
+    def registers(self, what, text, arch, rdc):
+        """Of a thread of the kernel; with -rdc=true as its link finds them, of all that it may call."""
+        options = ("-rdc=true",) if rdc else ()
+        said, cubin, _ = self.run(what, text, *REPORT, *options, arch=arch)
+        if rdc:
+            done = subprocess.run([self.nvlink, f"-arch=sm_{arch}", "--verbose", cubin, "-o", self.folder / "linked"],
+                                  capture_output=True, text=True, timeout=300, check=True)
+            return found(r"used (\d+) registers", done.stdout + done.stderr, "registers")
+        return found(r"Used (\d+) registers", entry_of(said), "registers")
+
+    def run(self, what, text, *options, arch="90a"):
         """What nvcc says of it, the file it makes, and its CPU seconds."""
-        source, result = self.folder / "kernel.cu", self.folder / "kernel.out"
+        source, result = self.folder / "kernel.cu", self.folder / "kernel.cubin"
+        target = f"-gencode=arch=compute_{arch},code=sm_{arch}"
         source.write_text(text, encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([*self.command, *options, source, "-o", result], capture_output=True,
+        done = subprocess.run([*self.command, target, *options, source, "-o", result], capture_output=True,
                               text=True, timeout=300, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode != 0:
@@ -129,6 +192,41 @@ REPORT = ("-cubin", "-Xptxas", "-v")
 def entry_of(said):
     """What ptxas says of the kernel itself, and not of what it calls."""
     return said[said.index("Compiling entry function"):]
+
+
+def launch_kernels():
+    """Source of each call's kernel, by its name."""
+    def source(call, scope):
+        return f"""
+#include <cstdint>
+#include <weft/device/kernel.hpp>
+__global__ void kernel(weft::DeviceContext handle, int* dst, const int* src, std::size_t count,
+                       std::uint64_t* word, int pe) {{
+  const weft::dev::Context ctx(handle);
+  [[maybe_unused]] const weft::dev::{scope} scope;
+  {call}
+}}
+"""
+    kernels = {f"{name}, {scope}": source(call, SCOPES[scope][0])
+               for name, call in CALLS.items() for scope in SCOPES}
+    kernels.update({name: source(call, "Thread") for name, call in THREAD_CALLS.items()})
+    kernels["bandwidth of nvshmem.h"] = NVSHMEM_LOOP
+    return kernels
+
+
+def print_launches(compiler):
+    """False if a block of 1024 threads would not start."""
+    modes = [(arch, rdc) for arch in ARCHITECTURES for rdc in (False, True)]
+    print(f"\n{'registers without bounds':<30}" +
+          "".join(f" {'sm_' + arch + (' rdc' if rdc else ''):>10}" for arch, rdc in modes))
+    holds = True
+    for name, text in launch_kernels().items():
+        registers = [compiler.registers(name, text, arch, rdc) for arch, rdc in modes]
+        print(f"{name:<30}" + "".join(f" {count:>10}" for count in registers))
+        holds = holds and all(count <= MOST_REGISTERS[rdc] for count, (_, rdc) in zip(registers, modes))
+    print(f"  limit: {MOST_REGISTERS[False]}, with -rdc=true {MOST_REGISTERS[True]}: "
+          f"{'holds' if holds else 'does not hold'}")
+    return holds
 
 
 def print_loops(compiler):
@@ -190,7 +288,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         compiler = Compiler(arguments.nvcc, arguments.build, folder)
         print_sizes(compiler)
-        holds = print_loops(compiler)
+        starts = print_launches(compiler)
+        holds = print_loops(compiler) and starts
         if arguments.runs > 0:
             print_times(compiler, arguments.runs)
     return 0 if holds else 1

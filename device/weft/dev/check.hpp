@@ -20,6 +20,7 @@ WEFT_DEVICE_COLD const AdoptedRange* adopted_range(ColdContext h, const void* ad
                                                    std::uint64_t bytes) {
   // Acquire: pairs with the release of Job::show_adopted.
   const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
+  WEFT_DEVICE_AS_A_LOOP
   for (std::uint64_t i = 0; i < count; ++i) {
     const AdoptedRange& range = h.state->adopted[i];
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.base);

@@ -108,7 +108,13 @@ WEFT_DEVICE void copy_units(Ranks scope, std::byte* dst, const std::byte* src, s
     to[i] = from[i];
 }
 
-// Where speed is not all: as copy_chunks, and less of it.
+// Where speed is not all: as copy_chunks, and less of it. With -rdc=true less again, see
+// WEFT_DEVICE_PIECE.
+#if defined(__CUDACC_RDC__)
+inline constexpr std::size_t kSlowChunks = 2;
+#else
+inline constexpr std::size_t kSlowChunks = 4;
+#endif
 WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte* src,
                                     std::size_t count) {
   using Unit = Chunk<16>::type;
@@ -118,7 +124,8 @@ WEFT_DEVICE void copy_chunks_slowly(Ranks scope, std::byte* dst, const std::byte
   std::size_t next = static_cast<std::size_t>(scope.rank());
   WEFT_DEVICE_AS_A_LOOP
   while (next < count)
-    if (!copy_group<4>(to, from, count, step, &next)) copy_group<1>(to, from, count, step, &next);
+    if (!copy_group<kSlowChunks>(to, from, count, step, &next))
+      copy_group<1>(to, from, count, step, &next);
 }
 
 // One aligned word is moved as one: whoever polls it never sees a part of it.

@@ -27,6 +27,16 @@
 #define WEFT_DEVICE_CALLED inline __device__ __noinline__
 #endif
 
+// A part of a rarely taken way. With -rdc=true it is a function of its own: what others may call
+// keeps to the assembler's ABI, under which a function's registers are as many as are live at once,
+// and a kernel has those of the largest that it may reach. So what is passed by reference lies in
+// memory there, and is read where it is used.
+#if defined(__CUDACC_RDC__)
+#define WEFT_DEVICE_PIECE inline __device__ __noinline__
+#else
+#define WEFT_DEVICE_PIECE WEFT_DEVICE
+#endif
+
 // Before a loop that is there many times, or seldom taken: not unrolled further.
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_AS_A_LOOP
@@ -73,6 +83,13 @@ struct Fault {
   WordType type = WordType::kUnsigned;
 };
 
+WEFT_DEVICE void copy_text(char* to, std::uint32_t bytes, const char* from) {
+  std::uint32_t i = 0;
+  WEFT_DEVICE_AS_A_LOOP
+  for (; i + 1 < bytes && from[i] != '\0'; ++i) to[i] = from[i];
+  to[i] = '\0';
+}
+
 // Inlined, for who may not call; others report().
 WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const Fault& fault) {
   FaultRecord* record = state.fault;
@@ -83,6 +100,7 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
     // Acquire: the host has read the last fault before it gave the record back (take_fault), and
     // my 1 came behind that 0.
     (void)platform::load<Order::kAcquire, Reach::kSystem>(&record->claimed);
+    copy_text(record->where, sizeof(record->where), fault.where);
     record->pe = fault.pe;
     record->block = platform::block_rank();
     record->thread = platform::thread_rank();
@@ -93,11 +111,6 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
     record->seen = fault.seen;
     record->wanted = fault.wanted;
     record->waited_ns = fault.waited_ns;
-    std::size_t i = 0;
-    WEFT_DEVICE_AS_A_LOOP
-    for (; i + 1 < sizeof(record->where) && fault.where[i] != '\0'; ++i)
-      record->where[i] = fault.where[i];
-    record->where[i] = '\0';
     // Release: pairs with the acquire in take_fault.
     platform::store<Order::kRelease, Reach::kSystem>(&record->code,
                                                      static_cast<std::uint32_t>(fault.code));

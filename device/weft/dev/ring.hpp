@@ -96,7 +96,7 @@ class Past {
 // The source of record `ticket`, a put without kOpSourceStays, may be reused: the host has handed
 // it on.
 struct IsConsumed {
-  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
+  WEFT_DEVICE_PIECE bool operator()(const RingView& ring, std::uint64_t ticket) {
     return past.is(ticket, ring.tickets->consumed, [&] { return consumed(ring); });
   }
   Past past{true};
@@ -106,7 +106,7 @@ struct IsConsumed {
 // have overwritten that with a smaller one.
 struct IsComplete {
   WEFT_DEVICE explicit IsComplete(bool is_news = true) : past(is_news) {}
-  WEFT_DEVICE bool operator()(const RingView& ring, std::uint64_t ticket) {
+  WEFT_DEVICE_PIECE bool operator()(const RingView& ring, std::uint64_t ticket) {
     return past.is(ticket, ring.tickets->completed, [&] {
       platform::store<Order::kRelaxed, Reach::kSystem>(ring.wanted, ticket + 1);
       return completed(ring);
@@ -117,13 +117,14 @@ struct IsComplete {
 
 // The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
 // there any more, and its asker has read (acquire: pairs with the release in fetch()).
-WEFT_DEVICE bool cell_is_free(const RingView& ring, std::uint64_t ticket, IsComplete& is_complete) {
+WEFT_DEVICE_PIECE bool cell_is_free(const RingView& ring, std::uint64_t ticket,
+                                    IsComplete& is_complete) {
   if (ticket >= ring.capacity && !is_complete(ring, ticket - ring.capacity)) return false;
   return platform::load<Order::kAcquire, Reach::kDevice>(
              &ring.results_busy[slot_of(ring, ticket)]) == 0;
 }
 
-WEFT_DEVICE void publish(const RingView& ring, std::uint64_t ticket, const Op& op) {
+WEFT_DEVICE_PIECE void publish(const RingView& ring, std::uint64_t ticket, const Op& op) {
   Op* slot = &ring.slots[slot_of(ring, ticket)];
   slot->bytes = op.bytes;
   slot->remote = op.remote;
@@ -182,7 +183,7 @@ struct Turn {
 };
 
 // One attempt to get a slot. At first without a look whether there is one, which takes as long.
-WEFT_DEVICE bool take_ticket(const RingView& ring, Turn& turn) {
+WEFT_DEVICE_PIECE bool take_ticket(const RingView& ring, Turn& turn) {
   if (turn.refused && !find_credit(ring)) return false;
   RingTickets& tickets = *ring.tickets;
   turn.refused = !credit::take(&tickets.credit);
@@ -196,8 +197,8 @@ WEFT_DEVICE bool take_ticket(const RingView& ring, Turn& turn) {
 }
 
 // One attempt to publish `op`. False: not yet.
-WEFT_DEVICE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
-                             std::uint64_t word) {
+WEFT_DEVICE_PIECE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
+                                   std::uint64_t word) {
   if (!turn.taken && !take_ticket(ring, turn)) return false;
   if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket, turn.is_complete)) return false;
   Op op = asked;
@@ -225,11 +226,16 @@ WEFT_DEVICE void abandon(const RingView& ring, const Turn& turn, const Op& asked
   publish(ring, turn.ticket, nothing);
 }
 
-// By value: a reference would be read again behind each word of the ring.
+// By value: a reference would be read again behind each word of the ring. But see PIECE.
+#if defined(__CUDACC_RDC__)
+WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
+#else
 WEFT_DEVICE RingView of(ColdContext h) { return h.state->ring[h.lane]; }
+#endif
 
-WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::uint64_t offset,
-                                std::uint64_t wanted, std::uint64_t waited_ns) {
+WEFT_DEVICE_PIECE void report_timeout(ColdContext h, const char* where, int pe,
+                                      std::uint64_t offset, std::uint64_t wanted,
+                                      std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kRingTimeout;
   fault.where = where;
@@ -242,9 +248,9 @@ WEFT_DEVICE void report_timeout(ColdContext h, const char* where, int pe, std::u
 }
 
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
-WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
-                      Cell cell = Cell::kNone, std::uint64_t word = 0) {
-  const RingView ring = of(h);
+WEFT_DEVICE_PIECE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
+                            Cell cell = Cell::kNone, std::uint64_t word = 0) {
+  const auto& ring = of(h);
   Deadline deadline(*h.state);
   Turn turn;
   const bool done = poll(deadline, [&] { return try_publish(ring, turn, op, cell, word); });
@@ -259,7 +265,7 @@ WEFT_DEVICE bool push(ColdContext h, const char* where, const Op& op, std::uint6
 template <class IsOver>
 WEFT_DEVICE bool wait(ColdContext h, const char* where, const Op& op, std::uint64_t ticket,
                       IsOver is_over) {
-  const RingView ring = of(h);
+  const auto& ring = of(h);
   Deadline deadline(*h.state);
   if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
@@ -278,7 +284,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
 // has its word must give the cell back while others still wait for room.
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
-  const RingView ring = of(h);
+  const auto& ring = of(h);
   Deadline deadline(*h.state);
   Turn turn;
   IsComplete is_complete;
@@ -312,7 +318,7 @@ WEFT_DEVICE bool is_used(ColdContext h) {
 
 // Waits until everything is complete that this thread, or one it has synchronised with, has pushed.
 WEFT_DEVICE bool drain(ColdContext h, const char* where) {
-  const RingView ring = of(h);
+  const auto& ring = of(h);
   const std::uint64_t next = platform::load<Order::kRelaxed, Reach::kDevice>(&ring.tickets->next);
   if (known(ring.tickets->completed) >= next) return true;
   Op op;

@@ -78,26 +78,27 @@ WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t fro
 WEFT_DEVICE_CALLED void copy_elsewhere(Ranks who, std::byte* to, const std::byte* from,
                                        std::uint64_t bytes) {
   // Not what is plain: there it may lie at no multiple of 16, whatever its own address says.
-  if (platform::kCopiesShares || !is_in_chunks(to, from, bytes)) return copy(who, to, from, bytes);
-  copy_chunks_slowly(who, to, from, bytes / 16);
+  if constexpr (platform::kCopiesShares) return copy(who, to, from, bytes);
+  if (is_in_chunks(to, from, bytes)) return copy_chunks_slowly(who, to, from, bytes / 16);
+  copy_odd(who, to, from, bytes);
 }
 
 // What is not plain of a put, by threads that are in step: the bytes go where they are to, or all
 // goes by the ring. Where the notify is to go; null where there is nothing more to do.
 WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
-                                            std::uint64_t bytes, std::uint64_t align, int pe,
+                                            std::uint64_t bytes, std::uint32_t align, int pe,
                                             Notify notify, Until until) {
-  // No bytes may lie anywhere.
-  const Place to =
-      find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
-  if (to.is_refused()) return nullptr;
   Place word;
   if (notify.op != NotifyOp::kNone) {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
     word = find_place(cold, "put", notify.signal, kWord, kWord, pe, Touch::kWord);
     if (word.is_refused()) return nullptr;
   }
-  if (!to.by_ring)
+  // No bytes may lie anywhere. Behind the word, since fewer registers are kept so.
+  const Place to =
+      find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
+  if (to.is_refused()) return nullptr;
+  if (to.at != nullptr)
     copy_elsewhere(who, to.at, static_cast<const std::byte*>(src), bytes);
   else if (who.mine == 0)
     put_by_ring(cold, to.offset, src, bytes, pe, notify, word.offset, until);
@@ -152,7 +153,7 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
   // Who is idle does not count.
   const bool some = kBlock && chunk.fits();
   return put_otherwise(h, {who.rank(), some ? static_cast<int>(bytes / 16) : who.size()}, dst, src,
-                       bytes, align, pe, notify, until);
+                       bytes, static_cast<std::uint32_t>(align), pe, notify, until);
 }
 
 // A call that moves nothing: a blocking one is a barrier of its scope all the same, so that callers

@@ -79,6 +79,16 @@ TEST_F(OfiTest, WhatWouldBeChosenCanBeAsked) {
   EXPECT_THAT(*network, AllOf(HasSubstr("tcp"), HasSubstr(" on lo (127.0.0.1)")));
 }
 
+TEST_F(OfiTest, SaysWhetherKeysCanBeGuessed) {
+  const auto own = ofi_network(by_ofi());
+  ASSERT_OK(own);
+  EXPECT_THAT(*own, HasSubstr("memory keys of 64 random bits"));
+  const Setting setting("FAULTY_FABRIC", "strict");
+  const auto given = ofi_network(by_ofi());
+  ASSERT_OK(given);
+  EXPECT_THAT(*given, HasSubstr("of the provider's own making, which a stranger may guess"));
+}
+
 TEST_F(OfiTest, NothingIsOpenedWhereMemoryIsMapped) {
   Options options = by_ofi();
   options.transports = "p2p,loopback,ofi";

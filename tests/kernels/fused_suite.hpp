@@ -270,7 +270,7 @@ TYPED_TEST_P(FusedTest, WorksWherePeersAreNotMapped) {
   GTEST_SKIP() << "faults are those of host threads";
 #endif
   Options options = job_options();
-  options.fault = fmt::format("seed={},late=1", test_seed() & 0xffffffffu);
+  options.fault = fmt::format("seed={},late=1,delay=0.5,delay_calls=64", test_seed() & 0xffffffffu);
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
       3,

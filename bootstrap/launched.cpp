@@ -13,6 +13,7 @@
 #include <weft/runtime.hpp>
 
 #include "bootstrap/launcher.hpp"
+#include "src/base/abort_text.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
@@ -44,9 +45,12 @@ class Session {
   void abort(int code, std::string_view why) {
     if (aborted_.exchange(true)) return;
     // The launcher may end this process at once: whoever wants to know why has only this line.
-    LOG(kError, "bootstrap", "PE {} aborts the job with code {}: {}", launcher_->pe(), code, why);
-    // Exit statuses have eight bits, and 0 would be a success.
-    launcher_->abort((code & 0xff) != 0 ? code & 0xff : 1);
+    if (code == 0)
+      LOG(kInfo, "bootstrap", "PE {} {}: {}", launcher_->pe(), abort_text(code), why);
+    else
+      LOG(kError, "bootstrap", "PE {} {}: {}", launcher_->pe(), abort_text(code), why);
+    // Exit statuses have eight bits. Code 0 is a success, which 256 is not.
+    launcher_->abort(code == 0 || (code & 0xff) != 0 ? code & 0xff : 1);
   }
 
   // Another PE aborted, and its word to the launcher may still be on the way: who ends before it

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bootstrap/pe_list.hpp"
+#include "src/base/abort_text.hpp"
 
 namespace weft {
 namespace {
@@ -165,8 +166,7 @@ void Meeting::abort(int pe, int code, std::string_view why) {
   if (!failure_.is_ok()) return;
   abort_code_ = code;
   culprit_ = pe;
-  fail(Status::error(Code::kAborted,
-                     fmt::format("{} aborted the job with code {}: {}", name(pe), code, why)));
+  fail(Status::error(Code::kAborted, fmt::format("{} {}: {}", name(pe), abort_text(code), why)));
 }
 
 void Meeting::fail(Status failure) {

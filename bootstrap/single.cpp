@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bootstrap/bootstrap.hpp"
+#include "src/base/abort_text.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -25,8 +26,7 @@ class SingleBootstrap final : public Bootstrap {
   void abort(int code, std::string_view why) override {
     const std::lock_guard lock(mutex_);
     if (!aborted_.is_ok()) return;
-    aborted_ = Status::error(Code::kAborted,
-                             fmt::format("PE 0 aborted the job with code {}: {}", code, why));
+    aborted_ = Status::error(Code::kAborted, fmt::format("PE 0 {}: {}", abort_text(code), why));
   }
 
   Status health() override {

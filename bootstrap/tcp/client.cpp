@@ -19,6 +19,7 @@
 #include "bootstrap/tcp/neighbours.hpp"
 #include "bootstrap/tcp/protocol.hpp"
 #include "bootstrap/tcp/seal.hpp"
+#include "src/base/abort_text.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/net/channel.hpp"
@@ -225,7 +226,7 @@ Status TcpBootstrap::hear() {
 }
 
 void TcpBootstrap::abort(int code, std::string_view why) {
-  const auto text = fmt::format("PE {} aborted the job with code {}: {}", pe_, code, why);
+  const auto text = fmt::format("PE {} {}: {}", pe_, abort_text(code), why);
   if (!failure().is_ok()) return;
   fail(Status::error(Code::kAborted, text)).ignore();
   const auto payload = encode(tcp::Abort{code, std::string(why.substr(0, 4096))});

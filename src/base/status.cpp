@@ -3,6 +3,9 @@
 #include <atomic>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "src/base/abort_text.hpp"
 #include "src/base/log.hpp"
 
 namespace weft {
@@ -91,10 +94,16 @@ thread_local std::string last_error_text;
 Status detail::report_failure(Status status) {
   if (status.is(Code::kBusy)) return status;
   last_error_text = status.to_string();
-  if (!status.rep_->reported.exchange(true, std::memory_order_relaxed)) {
+  if (status.rep_->reported.exchange(true, std::memory_order_relaxed)) return status;
+  if (status.is(Code::kAborted) && last_error_text.find(abort_text(0)) != std::string::npos)
+    LOG(kInfo, "api", "{}", last_error_text);
+  else
     LOG(kError, "api", "{}", last_error_text);
-  }
   return status;
+}
+
+std::string abort_text(int code) {
+  return fmt::format("{} the job with code {}", code == 0 ? "ended" : "aborted", code);
 }
 
 __thread const char* detail::caller_name = nullptr;

@@ -108,6 +108,12 @@ class Site:
         if explained:
             self.require("code 42: the test wants it" in done.stdout + done.stderr, "nobody says why")
 
+    def ends_in_success(self, program, environment=None):
+        done = self.run(3, program, "abort", "1", "0", environment=environment)
+        self.require(done.returncode == 0, "a job that a PE ended with code 0 must end with 0")
+        self.require("the test wants it" not in "".join(line for line in done.stderr.splitlines() if " error " in line),
+                     "an end in success is no error")
+
     def refuses(self, program, text, environment=None):
         done = self.run(2, program, "refuse", environment=environment)
         self.require(done.returncode != 0 and text in done.stdout + done.stderr, f"wanted an error with: {text}")
@@ -147,6 +153,7 @@ def check_openmpi(args):
         site.meets(args.program, npes, "pmix")
     site.notices_a_kill(args.program, (1, 137))
     site.aborts(args.program, 42)
+    site.ends_in_success(args.program)
     site.meets(args.program, 2, "mpi", {"WEFT_BOOTSTRAP": "mpi"})
     site.refuses(args.program, "libpmix2", {"WEFT_PMIX_LIBRARY": "/nowhere/libpmix.so.2"})
     if args.mpi_program:
@@ -161,6 +168,7 @@ def check_mpich(args):
     site.notices_a_kill(args.program, (1, 9, 137))
     # Hydra ends an aborted job at once, often before it has forwarded what the PEs wrote last.
     site.aborts(args.program, 42, explained=False)
+    site.ends_in_success(args.program)
     pmi2 = {"WEFT_BOOTSTRAP": "pmi2"}
     site.meets(args.program, 4, "pmi2", pmi2)
     site.notices_a_kill(args.program, (1, 9, 137), pmi2)
@@ -199,6 +207,7 @@ def check_weft_run(args):
         site.meets(args.program, npes, "tcp")
     site.notices_a_kill(args.program, (137,))
     site.aborts(args.program, 42)
+    site.ends_in_success(args.program)
     pmi1 = {"WEFT_BOOTSTRAP": "pmi1"}
     site.meets(args.program, 4, "pmi1", pmi1)
     site.notices_a_kill(args.program, (137,), pmi1)

@@ -1,3 +1,4 @@
+#include "src/base/abort_text.hpp"
 #include "src/base/log.hpp"
 
 #include <gmock/gmock.h>
@@ -273,6 +274,15 @@ TEST(Report, RemembersPerThreadAndLogsOnce) {
   EXPECT_EQ(std::string(last_error()), failed.to_string());
   EXPECT_EQ(log.text(), "weft error api: " + failed.to_string() + "\n");
   std::thread([] { EXPECT_STREQ(last_error(), ""); }).join();
+}
+
+// A job that a PE ended with code 0 is a success: what peers' calls come back with is news.
+TEST(Report, AnEndInSuccessIsNoError) {
+  CapturedLog log("warn");
+  EXPECT_FALSE(report(Status::error(Code::kAborted, "PE 1 " + abort_text(0) + ": found it")));
+  EXPECT_EQ(log.text(), "");
+  EXPECT_FALSE(report(Status::error(Code::kAborted, "PE 1 " + abort_text(10) + ": lost it")));
+  EXPECT_THAT(log.text(), HasSubstr("weft error api: aborted: PE 1 aborted the job with code 10"));
 }
 
 TEST(Report, OkAndBusyAreNoFailures) {

@@ -1,9 +1,12 @@
 // Variables of other libraries' names, as OpenSHMEM and NVSHMEM know them.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -19,15 +22,17 @@ inline void set_default(const char* name, const char* value) {
   if (variable(name) == nullptr) ::setenv(name, value, 1);
 }
 
-// "0.5G" in bytes; negative if it is no size. K, M, G and T are powers of 1024.
-inline double bytes_in(const char* text) {
-  char* end = nullptr;
-  const double number = std::strtod(text, &end);
-  if (end == text || !(number > 0)) return -1;
-  const std::string unit(end);
-  if (unit.empty()) return number;
-  const std::size_t power = std::string("kmgt").find(static_cast<char>(unit[0] | 0x20));
-  if (unit.size() > 1 || power == std::string::npos) return -1;
+// "0.5G" in bytes, with a point whatever the locale; negative if it is no size. K, M, G and T are
+// powers of 1024. What stands behind is ignored, as NVSHMEM does: "1GB", "64MiB".
+inline double bytes_in(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || !(number > 0)) return -1;
+  if (rest == end) return number;
+  const std::size_t power = std::string_view("kmgt").find(static_cast<char>(*rest | 0x20));
+  if (power == std::string_view::npos) return -1;
   return std::ldexp(number, 10 * (static_cast<int>(power) + 1));
 }
 

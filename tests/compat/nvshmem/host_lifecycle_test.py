@@ -29,7 +29,7 @@ CASES = [
     ("global_exit 2 41", 3, {}, 41, []),
     ("before", 1, {}, 0, [f"{name}: nvshmem_init has not been called" for name in CALLS]),
     ("after", 1, {}, 0, [f"{name}: called after nvshmem_finalize" for name in CALLS]),
-    ("small_heap", 2, {"NVSHMEM_SYMMETRIC_SIZE": "64M"}, 0, ["nvshmem_malloc"]),
+    ("small_heap", 2, {"NVSHMEM_SYMMETRIC_SIZE": "64MiB"}, 0, ["nvshmem_malloc"]),
     ("plain", 2, {"NVSHMEM_SYMMETRIC_SIZE": "1.5g", "NVSHMEM_MAX_TEAMS": "16", "NVSHMEM_BOOTSTRAP": "MPI"}, 0, []),
     ("init", 1, {"NVSHMEM_SYMMETRIC_SIZE": "much"}, 1, ['NVSHMEM_SYMMETRIC_SIZE="much" is not a size']),
     ("init", 1, {"NVSHMEM_MAX_TEAMS": "0"}, 1, ['NVSHMEM_MAX_TEAMS="0" is not a number']),

@@ -1,6 +1,7 @@
 /* The type-generic names with each type, with and without a context or a team: C11 selects them, C++ overloads
  * them, and this text is both. check_forms.sh compiles it in many ways and runs each at 2 PEs. */
 #include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -298,15 +299,13 @@ static void one_sided(void) {
   BITWISE_TYPES(BITS_BOTH);
   OLD_EXTENDED_AMO(float);
   OLD_EXTENDED_AMO(double);
-  OLD_AMO(int);
-  OLD_AMO(long);
-  OLD_AMO(long long);
+  AMO_TYPES(OLD_AMO);
 }
 
 static void waits_and_signals(void) {
   AMO_TYPES(WAIT);
-  WAIT_ONE(short);
-  WAIT_ONE(unsigned short);
+  WAIT(short);
+  WAIT(unsigned short);
   form = "signals";
   shmem_signal_set(signal_words + 1, 1, pe);
   settle();
@@ -317,6 +316,29 @@ static void waits_and_signals(void) {
   shmem_signal_add(ctx, signal_words + 1, 3, pe);
   settle();
   CHECK(shmem_uint64_g(signal_words + 1, pe) == 10);
+  shmemx_signal_add(signal_words + 1, 2, pe);
+  settle();
+  CHECK(shmem_uint64_g(signal_words + 1, pe) == 12);
+}
+
+/* By the names that other implementations had for what has become part of 1.6. */
+static void extensions(void) {
+  const long from[3] = {3, 4, 5};
+  long *const far = (long *)remote_words, *const dst = (long *)more_words, *const src = (long *)own_words;
+  long back[2] = {0, 0};
+  int is_there = 0;
+  form = "shmemx";
+  shmemx_query_initialized(&is_there);
+  CHECK(is_there == 1);
+  shmemx_long_ibput(far, from, 2, 2, 1, 2, pe);
+  settle();
+  shmemx_ctx_long_ibget(ctx, back, far, 1, 2, 1, 2, pe);
+  CHECK(back[0] == 3 && back[1] == 5);
+  shmem_team_sync(team);
+  src[0] = 2;
+  CHECK(shmemx_long_sum_inscan(team, dst, src, 1) == 0);
+  CHECK(dst[0] == 2 * (shmem_team_my_pe(team) + 1));
+  shmem_team_sync(team);
 }
 
 static void together(void) {
@@ -361,6 +383,7 @@ int main(void) {
   waits_and_signals();
   team = SHMEM_TEAM_WORLD;
   together();
+  extensions();
   CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team) == 0);
   together();
   shmem_team_destroy(team);

@@ -113,10 +113,11 @@ def routines():
             yield from typed("9.7", "atomic_" + operation, types, ctx=True)
             if operation.startswith("fetch") or operation.endswith("swap"):
                 yield from typed("9.7", f"atomic_{operation}_nbi", types, ctx=True)
+    # The standard: of int, long and longlong, fetch, set and swap of float and double, too. Others: of all.
     for operation in ["cswap", "finc", "inc", "fadd", "add"]:
-        yield from typed("9.7", operation, ["int", "long", "longlong"], deprecated=True)
+        yield from typed("9.7", operation, AMO, deprecated=True)
     for operation in ["fetch", "set", "swap"]:
-        yield from typed("9.7", operation, ["float", "double", "int", "long", "longlong"], deprecated=True)
+        yield from typed("9.7", operation, EXTENDED, deprecated=True)
     # 9.8 Signals
     for suffix in ["_signal", "_signal_nbi"]:
         yield from typed("9.8", "put" + suffix, RMA, ctx=True)
@@ -140,13 +141,15 @@ def routines():
             yield from typed("9.9", operation + "_to_all", over_set, deprecated=True)
     yield from typed("9.9", "sum_inscan", REDUCE_ARITHMETIC, version="1.6")
     yield from typed("9.9", "sum_exscan", REDUCE_ARITHMETIC, version="1.6")
-    # 9.10 Point-to-point synchronisation: the standard AMO types; short and unsigned short only in the two oldest.
+    # 9.10 Point-to-point synchronisation: the standard AMO types; of short and unsigned short the standard has the two
+    # oldest only, others all.
     for wait in ["wait_until", "test"]:
         yield from typed("9.10", wait, AMO)
         yield from typed("9.10", wait, ["short", "ushort"], deprecated=True)
         for many in ["_all", "_any", "_some"]:
             for vector in ["", "_vector"]:
                 yield from typed("9.10", wait + many + vector, AMO)
+                yield from typed("9.10", wait + many + vector, ["short", "ushort"], deprecated=True)
     yield from typed("9.10", "wait", ["short", "int", "long", "longlong"], deprecated=True)
     yield from plain("9.10", "shmem_wait", "shmem_wait_until", deprecated=True)
     yield from plain("9.10", "shmem_signal_wait_until")

@@ -25,11 +25,10 @@ void* allocate(const char* routine, std::size_t size, std::size_t alignment) {
 void* malloc(const char* routine, std::size_t size) { return allocate(routine, size, 0); }
 
 void* align(const char* routine, std::size_t alignment, std::size_t size) {
-  if (std::has_single_bit(alignment) && alignment % sizeof(void*) == 0)
-    return allocate(routine, size, alignment);
+  if (std::has_single_bit(alignment))
+    return allocate(routine, size, std::max(alignment, sizeof(void*)));
   refuse(routine, Code::kInvalidArgument,
-         fmt::format("argument alignment is {}; it is a power of two and a multiple of {}",
-                     alignment, sizeof(void*)));
+         fmt::format("argument alignment is {}; it is a power of two", alignment));
   return nullptr;
 }
 

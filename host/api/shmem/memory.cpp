@@ -1,5 +1,6 @@
 // Symmetric memory: the runtime's, with the barriers that OpenSHMEM promises (1.5, 9.3). A call
 // that does nothing (size 0, null) is no barrier.
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
@@ -34,12 +35,11 @@ void* malloc_with_hints(const char* routine, std::size_t size, long hints) {
 }
 
 void* align(const char* routine, std::size_t alignment, std::size_t size) {
-  if (std::has_single_bit(alignment) && alignment % sizeof(void*) == 0)
-    return allocate(routine, size, alignment);
-  report(Status::error(Code::kInvalidArgument,
-                       fmt::format("{}: argument alignment is {}; it is a power of two and a "
-                                   "multiple of {}",
-                                   routine, alignment, sizeof(void*))))
+  if (std::has_single_bit(alignment))
+    return allocate(routine, size, std::max(alignment, sizeof(void*)));
+  report(Status::error(
+             Code::kInvalidArgument,
+             fmt::format("{}: argument alignment is {}; it is a power of two", routine, alignment)))
       .ignore();
   return nullptr;
 }

@@ -79,6 +79,12 @@ void memory() {
   shmem_free(nullptr);
   void* const page = CALL(shmem_align, 4096, 1);
   EXPECT(shmem_align, page != nullptr && aligned(page, 4096));
+  // Less than a pointer's is rounded up to that.
+  for (const std::size_t few : {1, 2, 4}) {
+    void* const word = CALL(shmem_align, few, 1);
+    EXPECT(shmem_align, word != nullptr && aligned(word, sizeof(void*)));
+    shmem_free(word);
+  }
   shmem_free(page);
   auto* const zeros = static_cast<char*>(CALL(shmem_calloc, 33, 7));
   EXPECT(shmem_calloc, zeros != nullptr && std::count(zeros, zeros + 33 * 7, '\0') == 33 * 7);

@@ -45,7 +45,8 @@
 #undef WEFT_SHMEM_BIT
 #undef WEFT_SHMEM_BITS
 
-/* Deprecated: without a context, and for the types of 1.3 only. */
+/* Deprecated: without a context. The standard has them for the types of 1.3 only, other
+ * implementations for all. */
 #define WEFT_SHMEM_OLD_AMO(N, T)                                                         \
   WEFT_SHMEM_PLAIN(T, N, cswap, (T * dest, T cond, T value, int pe), old_cswap,          \
                    (dest, cond, value, pe))                                              \
@@ -59,8 +60,7 @@
   WEFT_SHMEM_PLAIN(T, N, swap, (T * dest, T value, int pe), old_swap, (dest, value, pe))
 
 #define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
-  WEFT_WHEN_##amo(WEFT_OLD_##old(WEFT_SHMEM_OLD_AMO(N, T)))            \
-      WEFT_WHEN_##xamo(WEFT_OLD_##old(WEFT_SHMEM_OLD_XAMO(N, T)))
+  WEFT_WHEN_##amo(WEFT_SHMEM_OLD_AMO(N, T)) WEFT_WHEN_##xamo(WEFT_SHMEM_OLD_XAMO(N, T))
 #include "../../tables/types.def.h"
 #undef WEFT_SHMEM_OLD_AMO
 #undef WEFT_SHMEM_OLD_XAMO

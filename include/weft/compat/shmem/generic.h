@@ -90,16 +90,9 @@ void weft_shmem_has_no_such_type(void);
 #define shmem_atomic_fetch_xor(...) WEFT_WITH_CTX(bamo, atomic_fetch_xor, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) WEFT_WITH_CTX(bamo, atomic_fetch_xor_nbi, __VA_ARGS__)
 
-/* Deprecated, of the types of 1.3. */
-#define WEFT_PICK_OLD(F)        \
-  WEFT_PICK(int, shmem_int_##F) \
-  WEFT_PICK(long, shmem_long_##F) WEFT_PICK(long long, shmem_longlong_##F)
-#define WEFT_PICK_OLD_REAL(F) WEFT_PICK(float, shmem_float_##F) WEFT_PICK(double, shmem_double_##F)
-#define WEFT_OLD_AMO(F, ...) \
-  _Generic((WEFT_ARG1(__VA_ARGS__)), WEFT_PICK_OLD(F) WEFT_PICK_ELSE)(__VA_ARGS__)
-#define WEFT_OLD_XAMO(F, ...)        \
-  _Generic((WEFT_ARG1(__VA_ARGS__)), \
-           WEFT_PICK_OLD(F) WEFT_PICK_OLD_REAL(F) WEFT_PICK_ELSE)(__VA_ARGS__)
+/* Deprecated. */
+#define WEFT_OLD_AMO(F, ...) WEFT_BY_FIRST(amo, F, __VA_ARGS__)
+#define WEFT_OLD_XAMO(F, ...) WEFT_BY_FIRST(xamo, F, __VA_ARGS__)
 #define shmem_cswap(...) WEFT_OLD_AMO(cswap, __VA_ARGS__)
 #define shmem_finc(...) WEFT_OLD_AMO(finc, __VA_ARGS__)
 #define shmem_inc(...) WEFT_OLD_AMO(inc, __VA_ARGS__)
@@ -115,18 +108,18 @@ void weft_shmem_has_no_such_type(void);
                WEFT_PICK(unsigned short, shmem_ushort_##F) WEFT_PICK_ELSE)(__VA_ARGS__)
 #define shmem_wait_until(...) WEFT_BY_WORD(wait_until, __VA_ARGS__)
 #define shmem_test(...) WEFT_BY_WORD(test, __VA_ARGS__)
-#define shmem_wait_until_all(...) WEFT_BY_FIRST(amo, wait_until_all, __VA_ARGS__)
-#define shmem_wait_until_all_vector(...) WEFT_BY_FIRST(amo, wait_until_all_vector, __VA_ARGS__)
-#define shmem_wait_until_any(...) WEFT_BY_FIRST(amo, wait_until_any, __VA_ARGS__)
-#define shmem_wait_until_any_vector(...) WEFT_BY_FIRST(amo, wait_until_any_vector, __VA_ARGS__)
-#define shmem_wait_until_some(...) WEFT_BY_FIRST(amo, wait_until_some, __VA_ARGS__)
-#define shmem_wait_until_some_vector(...) WEFT_BY_FIRST(amo, wait_until_some_vector, __VA_ARGS__)
-#define shmem_test_all(...) WEFT_BY_FIRST(amo, test_all, __VA_ARGS__)
-#define shmem_test_all_vector(...) WEFT_BY_FIRST(amo, test_all_vector, __VA_ARGS__)
-#define shmem_test_any(...) WEFT_BY_FIRST(amo, test_any, __VA_ARGS__)
-#define shmem_test_any_vector(...) WEFT_BY_FIRST(amo, test_any_vector, __VA_ARGS__)
-#define shmem_test_some(...) WEFT_BY_FIRST(amo, test_some, __VA_ARGS__)
-#define shmem_test_some_vector(...) WEFT_BY_FIRST(amo, test_some_vector, __VA_ARGS__)
+#define shmem_wait_until_all(...) WEFT_BY_WORD(wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_all_vector(...) WEFT_BY_WORD(wait_until_all_vector, __VA_ARGS__)
+#define shmem_wait_until_any(...) WEFT_BY_WORD(wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_any_vector(...) WEFT_BY_WORD(wait_until_any_vector, __VA_ARGS__)
+#define shmem_wait_until_some(...) WEFT_BY_WORD(wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_some_vector(...) WEFT_BY_WORD(wait_until_some_vector, __VA_ARGS__)
+#define shmem_test_all(...) WEFT_BY_WORD(test_all, __VA_ARGS__)
+#define shmem_test_all_vector(...) WEFT_BY_WORD(test_all_vector, __VA_ARGS__)
+#define shmem_test_any(...) WEFT_BY_WORD(test_any, __VA_ARGS__)
+#define shmem_test_any_vector(...) WEFT_BY_WORD(test_any_vector, __VA_ARGS__)
+#define shmem_test_some(...) WEFT_BY_WORD(test_some, __VA_ARGS__)
+#define shmem_test_some_vector(...) WEFT_BY_WORD(test_some_vector, __VA_ARGS__)
 
 #define shmem_broadcast(...) WEFT_BY_SECOND(rma, broadcast, __VA_ARGS__)
 #define shmem_collect(...) WEFT_BY_SECOND(rma, collect, __VA_ARGS__)

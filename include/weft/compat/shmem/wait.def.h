@@ -33,9 +33,10 @@
 #define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
   WEFT_WHEN_##amo(WEFT_SHMEM_ALL_WAITS(N, T)) WEFT_OLD_INT_##old(WEFT_SHMEM_OLD_WAIT(N, T))
 #include "../../tables/types.def.h"
-/* Deprecated: words that are too small for atomics. */
-WEFT_SHMEM_WAIT(short, short)
-WEFT_SHMEM_WAIT(ushort, unsigned short)
+/* Deprecated: words that are too small for atomics. Those of several words are other
+ * implementations'. */
+WEFT_SHMEM_ALL_WAITS(short, short)
+WEFT_SHMEM_ALL_WAITS(ushort, unsigned short)
 /* Deprecated, and in C++ one of the overloads. */
 #if !defined(__cplusplus) || defined(WEFT_SHMEM_C_NAMES)
 WEFT_SHMEM_ROUTINE(void, shmem_wait_until, (long* ivar, int cmp, long cmp_value), wait_until,

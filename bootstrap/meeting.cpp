@@ -108,7 +108,8 @@ void Meeting::give_up(int pe, Call call, std::uint64_t sequence) {
   fail(Status::error(
       Code::kTimeout,
       fmt::format("{} did not get through {} (call {}) within {:g} s, although all {} PEs are in "
-                  "it: they cannot reach each other. A firewall may stand between their hosts; "
+                  "it: they cannot reach each other. A firewall may stand between their hosts, or "
+                  "strangers crowd their ports (ss -tnp shows who); "
                   "WEFT_BOOTSTRAP_INTERFACE and WEFT_BIND_ADDRESS choose another network",
                   name(pe), to_string(call), sequence, timeout_s_, npes())));
 }

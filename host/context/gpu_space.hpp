@@ -57,6 +57,8 @@ class GpuSpace {
 
   // What kernels are given: `state`, of which this fills what it knows, as the GPU sees it.
   Status publish(DeviceState state);
+  // The same once the job has ended: waits of kernels, those that run too, end at their next look.
+  Status end_waits();
   // Adds the ring of a lane to it; before kernels of that lane start.
   Status publish_ring(int lane, const RingView& ring);
   // Whose memory it is, and how peers' is found: what does not depend on the context.

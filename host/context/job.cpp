@@ -1,12 +1,15 @@
 #include "host/context/job.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include <weft/dev/journal.hpp>
 
+#include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
@@ -59,18 +62,77 @@ Status Job::make_proxy() {
     config.last_writer = [this](std::uint64_t offset) { return last_writer(offset); };
   if (options.wait_action == "abort")
     config.on_failure = [this](const Status& failure) { bootstrap->abort(1, failure.text()); };
+  if (waits_on() && options.wait_limit != 0)
+    config.on_failure = [this](const Status& failure) {
+      if (failure.is(Code::kTimeout)) bootstrap->abort(1, failure.text());
+    };
   if (gpu != nullptr) {
     const auto read = [this](const std::uint64_t* word) -> Result<std::uint64_t> {
       std::uint64_t value = 0;
       RETURN_IF_ERROR(gpu->copy(&value, word, sizeof(value)));
       return value;
     };
-    ASSIGN_OR_RETURN(stream_waits, StreamWaits::create(gpu->platform(), deadline_ns(), read));
-    config.look_further = [this](std::uint64_t now_ns) { return stream_waits->look(now_ns); };
+    const auto write = [this](std::uint64_t* word, std::uint64_t value) {
+      return gpu->copy(word, &value, sizeof(value));
+    };
+    ASSIGN_OR_RETURN(stream_waits,
+                     StreamWaits::create(gpu->platform(), stream_deadline_ns(), read, write));
   }
+  config.look_further = [this](std::uint64_t now_ns) { return look_further(now_ns); };
+  config.end = [this] { return has_ended() ? health() : Status::ok(); };
   ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
   proxy_->start();
   return Status::ok();
+}
+
+// By the proxy's thread. Waits in kernels and on streams end with the job, which only host threads
+// can notice.
+Status Job::look_further(std::uint64_t now_ns) {
+  constexpr std::uint64_t kBetweenLooks = 100'000'000;
+  if (now_ns - looked_ns_ >= kBetweenLooks) {
+    looked_ns_ = now_ns;
+    const Status end = health();
+    if (!end.is_ok()) {
+      end_waits();
+      if (stream_waits != nullptr) return stream_waits->end_waits(end);
+    }
+  }
+  if (stream_waits == nullptr) return Status::ok();
+  Status late = stream_waits->look(now_ns);
+  if (late.is_ok() || !waits_on() || options.wait_limit != 0) return late;
+  LOG(kWarn, "proxy", "{}", late.text());
+  return Status::ok();
+}
+
+// The proxy is gone, and a stream may come to further waits: none lasts, so neither does this.
+void Job::end_stream_waits() {
+  constexpr double kAtMost = 1;  // s
+  const Deadline deadline(kAtMost);
+  while (stream_waits->any_left() && !deadline.expired()) {
+    stream_waits->end_waits(health()).ignore();  // said by whoever asks for the job's health
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Acquire: pairs with the release in make_device_state; the state is there.
+void Job::end_waits() {
+  Shown shown = Shown::kState;
+  if (!shown_to_kernels_.compare_exchange_strong(shown, Shown::kEnd, std::memory_order_acquire))
+    return;
+  if (gpu == nullptr) {
+    // Relaxed: it orders nothing, as the load in deadline_of.
+    __atomic_store_n(&device_state_->deadline_ns, kJobHasEnded, __ATOMIC_RELAXED);
+    return;
+  }
+  const Status ended = gpu->end_waits();
+  if (!ended.is_ok())
+    LOG(kWarn, "runtime", "kernels cannot be told that the job has ended: {}", ended.text());
+}
+
+std::uint64_t Job::stream_deadline_ns() const {
+  return waits_on() && options.wait_limit != 0
+             ? static_cast<std::uint64_t>(options.wait_limit * 1e9)
+             : deadline_ns();
 }
 
 std::uint64_t Job::deadline_ns() const {
@@ -82,6 +144,7 @@ DeviceState Job::common_state() const {
   state.pe = pe;
   state.npes = npes;
   state.trap_on_fault = options.wait_action == "abort" ? 1 : 0;
+  state.waits_on = waits_on() ? 1 : 0;
   state.deadline_ns = deadline_ns();
   state.fault = proxy_->fault();
   return state;
@@ -93,6 +156,7 @@ Status Job::make_device_state() {
   if (gpu != nullptr) {
     RETURN_IF_ERROR(gpu->publish(common_state()));
     gpu_state_ = true;
+    shown_to_kernels_.store(Shown::kState, std::memory_order_release);  // see end_waits
     return Status::ok();
   }
   ASSIGN_OR_RETURN(device_memory_, platform->host_visible(sizeof(DeviceState)));
@@ -104,6 +168,7 @@ Status Job::make_device_state() {
   state->adopted = heap->adopted().data();
   state->adopted_count = heap->adopted().size();
   device_state_ = state;
+  shown_to_kernels_.store(Shown::kState, std::memory_order_release);  // see end_waits
   return Status::ok();
 }
 
@@ -155,6 +220,7 @@ void Job::drop_gpu() {
   proxy_.reset();
   stream_waits.reset();
   gpu_state_ = false;
+  shown_to_kernels_ = Shown::kNothing;
   gpu_rings_.reset();
   gpu.reset();
 }
@@ -191,6 +257,9 @@ Status Job::device_health() {
 void Job::stop_proxy() {
   const std::lock_guard lock(device_mutex_);
   if (proxy_ != nullptr) proxy_->stop();
+  if (!has_ended()) return;
+  end_waits();  // the proxy has not looked since, perhaps
+  if (stream_waits != nullptr) end_stream_waits();
 }
 
 // --- lanes ---------------------------------------------------------------------------------------

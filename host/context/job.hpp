@@ -91,8 +91,13 @@ class Job {
 
  private:
   Status make_proxy();
+  Status look_further(std::uint64_t now_ns);
+  void end_waits();
+  void end_stream_waits();
+  bool waits_on() const { return options.wait_action == "wait"; }
   Status make_device_state();
   std::uint64_t deadline_ns() const;
+  std::uint64_t stream_deadline_ns() const;
   DeviceState common_state() const;
   Result<DeviceContext> cpu_handle(int lane);
   Result<DeviceContext> gpu_handle(int lane);
@@ -103,6 +108,11 @@ class Job {
   std::bitset<kMaxLanes> lanes_;
   std::array<Context::Impl*, kMaxLanes> contexts_{};
   std::vector<std::shared_ptr<void>> buried_;
+
+  // What kernels have of this job: nothing yet, a state, or one that says that the job has ended.
+  enum class Shown { kNothing, kState, kEnd };
+  std::atomic<Shown> shown_to_kernels_{Shown::kNothing};
+  std::uint64_t looked_ns_ = 0;  // at the job's health; of the proxy's thread
 
   std::mutex device_mutex_;  // guards the seven below
   Memory device_memory_;

@@ -10,10 +10,11 @@
 namespace weft {
 
 Result<std::unique_ptr<StreamWaits>> StreamWaits::create(Platform& platform,
-                                                         std::uint64_t deadline_ns, ReadWord read) {
+                                                         std::uint64_t deadline_ns, ReadWord read,
+                                                         WriteWord write) {
   ASSIGN_OR_RETURN(Memory marks, platform.host_visible(kMost * sizeof(std::uint64_t)));
   return std::unique_ptr<StreamWaits>(
-      new StreamWaits(platform, std::move(marks), deadline_ns, std::move(read)));
+      new StreamWaits(platform, std::move(marks), deadline_ns, std::move(read), std::move(write)));
 }
 
 // Acquire: the stream is done with the mark before another wait takes it.
@@ -64,17 +65,45 @@ Status StreamWaits::look(std::uint64_t now_ns) {
   return Status::ok();
 }
 
-std::string StreamWaits::describe(const Entry& entry, std::uint64_t now_ns) const {
+// A value that satisfies the wait is the one that it names, whichever comparison it is.
+Status StreamWaits::end_waits(const Status& end) {
+  const std::lock_guard lock(mutex_);
+  Status first;
+  for (std::size_t i = 0; i < used_; ++i) {
+    Entry& entry = entries_[i];
+    // Acquire: pairs with the stream's store of the mark.
+    if (!entry.taken || __atomic_load_n(mark(i), __ATOMIC_ACQUIRE) != kBegun) continue;
+    const std::string text = word_text(entry);
+    const WordStep& step = entry.wait.step;
+    RETURN_IF_ERROR(write_(step.word, step.value));
+    if (first.is_ok())
+      first = Status::error(end.code(),
+                            fmt::format("a stream gave up waiting for {}: {}", text, end.text()));
+  }
+  return first;
+}
+
+bool StreamWaits::any_left() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < used_; ++i)
+    if (entries_[i].taken && __atomic_load_n(mark(i), __ATOMIC_ACQUIRE) != kEnded) return true;
+  return false;
+}
+
+std::string StreamWaits::word_text(const Entry& entry) const {
   const WordStep& step = entry.wait.step;
   const Result<std::uint64_t> seen = read_(step.word);
   return fmt::format(
-      "a stream has waited {:.1f} s for the word at offset {:#x} of the symmetric heap of GPU "
-      "memory: "
-      "seen {}, wanted {} {}. It goes on waiting. Did the PE that sets it fail, or was the put or "
-      "signal never queued? WEFT_WAIT_TIMEOUT sets the deadline",
-      1e-9 * static_cast<double>(now_ns - entry.since_ns), entry.wait.offset,
-      seen ? fmt::format("{}", *seen) : "nothing, since it cannot be read",
+      "the word at offset {:#x} of the symmetric heap of GPU memory: seen {}, wanted {} {}",
+      entry.wait.offset, seen ? fmt::format("{}", *seen) : "nothing, since it cannot be read",
       step.kind == WordStep::Kind::kWaitEqual ? "==" : ">=", step.value);
+}
+
+std::string StreamWaits::describe(const Entry& entry, std::uint64_t now_ns) const {
+  return fmt::format(
+      "a stream has waited {:.1f} s for {}. It goes on waiting. Did the PE that sets it fail, or "
+      "was the put or signal never queued? WEFT_WAIT_TIMEOUT sets the deadline",
+      1e-9 * static_cast<double>(now_ns - entry.since_ns), word_text(entry));
 }
 
 }  // namespace weft

@@ -71,6 +71,20 @@ std::string nic_timeout_text(const FaultRecord& r) {
       seconds(r), about_peer(r), r.seen, r.wanted);
 }
 
+bool is_of_wait(FaultCode code) {
+  return code == FaultCode::kWaitTimeout || code == FaultCode::kRingTimeout ||
+         code == FaultCode::kNicTimeout;
+}
+
+std::string gave_up_text(const FaultRecord& r, const Status& end) {
+  const bool is_for_word = static_cast<FaultCode>(r.code) == FaultCode::kWaitTimeout;
+  const std::string word = is_for_word
+                               ? fmt::format(" at {}: saw {}, wanted {} {}", place(r),
+                                             number(r, r.seen), symbol(r.cmp), number(r, r.wanted))
+                               : "";
+  return fmt::format("gave up after {:.3g} s{}{}: {}", seconds(r), about_peer(r), word, end.text());
+}
+
 std::string nic_error_text(const FaultRecord& r) {
   return fmt::format(
       "the NIC has given up the queue{}, with syndrome {:#x}; none of what was asked since is "
@@ -93,7 +107,7 @@ std::string range_text(const FaultRecord& r, std::uint64_t heap_bytes) {
 }  // namespace
 
 Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t heap_bytes,
-                      const LastWriter& last_writer) {
+                      const LastWriter& last_writer, const Status& end) {
   const std::string_view where(r.where, strnlen(r.where, sizeof(r.where)));
   const std::string kernel =
       fmt::format("kernel on PE {} (context {}, block {}, thread {}), {}", my_pe, r.lane, r.block,
@@ -101,6 +115,8 @@ Status describe_fault(const FaultRecord& r, int my_pe, int npes, std::uint64_t h
   const auto error = [&](Code code, const std::string& text) {
     return Status::error(code, fmt::format("{}: {}", kernel, text));
   };
+  if (!end.is_ok() && is_of_wait(static_cast<FaultCode>(r.code)))
+    return error(end.code(), gave_up_text(r, end));
   switch (static_cast<FaultCode>(r.code)) {
     case FaultCode::kWaitTimeout: return error(Code::kTimeout, wait_text(r, last_writer));
     case FaultCode::kRingTimeout: return error(Code::kTimeout, ring_text(r));

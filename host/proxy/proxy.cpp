@@ -27,7 +27,10 @@ Proxy::Proxy(Config config) : config_(std::move(config)) {
   const Options& options = *config_.options;
   limits_.capacity = static_cast<std::uint64_t>(options.ring_capacity);
   limits_.batch = static_cast<int>(options.proxy_batch);
-  limits_.deadline_ns = static_cast<std::uint64_t>(options.wait_timeout * 1e9);
+  // A put must not be dropped because its PE is busy: waits that go on have a limit only.
+  const bool waits_on = options.wait_action == "wait";
+  limits_.deadline_ns =
+      static_cast<std::uint64_t>((waits_on ? options.wait_limit : options.wait_timeout) * 1e9);
 }
 
 Result<std::unique_ptr<Proxy>> Proxy::create(Config config) {
@@ -130,8 +133,19 @@ Status Proxy::health() {
 Status Proxy::look_at_fault() {
   FaultRecord record;
   if (!dev::take_fault(*fault_, &record)) return Status::ok();
-  return describe_fault(record, config_.pe, config_.routes->npes(), config_.heap_bytes,
-                        config_.last_writer);
+  Status fault = describe_fault(record, config_.pe, config_.routes->npes(), config_.heap_bytes,
+                                config_.last_writer, config_.end ? config_.end() : Status::ok());
+  return reports_only(record, fault) ? Status::ok() : fault;
+}
+
+// A wait that goes on (WEFT_WAIT_ACTION=wait) is no failure before WEFT_WAIT_LIMIT.
+bool Proxy::reports_only(const FaultRecord& record, const Status& described) {
+  if (record.goes_on == 0) return false;
+  const double limit = config_.options->wait_limit;
+  if (limit != 0 && static_cast<double>(record.waited_ns) * 1e-9 >= limit) return false;
+  const int number = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (number <= kMostPrinted) LOG(kWarn, "proxy", "{}. It goes on waiting", described.text());
+  return true;
 }
 
 void Proxy::note(const Status& failure) {

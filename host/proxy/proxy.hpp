@@ -36,6 +36,7 @@ class Proxy {
     std::uint64_t heap_bytes = 0;
     LastWriter last_writer;                                    // may be empty
     std::function<Status(std::uint64_t now_ns)> look_further;  // for more failures; may be empty
+    std::function<Status()> end;  // how the job has ended, if it has; may be empty
     std::function<void(const Status&)> on_failure;  // called once, with the first; may be empty
   };
 
@@ -80,7 +81,8 @@ class Proxy {
   bool pause(Backoff::Pause length);
   void nudge();
   bool is_needed() const;
-  Status look_at_fault();            // under mutex_
+  Status look_at_fault();  // under mutex_
+  bool reports_only(const FaultRecord& record, const Status& described);
   void note(const Status& failure);  // under mutex_: the first one stays
   void tell(const Status& failure);
 

@@ -40,6 +40,19 @@ WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, st
     signal_by_ring(h, notify, pe);
 }
 
+// The rest of a wait for `copy` of the word whose deadline has passed; true: it came after all.
+WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const std::uint64_t* copy,
+                                   MissingWord missing, Deadline deadline) {
+  const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, missing.wanted);
+  return wait_on(
+      deadline,
+      [&](std::uint64_t waited_ns) {
+        missing.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
+        report_missing(cold, where, missing, waited_ns);
+      },
+      [&] { return wanted.came(0); });
+}
+
 // The Port of team_member.hpp over a kernel's context.
 class ContextPort {
  public:
@@ -87,9 +100,11 @@ class ContextPort {
   template <class Came, class Missing>
   WEFT_DEVICE bool wait_for(Came came, Missing missing) const {
     Deadline deadline(*h().state);
-    if (poll(deadline, came)) return true;
-    report_missing(h(), where_, missing(), deadline.waited_ns());
-    return false;
+    while (!poll(deadline, came)) {
+      report_missing(h(), where_, missing(), deadline.waited_ns());
+      if (!deadline.goes_on()) return false;
+    }
+    return true;
   }
   template <class T>
   WEFT_DEVICE T* there(T* in_block, int pe) const {
@@ -119,10 +134,8 @@ class ContextPort {
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h().state);
-    if (poll(deadline, [&] { return wanted.came(0); })) return true;
-    const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-    report_missing(h(), where_, {word, pe, seen, value}, deadline.waited_ns());
-    return false;
+    return poll(deadline, [&] { return wanted.came(0); }) ||
+           wait_on_copy(h(), where_, copy, {word, pe, 0, value, true}, deadline);
   }
   WEFT_DEVICE const DeviceContext& h() const { return ctx_.handle(); }
 

@@ -81,6 +81,7 @@ struct Fault {
   std::uint64_t waited_ns = 0;
   Cmp cmp = Cmp::kEq;
   WordType type = WordType::kUnsigned;
+  bool may_go_on = false;  // a wait that does what WEFT_WAIT_ACTION=wait says
 };
 
 WEFT_DEVICE void copy_text(char* to, std::uint32_t bytes, const char* from) {
@@ -90,9 +91,20 @@ WEFT_DEVICE void copy_text(char* to, std::uint32_t bytes, const char* from) {
   to[i] = '\0';
 }
 
+// Of every wait that begins or goes on now. Relaxed: it orders nothing. A load each time, since the
+// host shortens it when the job ends.
+WEFT_DEVICE std::uint64_t deadline_of(const DeviceState& state) {
+  return platform::load<Order::kRelaxed, Reach::kSystem>(&state.deadline_ns);
+}
+// A wait that has reached its deadline reports, and goes on.
+WEFT_DEVICE bool waits_go_on(const DeviceState& state) {
+  return state.waits_on != 0 && deadline_of(state) != kJobHasEnded;
+}
+
 // Inlined, for who may not call; others report().
 WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const Fault& fault) {
   FaultRecord* record = state.fault;
+  const bool goes_on = fault.may_go_on && waits_go_on(state);
   // Only threads of one device claim it, so that device's own atomics do: not every PCIe has some
   // on memory of the host.
   if (record != nullptr &&
@@ -111,11 +123,14 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
     record->seen = fault.seen;
     record->wanted = fault.wanted;
     record->waited_ns = fault.waited_ns;
+    record->goes_on = goes_on ? 1 : 0;
     // Release: pairs with the acquire in take_fault.
     platform::store<Order::kRelease, Reach::kSystem>(&record->code,
                                                      static_cast<std::uint32_t>(fault.code));
   }
-  if (state.trap_on_fault != 0) platform::trap();
+  // A wait that may not return before it has succeeded ends with its kernel.
+  const bool must_succeed = fault.may_go_on && state.waits_on != 0;
+  if ((state.trap_on_fault != 0 || must_succeed) && !goes_on) platform::trap();
 }
 WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) { fill_report(*h.state, h.lane, fault); }
 

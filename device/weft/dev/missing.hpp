@@ -14,6 +14,7 @@ struct MissingWord {
   const std::uint64_t* word;  // mine, or where it would be
   int pe;                     // who sets it
   std::uint64_t seen, wanted;
+  bool may_go_on = false;
 };
 
 WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, MissingWord missing,
@@ -28,6 +29,7 @@ WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, Missin
   fault.wanted = missing.wanted;
   fault.waited_ns = waited_ns;
   fault.cmp = Cmp::kGe;
+  fault.may_go_on = missing.may_go_on;
   report(h, fault);
 }
 

@@ -124,7 +124,7 @@ class PackedMember {
              (!are_wanted(k) || load_packed(word(from(k), unit(k)), flag(), &ignored)))
         ++k;
       const std::uint64_t* const missed = word(from(k), unit(k));
-      return {missed, team_.pe_of(from(k)), platform::load_pair(missed).first >> 32, flag()};
+      return {missed, team_.pe_of(from(k)), platform::load_pair(missed).first >> 32, flag(), true};
     };
     return port_.wait_for(have_come, missing);
   }

@@ -251,7 +251,7 @@ WEFT_DEVICE_PIECE void report_timeout(ColdContext h, const char* where, int pe,
 WEFT_DEVICE_PIECE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
                             Cell cell = Cell::kNone, std::uint64_t word = 0) {
   const auto& ring = of(h);
-  Deadline deadline(*h.state);
+  ProxyDeadline deadline(*h.state);
   Turn turn;
   const bool done = poll(deadline, [&] { return try_publish(ring, turn, op, cell, word); });
   *ticket = turn.ticket;
@@ -266,7 +266,7 @@ template <class IsOver>
 WEFT_DEVICE bool wait(ColdContext h, const char* where, const Op& op, std::uint64_t ticket,
                       IsOver is_over) {
   const auto& ring = of(h);
-  Deadline deadline(*h.state);
+  ProxyDeadline deadline(*h.state);
   if (poll(deadline, [&] { return is_over(ring, ticket); })) return true;
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, ticket + 1, deadline.waited_ns());
   return false;
@@ -285,7 +285,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 // has its word must give the cell back while others still wait for room.
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
   const auto& ring = of(h);
-  Deadline deadline(*h.state);
+  ProxyDeadline deadline(*h.state);
   Turn turn;
   IsComplete is_complete;
   const bool done = poll(deadline, [&] {

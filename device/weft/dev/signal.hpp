@@ -82,24 +82,41 @@ WEFT_DEVICE std::uint64_t widened(T value) {
   }
 }
 
-template <class W>
-WEFT_DEVICE_COLD void report_timeout(ColdContext cold, const char* where, W w, std::size_t i,
-                                     std::uint64_t waited_ns) {
-  const DeviceContext h = cold;
-  using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
+template <class T>
+WEFT_DEVICE void report_timeout(const DeviceContext& h, const char* where, const T* word, Cmp cmp,
+                                T value, std::uint64_t waited_ns) {
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;
   fault.where = where;
-  fault.offset =
-      is_symmetric(h, w.words + i, sizeof(T)) ? offset_of(h, w.words + i) : kNoHeapOffset;
-  fault.seen = widened(platform::load<Order::kRelaxed, Reach::kSystem>(w.words + i));
-  fault.wanted = widened(T(w.values[i]));
+  fault.offset = is_symmetric(h, word, sizeof(T)) ? offset_of(h, word) : kNoHeapOffset;
+  fault.seen = widened(platform::load<Order::kRelaxed, Reach::kSystem>(word));
+  fault.wanted = widened(value);
   fault.waited_ns = waited_ns;
-  fault.cmp = w.cmp;
+  fault.cmp = cmp;
   fault.type = std::is_floating_point_v<T> ? WordType::kDouble
                : std::is_signed_v<T>       ? WordType::kSigned
                                            : WordType::kUnsigned;
+  fault.may_go_on = true;
   report(h, fault);
+}
+
+// The rest of a wait for a word whose deadline has passed; true: it came after all.
+template <class T>
+WEFT_DEVICE_COLD bool wait_on_word(ColdContext cold, const char* where, const T* word, Cmp cmp,
+                                   T value, Deadline deadline) {
+  return wait_on(
+      deadline,
+      [&](std::uint64_t waited_ns) {
+        report_timeout(DeviceContext(cold), where, word, cmp, value, waited_ns);
+      },
+      [&] { return same(word, 1, nullptr, cmp, value).came(0); });
+}
+
+template <class W>
+WEFT_DEVICE_COLD void report_first(ColdContext cold, const char* where, W w, std::size_t i,
+                                   std::uint64_t waited_ns) {
+  using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
+  report_timeout<T>(DeviceContext(cold), where, w.words + i, w.cmp, w.values[i], waited_ns);
 }
 
 template <class W>
@@ -112,10 +129,10 @@ WEFT_DEVICE bool is_allowed(const DeviceContext& h, const char* where, const W& 
 template <class Scope, class W>
 WEFT_DEVICE bool wait_for(const DeviceContext& h, Scope scope, const char* where, const W& w,
                           std::size_t i, Deadline& deadline) {
-  const bool came = poll(
-      deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); });
-  if (!came) report_timeout(h, where, w, i, deadline.waited_ns());
-  return came;
+  using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
+  return poll(
+             deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); }) ||
+         wait_on_word<T>(h, where, w.words + i, w.cmp, w.values[i], deadline);
 }
 
 // The leader waits for the one word that there is; all get the same answer.
@@ -166,11 +183,14 @@ WEFT_DEVICE std::size_t wait_one(const DeviceContext& h, Scope scope, const char
   const std::size_t first = scope.rank() == 0 ? w.first() : kNoIndex;
   if (first != kNoIndex) {
     Deadline deadline(*h.state);
-    const bool came = poll(deadline, [&] {
+    const auto came = [&] {
       result = look();
       return result != nothing;
-    });
-    if (!came) report_timeout(h, where, w, first, deadline.waited_ns());
+    };
+    while (!poll(deadline, came)) {
+      report_first(h, where, w, first, deadline.waited_ns());
+      if (!deadline.goes_on()) break;
+    }
   }
   return scope.broadcast(result);
 }

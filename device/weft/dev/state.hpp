@@ -12,7 +12,7 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kDeviceAbi = 9;
+inline constexpr std::uint32_t kDeviceAbi = 10;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
 // What the host counts of a ring, as kernels know it.
@@ -70,7 +70,8 @@ struct FaultRecord {
   std::uint64_t seen = 0;    // wait: value of the word; ring: records consumed or completed
   std::uint64_t wanted = 0;  // wait: operand; ring: that many; kBadRange: bytes
   std::uint64_t waited_ns = 0;
-  char where[64] = {};  // the operation, e.g. "wait_until", "barrier"
+  std::uint32_t goes_on = 0;  // 1: a wait that has not ended, and may report again
+  char where[64] = {};        // the operation, e.g. "wait_until", "barrier"
 };
 
 enum class FaultCode : std::uint32_t {
@@ -88,6 +89,9 @@ enum class FaultCode : std::uint32_t {
   kNicError,     // the NIC has given the queue to `pe` up: its syndrome is `seen`
 };
 
+// The deadline of waits once the job has ended: over at their next look at the clock.
+inline constexpr std::uint64_t kJobHasEnded = 1;
+
 struct QueueView;  // dev/nic/queue.hpp
 
 struct DeviceState {
@@ -95,12 +99,13 @@ struct DeviceState {
   std::int32_t pe = 0;
   std::int32_t npes = 1;
   std::uint32_t trap_on_fault = 0;  // WEFT_WAIT_ACTION=abort
+  std::uint32_t waits_on = 0;  // WEFT_WAIT_ACTION=wait: waits report, and end when the job does
   std::byte* heap = nullptr;
   std::uint64_t heap_bytes = 0;  // reserved; offsets below it are symmetric
   const AdoptedRange* adopted = nullptr;
   std::uint64_t adopted_count = 0;
   std::byte* const* peer = nullptr;
-  std::uint64_t deadline_ns = 0;  // of every wait; 0: none
+  std::uint64_t deadline_ns = 0;  // of every wait; 0: none. The host stores kJobHasEnded
   FaultRecord* fault = nullptr;
   std::uint64_t journal_offset =
       0;  // heap offset of dev/journal.hpp's table; 0 unless WEFT_CHECK=1

@@ -43,6 +43,19 @@ TEST(FaultReport, AWaitSaysWhereWhatAndHowLong) {
       "the signal sent elsewhere? WEFT_WAIT_TIMEOUT sets the deadline");
 }
 
+// A wait that ended because the job did says so, by the job's own words and code.
+TEST(FaultReport, AWaitNamesTheLossThatEndedIt) {
+  const Status lost = Status::error(Code::kPeerLost, "PE 3 is lost");
+  const Status status = describe_fault(record_of(FaultCode::kWaitTimeout), 1, 8, 4096, {}, lost);
+  EXPECT_EQ(status.code(), Code::kPeerLost);
+  EXPECT_STREQ(
+      status.text(),
+      "kernel on PE 1 (context 2, block 7, thread 31), wait_until: gave up after 1.5 s for "
+      "PE 3 at heap offset 0x1240: saw 4, wanted >= 5: PE 3 is lost");
+  const Status wrong = describe_fault(record_of(FaultCode::kBadPe), 1, 8, 4096, {}, lost);
+  EXPECT_EQ(wrong.code(), Code::kOutOfRange);
+}
+
 TEST(FaultReport, TheLastWriterIsNamedWhenKnown) {
   const auto writer = [](std::uint64_t offset) {
     return offset == 0x1240 ? std::string("PE 6") : std::string();

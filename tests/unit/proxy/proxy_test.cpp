@@ -69,6 +69,22 @@ TEST_F(ProxyTest, StepsEveryRingOnALaneOfItsOwn) {
   EXPECT_TRUE(proxy->health().is_ok());
 }
 
+// WEFT_WAIT_ACTION=wait: a report is no failure, until the limit.
+TEST_F(ProxyTest, AWaitThatGoesOnIsNoFailureBeforeItsLimit) {
+  options.wait_limit = 2;
+  proxy->fault()->goes_on = 1;
+  proxy->fault()->waited_ns = 1'000'000'000;
+  leave_fault(FaultCode::kWaitTimeout);
+  proxy->step(1);
+  EXPECT_TRUE(proxy->health().is_ok());
+  EXPECT_TRUE(failures.empty());
+  proxy->fault()->waited_ns = 2'000'000'000;
+  leave_fault(FaultCode::kWaitTimeout);
+  proxy->step(2);
+  EXPECT_EQ(proxy->health().code(), Code::kTimeout);
+  EXPECT_EQ(failures.size(), 1u);
+}
+
 TEST_F(ProxyTest, ARingIsMadeOnceAndTakenOver) {
   const RingView first = *proxy->open_ring(4);
   ASSERT_TRUE(push(first, numbered_put(1)));

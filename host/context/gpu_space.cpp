@@ -222,6 +222,15 @@ Status GpuSpace::disown(const AdoptedRange& range) {
   return shown.is_ok() ? freed : shown;
 }
 
+Status GpuSpace::retire(std::uint64_t offset) {
+  for (const AdoptedRange& range : heap_->adopted()) {
+    if (range.bytes == 0 || range.offset != offset) continue;
+    pieces_[index_of(range)].holders = 1;
+    return disown(range);
+  }
+  return Status::ok();
+}
+
 // The range is there before it is counted; kernels that are running find it or not.
 Status GpuSpace::show_adopted(const AdoptedRange& range) const {
   auto* const ranges = reinterpret_cast<AdoptedRange*>(picture_ + kAdoptedAt);

@@ -64,11 +64,13 @@ class GpuSpace {
   // Whose memory it is, and how peers' is found: what does not depend on the context.
   DeviceContext handle() const;
   // GPU memory that the program has already becomes symmetric where it is, for kernels, too.
-  // Collective in effect; so are the next two.
+  // Collective in effect; so are the next three.
   Status adopt(Range own);
   // The same piece once more, of heap().adopted(): disown() is called as often.
   void adopt_again(const AdoptedRange& piece);
   Status disown(const AdoptedRange& piece);
+  // The piece at that offset, however often it was adopted.
+  Status retire(std::uint64_t offset);
   // Puts what a lane's kernels are given where they can read it, and tells where.
   Status show(const DeviceContext& handle);
   const DeviceContext* shown(int lane) const;

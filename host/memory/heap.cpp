@@ -20,6 +20,11 @@ MemoryHints hints_of(const Options& options) {
   return hints;
 }
 
+bool overlap(const AdoptedRange& piece, Range own) {
+  return piece.bytes != 0 && piece.base < own.base + own.bytes &&
+         own.base < piece.base + piece.bytes;
+}
+
 }  // namespace
 
 HeapShape host_heap(const Options& options) {
@@ -147,9 +152,7 @@ Status Heap::check_room_for(Range own, std::uint64_t offset) const {
 // An address has one offset.
 Status Heap::check_apart(Range own) const {
   for (const AdoptedRange& piece : adopted()) {
-    if (piece.bytes == 0 || piece.base + piece.bytes <= own.base ||
-        own.base + own.bytes <= piece.base)
-      continue;
+    if (!overlap(piece, own)) continue;
     return Status::error(
         Code::kInvalidArgument,
         fmt::format(
@@ -158,6 +161,26 @@ Status Heap::check_apart(Range own) const {
             own.bytes, fmt::ptr(own.base), piece.bytes, fmt::ptr(piece.base)));
   }
   return Status::ok();
+}
+
+std::vector<std::uint64_t> Heap::freed_pieces(Range own) const {
+  std::vector<std::uint64_t> offsets;
+  for (const AdoptedRange& piece : adopted())
+    if (overlap(piece, own) && !platform_.is_current(memory_of(piece)))
+      offsets.push_back(piece.offset);
+  return offsets;
+}
+
+Status Heap::check_current(const void* address, std::size_t bytes) const {
+  const AdoptedRange* const piece = piece_of(address, bytes);
+  if (piece == nullptr || platform_.is_current(memory_of(*piece))) return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format(
+          "{} bytes at {} lie in {} bytes at {} that were adopted and freed since, so peers "
+          "have the old memory; disown() before memory is freed, and adopt what comes to "
+          "its addresses",
+          bytes, address, piece->bytes, fmt::ptr(piece->base)));
 }
 
 std::size_t Heap::free_slot() const {
@@ -288,7 +311,7 @@ Result<Offset> Heap::offset_of(const void* address, std::size_t bytes) const {
 Status Heap::check_live(const void* address, std::size_t bytes) const {
   ASSIGN_OR_RETURN(const Offset in_heap, offset_of(address, bytes));
   const std::uint64_t offset = to_u64(in_heap);
-  if (offset >= range_.bytes) return Status::ok();  // adopted: lives as long as I do
+  if (offset >= range_.bytes) return check_current(address, bytes);
   const std::lock_guard lock(mutex_);
   if (allocator_.find(offset, bytes)) return Status::ok();
   const auto block = allocator_.at_or_before(offset);

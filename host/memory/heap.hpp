@@ -74,6 +74,8 @@ class Heap {
   // One of adopted(), which the platform left where it is, is this process's alone again.
   // Collective in effect.
   void disown(const AdoptedRange& piece);
+  // The offsets of adopted pieces that have a part in `own`, and whose memory was freed meanwhile.
+  std::vector<std::uint64_t> freed_pieces(Range own) const;
   // The piece that all of [address, address + bytes) lies in; null: none.
   const AdoptedRange* piece_of(const void* address, std::size_t bytes) const {
     const auto own = adopted();
@@ -101,7 +103,8 @@ class Heap {
     const auto own = adopted();
     return detail::adopted_offset(own.data(), own.size(), address, bytes);
   }
-  // WEFT_CHECK: kInvalidArgument with a clear text unless the range is inside one live allocation.
+  // WEFT_CHECK: kInvalidArgument with a clear text unless the range is inside one live allocation,
+  // or in adopted memory that is still there.
   Status check_live(const void* address, std::size_t bytes) const;
 
   const char* name() const { return shape_.name; }
@@ -119,6 +122,10 @@ class Heap {
   Result<Memory> take_over(Range own, std::uint64_t offset);
   Status check_room_for(Range own, std::uint64_t offset) const;
   Status check_apart(Range own) const;
+  Status check_current(const void* address, std::size_t bytes) const;
+  const Memory& memory_of(const AdoptedRange& piece) const {
+    return adopted_memory_[static_cast<std::size_t>(&piece - adopted_.data())];
+  }
   std::size_t free_slot() const;
   Status grow(std::size_t bytes, std::size_t align);
   Status check_can_hold(std::size_t bytes, std::size_t missing) const;

@@ -1,11 +1,15 @@
 // Memory that a program has already becomes symmetric where it is, that of the host and that of
 // GPUs, and again its own.
+#include <cstring>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/runtime/impl.hpp"
 #include "host/transport/agree.hpp"
+#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -19,12 +23,15 @@ Status about(const char* what, const OwnMemory& piece, const Status& status) {
 
 }  // namespace
 
+bool Runtime::Impl::is_gpu_memory(const OwnMemory& piece) const {
+  return job->gpu != nullptr && job->gpu->platform().is_device_memory(piece.address);
+}
+
 // What must be the same on every PE: a piece that is there already stands for the same pieces of
 // the others as before.
-std::string Runtime::Impl::describe(const OwnMemory& piece) const {
+std::string Runtime::Impl::describe(const OwnMemory& piece, bool on_gpu) const {
   std::string text = fmt::format("{} bytes of {}", piece.bytes, piece.name);
-  if (job->gpu != nullptr && job->gpu->platform().is_device_memory(piece.address))
-    text += " in GPU memory";
+  if (on_gpu) text += " in GPU memory";
   const Heap& heap = job->heap_of(piece.address);
   if (const AdoptedRange* const known = heap.piece_of(piece.address, piece.bytes))
     text += fmt::format(" adopted before at offset {:#x}",
@@ -33,11 +40,40 @@ std::string Runtime::Impl::describe(const OwnMemory& piece) const {
   return text;
 }
 
+// What one PE has freed, and now adopts under the same addresses, is adopted no longer on any.
+Status Runtime::Impl::retire_freed(const std::vector<OwnMemory>& pieces) {
+  if (job->gpu == nullptr) return Status::ok();
+  std::vector<std::uint64_t> mine;
+  for (const OwnMemory& piece : pieces) {
+    const Range own{static_cast<std::byte*>(piece.address), piece.bytes};
+    const auto freed = job->gpu->heap().freed_pieces(own);
+    mine.insert(mine.end(), freed.begin(), freed.end());
+  }
+  RETURN_IF_ERROR(rendezvous());
+  const auto* const raw = reinterpret_cast<const std::byte*>(mine.data());
+  ASSIGN_OR_RETURN(const std::vector<Blob> all,
+                   job->bootstrap->allgather({raw, mine.size() * sizeof(std::uint64_t)}));
+  std::set<std::uint64_t> offsets;
+  for (const Blob& theirs : all) {
+    std::vector<std::uint64_t> some(theirs.size() / sizeof(std::uint64_t));
+    if (!some.empty()) std::memcpy(some.data(), theirs.data(), some.size() * sizeof(some[0]));
+    offsets.insert(some.begin(), some.end());
+  }
+  if (offsets.empty()) return Status::ok();
+  Status retired;
+  for (const std::uint64_t offset : offsets) {
+    LOG(kInfo, "memory", "memory adopted at offset {:#x} was freed before disown()", offset);
+    Status one = job->gpu->retire(offset);
+    if (retired.is_ok()) retired = std::move(one);
+  }
+  return agree(*job->bootstrap, retired, "giving up memory that was freed");
+}
+
 Status Runtime::Impl::adopt_one(const OwnMemory& piece) {
   const Range own{static_cast<std::byte*>(piece.address), piece.bytes};
   const Heap& heap = job->heap_of(own.base);
   const AdoptedRange* const known = own.bytes == 0 ? nullptr : heap.piece_of(own.base, own.bytes);
-  const bool on_gpu = job->gpu != nullptr && job->gpu->platform().is_device_memory(own.base);
+  const bool on_gpu = is_gpu_memory(piece);
   if (known != nullptr && on_gpu) job->gpu->adopt_again(*known);
   if (known != nullptr) return Status::ok();
   if (on_gpu) return job->gpu->adopt(own);
@@ -48,12 +84,8 @@ Status Runtime::Impl::adopt_one(const OwnMemory& piece) {
 
 // What fails on one PE alone is no success on any.
 Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
-                                 const std::vector<OwnMemory>& pieces,
+                                 const std::vector<OwnMemory>& pieces, std::string values,
                                  Status (Impl::*one)(const OwnMemory&)) {
-  RETURN_IF_ERROR(usable());
-  ++collective_calls;
-  std::string values;
-  for (const OwnMemory& piece : pieces) values += (values.empty() ? "" : ", ") + describe(piece);
   RETURN_IF_ERROR(compare(routine, std::move(values)));
   Status mine;
   for (auto piece = pieces.begin(); mine.is_ok() && piece != pieces.end(); ++piece)
@@ -63,13 +95,25 @@ Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
 }
 
 Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
-  return for_pieces("adopt", "adopting memory", pieces, &Impl::adopt_one);
+  RETURN_IF_ERROR(usable());
+  ++collective_calls;
+  RETURN_IF_ERROR(retire_freed(pieces));
+  std::vector<std::string> values;
+  for (const OwnMemory& piece : pieces) values.push_back(describe(piece, is_gpu_memory(piece)));
+  return for_pieces("adopt", "adopting memory", pieces, fmt::format("{}", fmt::join(values, ", ")),
+                    &Impl::adopt_one);
 }
 
 // Nobody's operations still go there when the others have come to the same call; and when it
-// returns, nobody has the memory mapped.
+// returns, nobody has the memory mapped. The driver is not asked: the memory may be freed already.
 Status Runtime::Impl::disown(const std::vector<OwnMemory>& pieces) {
-  return for_pieces("disown", "giving up adopted memory", pieces, &Impl::disown_one);
+  RETURN_IF_ERROR(usable());
+  ++collective_calls;
+  std::vector<std::string> values;
+  for (const OwnMemory& piece : pieces)
+    values.push_back(describe(piece, job->is_on_gpu(piece.address)));
+  return for_pieces("disown", "giving up adopted memory", pieces,
+                    fmt::format("{}", fmt::join(values, ", ")), &Impl::disown_one);
 }
 
 Status Runtime::Impl::disown_one(const OwnMemory& piece) {

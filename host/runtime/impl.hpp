@@ -66,11 +66,13 @@ struct Runtime::Impl {
   // Memory of a program's own (adopt.cpp).
   Status adopt(const std::vector<OwnMemory>& pieces);
   Status disown(const std::vector<OwnMemory>& pieces);
-  std::string describe(const OwnMemory& piece) const;
+  std::string describe(const OwnMemory& piece, bool on_gpu) const;
+  bool is_gpu_memory(const OwnMemory& piece) const;
+  Status retire_freed(const std::vector<OwnMemory>& pieces);
   Status adopt_one(const OwnMemory& piece);
   Status disown_one(const OwnMemory& piece);
   Status for_pieces(const char* routine, const char* doing, const std::vector<OwnMemory>& pieces,
-                    Status (Impl::*one)(const OwnMemory&));
+                    std::string values, Status (Impl::*one)(const OwnMemory&));
 
   // --- teams (teams.cpp): no lock is held while other PEs are waited for ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,

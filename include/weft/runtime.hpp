@@ -126,7 +126,8 @@ class WEFT_API Runtime {
   // runtime lives; so no part may be unmapped before.
   //
   // GPU memory (docs/guide/gpu.md says which): peers map the allocations that it lies in, whole.
-  // It must not be freed before disown(), or before the runtime goes.
+  // It must not be freed before disown(), or before the runtime goes. If it was, and a piece of a
+  // later call lies at its addresses, it is given up on all PEs, however often it was adopted.
   Status adopt(const std::vector<OwnMemory>& pieces);
   // The opposite, collective and checked alike, once for each adopt(): from then on nobody has the
   // GPU memory mapped, and it may be freed. First complete what is under way to it. Of host memory

@@ -126,6 +126,9 @@ class Platform {
   // not write. When the result goes away, `own` keeps its contents and is this process's alone
   // again; so it is in a child of fork() from the beginning.
   virtual Result<Memory> adopt(Range own, Range where) = 0;
+  // Whether what adopt() gave is what still lies at its addresses: a program may have freed it, and
+  // been given the addresses anew.
+  virtual bool is_current(const Memory& /*adopted*/) const { return true; }
   // Bytes with which a process of this host can open a committed chunk.
   virtual Result<Blob> share(const Memory& chunk) = 0;
   // Maps a peer's chunk at `where`, a part of a reservation of mine.

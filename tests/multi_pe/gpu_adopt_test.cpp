@@ -317,6 +317,68 @@ TEST_P(GpuAdoptTest, APieceMayBeAdoptedAgainAndGivenUp) {
   });
 }
 
+// --- freed before it was given up ---------------------------------------------------------------
+
+// By one PE: whoever has a mapping of the old memory must not keep it.
+TEST_P(GpuAdoptTest, MemoryThatWasFreedIsAdoptedAnew) {
+  run([](Runtime& rt, From from) -> Status {
+    Word* const words = make_words(rt, from);
+    RETURN_IF_ERROR(rt.adopt({piece(words)}));
+    RETURN_IF_ERROR(rt.adopt({piece(words)}));
+    for (int round = 0; round < 3; ++round) {
+      RETURN_IF_ERROR(check_transfers(rt, words));
+      const std::byte* const before = kept.back()->base();
+      if (rt.pe() == rt.npes() - 1) kept.back()->renew();
+      if (kept.back()->base() != before) return Status::ok();  // a driver's, that is free to
+      RETURN_IF_ERROR(rt.barrier());
+      RETURN_IF_ERROR(rt.adopt({piece(words)}));
+      RETURN_IF_ERROR(check_transfers(rt, words));
+      RETURN_IF_ERROR(check_kernels(rt, *rt.context().device(), words));
+      // A part of what was, and some that was none.
+      if (rt.pe() == 0) kept.back()->renew();
+      RETURN_IF_ERROR(rt.barrier());
+      Word* const moved = words - 100;
+      if (kept.back()->base() == before) RETURN_IF_ERROR(rt.adopt({piece(moved)}));
+      RETURN_IF_ERROR(check_transfers(rt, moved));
+      RETURN_IF_ERROR(rt.disown({piece(moved)}));
+      RETURN_IF_ERROR(rt.adopt({piece(words)}));
+    }
+    return rt.health();
+  });
+}
+
+TEST_P(GpuAdoptTest, FreedMemoryIsGivenUp) {
+  run([](Runtime& rt, From from) -> Status {
+    Word* const words = make_words(rt, from);
+    RETURN_IF_ERROR(rt.adopt({piece(words)}));
+    if (rt.pe() == 0) kept.back()->free();
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.disown({piece(words)}));
+    EXPECT_EQ(rt.offset_of(words), std::nullopt);
+    Word* const more = make_words(rt, from);
+    RETURN_IF_ERROR(rt.adopt({piece(more)}));
+    return check_transfers(rt, more);
+  });
+}
+
+TEST_P(GpuAdoptTest, ChecksNoticeThatMyOwnMemoryWasFreed) {
+  run(
+      [](Runtime& rt, From from) -> Status {
+        Word* const words = make_words(rt, from);
+        RETURN_IF_ERROR(rt.adopt({piece(words)}));
+        RETURN_IF_ERROR(rt.context().put(words, words + 8, 1, rt.pe()));
+        RETURN_IF_ERROR(rt.barrier());
+        kept.back()->free();
+        const Word one = 1;
+        const Status put = rt.context().put(words, &one, 1, rt.pe());
+        EXPECT_CODE(put, Code::kInvalidArgument);
+        EXPECT_THAT(std::string(put.text()), HasSubstr("adopted and freed since"));
+        RETURN_IF_ERROR(rt.barrier());
+        return rt.disown({piece(words)});
+      },
+      true);
+}
+
 // --- what is refused -----------------------------------------------------------------------------
 
 TEST_P(GpuAdoptTest, WhatCannotBeIsRefusedOnAll) {

@@ -23,21 +23,11 @@ class OwnGpuMemory {
     const auto& call = made.driver_->call();
     expect(call.reserve(&made.base_, made.bytes_, 0, 0, 0));
     made.is_reserved_ = true;
-    gpu::abi::AllocationProperties properties{};
+    gpu::abi::AllocationProperties& properties = made.properties_;
     if (!made.driver_->describe_memory(ordinal, properties).is_ok()) std::abort();
     properties.handle_types = type;
     properties.location = {gpu::abi::LocationType::kDevice, ordinal};
-    const gpu::abi::Access access{properties.location, gpu::abi::AccessFlags::kReadWrite};
-    gpu::abi::Pointer at = made.base_;
-    for (const std::size_t bytes : allocations) {
-      gpu::abi::Handle handle = 0;
-      expect(call.create(&handle, bytes, &properties, 0));
-      expect(call.map(at, bytes, 0, handle, 0));
-      expect(call.release(handle));  // the mapping keeps it
-      expect(call.set_access(at, bytes, &access, 1));
-      made.parts_.emplace_back(at, bytes);
-      at += bytes;
-    }
+    made.map(allocations);
     return made;
   }
   static OwnGpuMemory allocated(const gpu::Library& library, int ordinal, std::size_t bytes) {
@@ -52,6 +42,7 @@ class OwnGpuMemory {
         base_(std::exchange(other.base_, 0)),
         bytes_(other.bytes_),
         is_reserved_(other.is_reserved_),
+        properties_(other.properties_),
         parts_(std::move(other.parts_)) {}
   OwnGpuMemory& operator=(OwnGpuMemory&&) = delete;
   ~OwnGpuMemory() { free(); }
@@ -76,6 +67,21 @@ class OwnGpuMemory {
     enter([&] { expect(is_reserved_ ? call.free_reserved(base_, bytes_) : call.free(base_)); });
     base_ = 0;
   }
+  // Is freed, and other memory taken instead: at the same addresses, if it is mapped or the driver
+  // gives them out again.
+  void renew() {
+    if (!is_reserved_) {
+      enter([&] {
+        expect(driver_->call().free(base_));
+        expect(driver_->allocate(&base_, bytes_));
+      });
+      return;
+    }
+    std::vector<std::size_t> allocations;
+    for (const auto& [at, bytes] : parts_) allocations.push_back(bytes);
+    unmap();
+    map(allocations);
+  }
   // What was mapped. Nothing else comes to its addresses until free().
   void unmap() {
     for (const auto& [at, bytes] : parts_) expect(driver_->call().unmap(at, bytes));
@@ -85,6 +91,20 @@ class OwnGpuMemory {
  private:
   OwnGpuMemory(const gpu::Library& library, int ordinal) : driver_(*gpu::Driver::get(library)) {
     if (!driver_->open(ordinal, home_).is_ok()) std::abort();
+  }
+  void map(const std::vector<std::size_t>& allocations) {
+    const auto& call = driver_->call();
+    const gpu::abi::Access access{properties_.location, gpu::abi::AccessFlags::kReadWrite};
+    gpu::abi::Pointer at = base_;
+    for (const std::size_t bytes : allocations) {
+      gpu::abi::Handle handle = 0;
+      expect(call.create(&handle, bytes, &properties_, 0));
+      expect(call.map(at, bytes, 0, handle, 0));
+      expect(call.release(handle));  // the mapping keeps it
+      expect(call.set_access(at, bytes, &access, 1));
+      parts_.emplace_back(at, bytes);
+      at += bytes;
+    }
   }
   static void expect(const gpu::abi::Outcome& outcome) {
     if (outcome.error != gpu::abi::Error::kSuccess) std::abort();
@@ -102,6 +122,7 @@ class OwnGpuMemory {
   gpu::abi::Pointer base_ = 0;
   std::size_t bytes_ = 0;
   bool is_reserved_ = false;  // else allocated
+  gpu::abi::AllocationProperties properties_{};
   std::vector<std::pair<gpu::abi::Pointer, std::size_t>> parts_;
 };
 

@@ -75,7 +75,12 @@ struct Access {
 };
 
 enum class Granularity : unsigned { kMinimum = 0 };
-enum class PointerAttribute : unsigned { kMemoryType = 2, kIsManaged = 8, kOrdinal = 9 };
+enum class PointerAttribute : unsigned {
+  kMemoryType = 2,
+  kBufferId = 7,  // of an allocation; no other of the process ever has the same
+  kIsManaged = 8,
+  kOrdinal = 9,
+};
 enum class CaptureStatus : unsigned { kNone = 0 };
 // What the captures of streams forbid a thread meanwhile. kRelaxed: nothing but work on those
 // streams that cannot be captured.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -174,8 +175,22 @@ Status Adoption::find_allocated() {
                                      all.bytes, fmt::ptr(all.base)));
   RETURN_IF_ERROR(device_.check(device_.call().ipc_get(&segment.token, abi::pointer(all.base)),
                                 "share an allocation with other processes"));
+  segment.id = device_.driver().buffer_id(own_.base);
   segments_.push_back(std::move(segment));
   return Status::ok();
+}
+
+bool Adoption::is_current() const {
+  const auto scope = Scope::enter(device_);
+  return scope && std::all_of(segments_.begin(), segments_.end(),
+                              [this](const Segment& segment) { return is_current(segment); });
+}
+
+// What is mapped by handles is known by its handle, since a driver may tell the addresses of a
+// reservation the same id whatever is mapped there.
+bool Adoption::is_current(const Segment& segment) const {
+  if (segment.memory != nullptr) return segment.memory->is_at(segment.allocation.base);
+  return segment.id == device_.driver().buffer_id(own_.base);
 }
 
 Result<Blob> Adoption::share() {

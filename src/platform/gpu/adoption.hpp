@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,10 +32,13 @@ class Adoption final : public Shared {
 
   Adoption(const Device& device, Range own) : device_(device), own_(own) {}
   Result<Blob> share() override;
+  // Whether all of it still lies where it was.
+  bool is_current() const;
 
  private:
   struct Segment {
     Range allocation;
+    std::uint64_t id = 0;              // Driver::buffer_id() of what was allocated
     std::unique_ptr<Physical> memory;  // null: goes by `token`
     Way way = Way::kIpc;
     abi::Token token{};
@@ -42,6 +46,7 @@ class Adoption final : public Shared {
 
   Status find_mapped();
   Status find_allocated();
+  bool is_current(const Segment& segment) const;
   Result<Range> allocation_at(const std::byte* address) const;
   Status refuse(const std::string& why) const;
 

@@ -120,6 +120,13 @@ bool Driver::is_managed(const void* address) const {
   return asked.error == Error::kSuccess && managed != 0;
 }
 
+std::uint64_t Driver::buffer_id(const void* address) const {
+  std::uint64_t id = 0;
+  const abi::Outcome asked =
+      call().pointer_attribute(&id, abi::PointerAttribute::kBufferId, abi::pointer(address));
+  return asked.error == Error::kSuccess ? id : 0;
+}
+
 // What the driver does not know at all is memory of the host.
 int Driver::owner_of(const void* address) const {
   const auto ask = [&](abi::PointerAttribute attribute, void* value) {

@@ -59,6 +59,9 @@ class Driver {
   // The GPU that has the memory at `address`, managed or not; -1: none, it is the host's or
   // nothing. In a Scope, as the next.
   int owner_of(const void* address) const;
+  // What tells the allocation at `address` from one that comes there later; 0: there is none, or
+  // the driver does not say.
+  std::uint64_t buffer_id(const void* address) const;
   // Memory that the driver moves between GPUs and the host.
   bool is_managed(const void* address) const;
 

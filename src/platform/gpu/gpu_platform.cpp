@@ -124,6 +124,12 @@ Result<Memory> GpuPlatform::adopt(Range own, Range) {
   return hold(own, std::move(adoption));
 }
 
+bool GpuPlatform::is_current(const Memory& adopted) const {
+  const auto* const adoption =
+      dynamic_cast<const Adoption*>(static_cast<Owned*>(adopted.owner().get()));
+  return adoption != nullptr && adoption->is_current();
+}
+
 Result<Blob> GpuPlatform::share(const Memory& memory) {
   auto* const shared = dynamic_cast<Shared*>(static_cast<Owned*>(memory.owner().get()));
   if (shared == nullptr) {

@@ -33,6 +33,7 @@ class GpuPlatform final : public Platform {
   bool is_device_memory(const void* address) const override;
   bool adopts_where_told() const override { return false; }
   Result<Memory> adopt(Range own, Range where) override;
+  bool is_current(const Memory& adopted) const override;
   Result<Blob> share(const Memory& memory) override;
   Result<Memory> open(const Blob& blob, Range where) override;
   Result<Dmabuf> export_dmabuf(Range memory) const override;

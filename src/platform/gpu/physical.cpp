@@ -63,6 +63,14 @@ Physical::~Physical() {
   warn(device_.check(device_.call().release(handle_), "release memory"));
 }
 
+// A handle that is kept is no other memory's, so the same one means the same memory.
+bool Physical::is_at(std::byte* address) const {
+  abi::Handle now = 0;
+  if (device_.call().retain(&now, address).error != abi::Error::kSuccess) return false;
+  warn(device_.check(device_.call().release(now), "release memory"));
+  return now == handle_;
+}
+
 Result<abi::AllocationProperties> Physical::properties() const {
   abi::AllocationProperties properties{};
   RETURN_IF_ERROR(

@@ -30,6 +30,8 @@ class Physical {
   Physical& operator=(const Physical&) = delete;
 
   abi::Handle handle() const { return handle_; }
+  // Whether it is what is mapped at `address`. In a Scope.
+  bool is_at(std::byte* address) const;
   // For what did not say at its creation how it goes to others, and on which GPU it is.
   Result<abi::AllocationProperties> properties() const;
   // Fills in the way and its token.

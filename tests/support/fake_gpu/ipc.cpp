@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "tests/support/fake_gpu/dmabuf.hpp"
 #include "tests/support/fake_gpu/state.hpp"
@@ -18,12 +19,14 @@ namespace {
 struct Contents {
   int process, file, device;
   std::size_t bytes;
+  std::uint64_t id;
 };
 static_assert(sizeof(Contents) <= sizeof(Token));
 
 Error map(Allocation allocation, Pointer* memory) {
-  void* const found = ::mmap(nullptr, allocation.bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                             allocation.file.get(), 0);
+  void* const wish = address(std::exchange(state().last_freed[allocation.bytes], 0));
+  void* const found =
+      ::mmap(wish, allocation.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file.get(), 0);
   if (found == MAP_FAILED) return Error::kOperatingSystem;
   *memory = gpu::abi::pointer(found);
   state().allocations[*memory] = std::move(allocation);
@@ -37,6 +40,7 @@ Error unmap(Pointer memory, bool created_here) {
     return Error::kInvalidValue;
   }
   ::munmap(address(memory), found->second.bytes);
+  state().last_freed[found->second.bytes] = memory;
   if (created_here) state().used[found->second.device] -= found->second.bytes;
   all.erase(found);
   return Error::kSuccess;
@@ -92,8 +96,8 @@ Error export_dmabuf(const char* function, Pointer base, std::size_t bytes, int* 
   return Error::kSuccess;
 }
 
-Token token_of(int device, int file, std::size_t bytes) {
-  const Contents contents{::getpid(), file, device, bytes};
+Token token_of(int device, int file, std::size_t bytes, std::uint64_t id) {
+  const Contents contents{::getpid(), file, device, bytes, id};
   Token token{};
   std::memcpy(token.data(), &contents, sizeof contents);
   return token;
@@ -117,7 +121,7 @@ Error allocate(Pointer* memory, std::size_t bytes) {
   if (bytes > call->settings.bytes - call->used[device]) return Error::kOutOfMemory;
   UniqueFd file = dirty_file(device, bytes);
   if (!file) return Error::kOperatingSystem;
-  const Error mapped = map({bytes, device, std::move(file), true, {}}, memory);
+  const Error mapped = map({bytes, device, std::move(file), true, -1, ++call->last_id}, memory);
   if (mapped == Error::kSuccess) call->used[device] += bytes;
   return mapped;
 }
@@ -148,7 +152,8 @@ extern "C" Error FAKE_NAME(cuIpcGetMemHandle, hipIpcGetMemHandle)(Token* token, 
     return Error::kInvalidValue;
   }
   const auto& allocation = found->second;
-  *token = fake_gpu::token_of(allocation.device, allocation.file.get(), allocation.bytes);
+  *token =
+      fake_gpu::token_of(allocation.device, allocation.file.get(), allocation.bytes, allocation.id);
   return Error::kSuccess;
 }
 

@@ -51,6 +51,19 @@ const std::pair<const Pointer, Allocation>* allocation_at(Pointer address) {
   return block_at(state().allocations, address);
 }
 
+namespace {
+
+gpu::abi::Handle hold(const std::shared_ptr<Physical>& memory) {
+  State& all = state();
+  if (memory->handle == 0 || !all.handles.contains(memory->handle))
+    memory->handle = ++all.last_handle;
+  all.handles[memory->handle] = memory;
+  ++all.holders[memory->handle];
+  return memory->handle;
+}
+
+}  // namespace
+
 }  // namespace weft::fake_gpu
 
 namespace weft::gpu::abi {
@@ -124,15 +137,20 @@ extern "C" Error FAKE_NAME(cuMemCreate, hipMemCreate)(Handle* handle, std::size_
   UniqueFd file = fake_gpu::dirty_file(device, bytes);
   if (!file) return Error::kOperatingSystem;
   call->used[device] += bytes;
-  *handle = ++call->last_handle;
-  call->handles[*handle].reset(new Physical{device, bytes, std::move(file), true, *properties});
+  *handle = fake_gpu::hold(
+      std::shared_ptr<Physical>(new Physical{device, bytes, std::move(file), true, *properties}));
   return Error::kSuccess;
 }
 
 extern "C" Error FAKE_NAME(cuMemRelease, hipMemRelease)(Handle handle) {
   Call call("cuMemRelease");
   if (call.refused()) return call.error();
-  return call->handles.erase(handle) == 1 ? Error::kSuccess : Error::kInvalidValue;
+  const auto found = call->holders.find(handle);
+  if (found == call->holders.end()) return Error::kInvalidValue;
+  if (--found->second > 0) return Error::kSuccess;
+  call->holders.erase(found);
+  call->handles.erase(handle);
+  return Error::kSuccess;
 }
 
 extern "C" Error FAKE_NAME(cuMemRetainAllocationHandle,
@@ -141,8 +159,7 @@ extern "C" Error FAKE_NAME(cuMemRetainAllocationHandle,
   if (call.refused()) return call.error();
   const auto* const mapped = fake_gpu::mapping_at(pointer(address));
   if (mapped == nullptr) return Error::kInvalidValue;
-  *handle = ++call->last_handle;
-  call->handles[*handle] = mapped->second.physical;
+  *handle = fake_gpu::hold(mapped->second.physical);
   return Error::kSuccess;
 }
 
@@ -169,7 +186,8 @@ extern "C" Error FAKE_NAME(cuMemExportToShareableHandle,
   }
   if (type == HandleType::kFabric) {
     const Physical& memory = *found->second;
-    *static_cast<Token*>(out) = fake_gpu::token_of(memory.device, memory.file.get(), memory.bytes);
+    *static_cast<Token*>(out) =
+        fake_gpu::token_of(memory.device, memory.file.get(), memory.bytes, 0);
     return Error::kSuccess;
   }
   const int copy = ::dup(found->second->file.get());
@@ -200,8 +218,8 @@ extern "C" Error FAKE_NAME(cuMemImportFromShareableHandle,
     bytes = static_cast<std::size_t>(facts.st_size);
   }
   if (!is_device(device)) return Error::kInvalidDevice;
-  *handle = ++call->last_handle;
-  call->handles[*handle].reset(new Physical{device, bytes, std::move(file), false});
+  *handle = fake_gpu::hold(
+      std::shared_ptr<Physical>(new Physical{device, bytes, std::move(file), false}));
   call->handles[*handle]->properties.location = {LocationType::kDevice, device};
   return Error::kSuccess;
 }

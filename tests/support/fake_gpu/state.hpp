@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -65,6 +66,7 @@ struct Physical {
   UniqueFd file;
   bool is_created_here;  // else imported
   gpu::abi::AllocationProperties properties{};
+  gpu::abi::Handle handle = 0;  // as long as there is one, the same for whoever asks
   ~Physical();
 };
 
@@ -81,6 +83,7 @@ struct Allocation {
   UniqueFd file;
   bool is_created_here = false;  // else opened,
   int opener = -1;               // by that GPU
+  std::uint64_t id = 0;
 };
 
 inline constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -119,9 +122,12 @@ struct State {
   std::map<Pointer, std::size_t> reservations;
   std::map<Pointer, Mapping> mappings;
   std::map<gpu::abi::Handle, std::shared_ptr<Physical>> handles;
+  std::map<gpu::abi::Handle, int> holders;  // of handles
   gpu::abi::Handle last_handle = 0;
   std::map<Pointer, Allocation> allocations;
-  std::set<std::pair<int, int>> enabled;  // GPUs, and peers whose allocations they may touch
+  std::uint64_t last_id = 0;
+  std::map<std::size_t, Pointer> last_freed;  // by size: where the next one goes
+  std::set<std::pair<int, int>> enabled;      // GPUs, and peers whose allocations they may touch
   std::map<void*, std::size_t> host_blocks;
   std::map<Stream, std::unique_ptr<Queue>> streams;
   std::map<Stream, Capture> captures;
@@ -155,7 +161,8 @@ gpu::abi::CaptureMode& capture_mode();  // the thread's
 bool reaches(int device, int peer);
 // A new file for memory of that GPU, which holds whatever was there before.
 UniqueFd dirty_file(int device, std::size_t bytes);
-Token token_of(int device, int file, std::size_t bytes);
+// `id`: no two allocations of a process give the same token.
+Token token_of(int device, int file, std::size_t bytes, std::uint64_t id);
 UniqueFd open_token(const Token& token, int* device, std::size_t* bytes);
 Error reach(int peer);  // lets the current GPU
 // What is mapped, or allocated, at an address, and where; null: nothing.

@@ -23,6 +23,13 @@ int device_at(Pointer address) {
   return allocated == nullptr ? -1 : allocated->second.device;
 }
 
+// Of what is mapped, the address's own, whatever lies there.
+std::uint64_t id_at(Pointer address) {
+  if (const auto* const mapped = fake_gpu::mapping_at(address)) return mapped->first;
+  const auto* const allocated = fake_gpu::allocation_at(address);
+  return allocated == nullptr ? 0 : allocated->second.id;
+}
+
 bool is_pinned(const State& all, Pointer address) {
   for (const auto& [base, bytes] : all.host_blocks)
     if (address - pointer(base) < bytes) return true;
@@ -167,6 +174,7 @@ extern "C" Error FAKE_NAME(cuPointerGetAttribute,
       *static_cast<unsigned*>(value) =
           fake_gpu::memory_type(device >= 0 && !call->settings.managed);
       break;
+    case PointerAttribute::kBufferId: *static_cast<std::uint64_t*>(value) = id_at(address); break;
     case PointerAttribute::kIsManaged: *static_cast<bool*>(value) = call->settings.managed; break;
     case PointerAttribute::kOrdinal: *static_cast<int*>(value) = device < 0 ? 0 : device; break;
   }

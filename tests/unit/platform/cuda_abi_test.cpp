@@ -50,6 +50,7 @@ static_assert(equal(Attribute::kRdmaOfVirtualMemory,
                     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED));
 static_assert(equal(Attribute::kStreamWords, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS));
 static_assert(equal(PointerAttribute::kMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+static_assert(equal(PointerAttribute::kBufferId, CU_POINTER_ATTRIBUTE_BUFFER_ID));
 static_assert(equal(PointerAttribute::kIsManaged, CU_POINTER_ATTRIBUTE_IS_MANAGED));
 static_assert(equal(PointerAttribute::kOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
 static_assert(equal(kGpuMemory, CU_MEMORYTYPE_DEVICE));

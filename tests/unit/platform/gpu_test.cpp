@@ -491,6 +491,25 @@ TEST_F(GpuTest, AdoptedMemoryThatWasMappedOutlivesItsMapping) {
   EXPECT_EQ((*read(gpu(1), peer->base(), 1))[0], std::byte{7});
 }
 
+TEST_F(GpuTest, AdoptedMemoryIsKnownByItsIdentity) {
+  OwnGpuMemory mapped = OwnGpuMemory::mapped(kFake, 0, {kPage, kPage});
+  OwnGpuMemory allocated = OwnGpuMemory::allocated(kFake, 0, 2 * kPage);
+  for (OwnGpuMemory* const mine : {&mapped, &allocated}) {
+    std::byte* const base = mine->base();
+    const auto adopted = gpu().adopt({base + kPage, 4096}, {});
+    ASSERT_OK(adopted);
+    EXPECT_TRUE(gpu().is_current(*adopted));
+    const auto again = gpu().adopt({base, 2 * kPage}, {});
+    EXPECT_TRUE(gpu().is_current(*again) && gpu().is_current(*adopted));
+    mine->renew();
+    ASSERT_EQ(mine->base(), base);
+    EXPECT_FALSE(gpu().is_current(*adopted));
+    EXPECT_TRUE(gpu().is_current(*gpu().adopt({base, 4096}, {})));
+    mine->free();
+    EXPECT_FALSE(gpu().is_current(*adopted));
+  }
+}
+
 TEST_F(GpuTest, WhatCannotBeAdoptedSaysWhy) {
   const auto why = [](Range own, int by = 0) {
     const auto refused = gpu(by).adopt(own, {});

@@ -1,6 +1,9 @@
 // wait and test: all forms of weft/wait.hpp are one scan over words, repeated until it is content.
 #include <weft/wait.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
@@ -58,6 +61,25 @@ class Mirror {
   Status status_;
 };
 
+// Where a thread's next scan for any word begins: behind the one that it found last, so that words
+// which satisfy all the time come in turn (OpenSHMEM 1.5, 9.10: fairness). By address; two sets of
+// words that share an entry only begin at the front more often.
+class Turns {
+ public:
+  static std::size_t& after(const void* words) {
+    static thread_local std::array<Turn, 16> turns;
+    Turn& turn = turns[(reinterpret_cast<std::uintptr_t>(words) >> 3) % turns.size()];
+    if (turn.words != words) turn = {words, 0};
+    return turn.next;
+  }
+
+ private:
+  struct Turn {
+    const void* words = nullptr;
+    std::size_t next = 0;
+  };
+};
+
 template <class T>
 class Scan {
  public:
@@ -66,6 +88,7 @@ class Scan {
         words_(static_cast<const T*>(words)),
         values_(static_cast<const T*>(args.values)) {
     while (first_ < args.count && !takes_part(first_)) ++first_;
+    if (args.form == Form::kAny) turn_ = Turns::after(args.words);
   }
 
   bool nobody_takes_part() const { return first_ == args_.count; }
@@ -126,12 +149,18 @@ class Scan {
     return args_.count;
   }
   std::size_t look_any() {
-    for (std::size_t i = first_; i < args_.count; ++i)
+    const bool found = look_at(std::max(first_, turn_), args_.count) ||
+                       look_at(first_, std::min(turn_, args_.count));
+    return found ? 1 : 0;
+  }
+  bool look_at(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
       if (takes_part(i) && satisfied(i)) {
         args_.indices[0] = i;
-        return 1;
+        Turns::after(args_.words) = i + 1;
+        return true;
       }
-    return 0;
+    return false;
   }
   std::size_t look_some() {
     std::size_t found = 0;
@@ -144,6 +173,7 @@ class Scan {
   const T* words_;
   const T* values_;
   std::size_t first_ = 0;
+  std::size_t turn_ = 0;  // of the form for any word
 };
 
 const char* name_of(Form form) {

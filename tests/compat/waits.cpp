@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -104,6 +105,26 @@ void thread_lock() {
 }
 void finalize() { is_late(); }
 
+// Words that satisfy all the time come in turn.
+void any_in_turn() {
+  static int words[3] = {1, 0, 1};
+  int values[3] = {1, 5, 1};
+  int seen[4][3] = {};
+  for (int i = 0; i < 10; ++i) ++seen[0][shmem_int_test_any(words, 3, nullptr, SHMEM_CMP_EQ, 1)];
+  for (int i = 0; i < 10; ++i)
+    ++seen[1][shmem_int_wait_until_any(words, 3, nullptr, SHMEM_CMP_EQ, 1)];
+  for (int i = 0; i < 10; ++i)
+    ++seen[2][shmem_int_test_any_vector(words, 3, nullptr, SHMEM_CMP_EQ, values)];
+  for (int i = 0; i < 10; ++i)
+    ++seen[3][shmem_int_wait_until_any_vector(words, 3, nullptr, SHMEM_CMP_EQ, values)];
+  for (const auto& form : seen) CHECK(form[0] == 5 && form[1] == 0 && form[2] == 5);
+  // Words are left out of a scan by status, wherever it begins.
+  const int status[3] = {1, 0, 0};
+  for (int i = 0; i < 3; ++i)
+    CHECK(shmem_int_wait_until_any(words, 3, status, SHMEM_CMP_EQ, 1) == 2);
+  CHECK(shmem_int_test_any(words, 3, nullptr, SHMEM_CMP_EQ, 7) == SIZE_MAX);
+}
+
 // --- what must not return ------------------------------------------------------------------------
 
 void say_returned() {
@@ -147,14 +168,15 @@ struct Case {
   void (*run)();
 };
 constexpr Case kCases[] = {
-    {"barrier_all", barrier_all}, {"sync_all", sync_all},
-    {"team_sync", team_sync},     {"collective", collective},
-    {"active_set", active_set},   {"allocation", allocation},
-    {"wait_until", wait_until},   {"wait_until_any", wait_until_any},
-    {"set_lock", set_lock},       {"thread_lock", thread_lock},
-    {"finalize", finalize},       {"never_set", never_set},
-    {"never_come", never_come},   {"never_cleared", never_cleared},
-    {"failed_put", failed_put},   {"lost_peer", lost_peer},
+    {"barrier_all", barrier_all},     {"sync_all", sync_all},
+    {"team_sync", team_sync},         {"collective", collective},
+    {"active_set", active_set},       {"allocation", allocation},
+    {"wait_until", wait_until},       {"wait_until_any", wait_until_any},
+    {"set_lock", set_lock},           {"thread_lock", thread_lock},
+    {"finalize", finalize},           {"any_in_turn", any_in_turn},
+    {"never_set", never_set},         {"never_come", never_come},
+    {"never_cleared", never_cleared}, {"failed_put", failed_put},
+    {"lost_peer", lost_peer},
 };
 
 }  // namespace

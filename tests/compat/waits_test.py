@@ -22,6 +22,7 @@ CASES = {
     "set_lock": (LATE, True, {GOES_ON: 2}),
     "thread_lock": (LATE, True, {"goes on waiting": 2}),
     "finalize": (LATE, True, {GOES_ON: 2}),
+    "any_in_turn": ({}, True, {}),
     "never_set": (LIMITED, False, {GOES_ON: 2, "WEFT_WAIT_LIMIT=0.7": 1}),
     "never_come": (LIMITED, False, {GOES_ON: 2, "WEFT_WAIT_LIMIT=0.7": 1}),
     "never_cleared": (LIMITED, False, {"WEFT_WAIT_LIMIT=0.7": 1}),

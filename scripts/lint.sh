@@ -12,6 +12,7 @@ cmake --preset cpu-release -DWEFT_TESTS=OFF -B "$build" > /dev/null
 
 tests/lint/check_layers.py
 tests/lint/check_layers_test.py
+tests/lint/check_descriptors.py
 tests/lint/check_listed.py
 tests/lint/check_readme.py
 

@@ -23,7 +23,7 @@ Status gone(std::string_view what, std::string_view why) {
 
 }  // namespace
 
-Connection::Connection(int fd) : fd_(fd) { (void)::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+Connection::Connection(int fd) : fd_(fd) { (void)::fcntl(fd_.get(), F_SETFD, FD_CLOEXEC); }
 
 void Connection::set_form(Form form) {
   form_ = form;

@@ -23,7 +23,7 @@ Result<Input> Input::open() {
   input.relayed_ = true;
   input.child_end_.reset(ends[0]);
   input.parent_end_.reset(ends[1]);
-  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  (void)::fcntl(input.parent_end_.get(), F_SETFL, O_NONBLOCK);
   return input;
 }
 

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include "src/base/status.hpp"
+#include "src/base/unique_fd.hpp"
 
 namespace weft {
 
 Result<Dynlib> Dynlib::open(std::span<const std::string> names, Scope scope) {
+  hold_standard_streams();
   std::string why;
   for (const std::string& name : names) {
     const int flags = RTLD_LAZY | (scope == Scope::kGlobal ? RTLD_GLOBAL : RTLD_LOCAL);

@@ -1,41 +1,57 @@
-// Threads of the library.
+// Threads of the library. A thread that the system refuses is a Status, never an exception.
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
+#include <cstddef>
+#include <functional>
 #include <initializer_list>
-#include <thread>
+#include <string>
 #include <utility>
+
+#include <weft/result.hpp>
 
 namespace weft {
 
-// Signals are for the threads of the program: a thread that is started while this lives takes none,
-// but for those named.
-class SignalsBlocked {
+// A thread that runs, or none. It is joined when the object goes.
+class Thread {
  public:
-  explicit SignalsBlocked(std::initializer_list<int> but = {}) {
-    sigset_t all;
-    ::sigfillset(&all);
-    for (const int number : but) ::sigdelset(&all, number);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  Thread() noexcept = default;
+  explicit Thread(pthread_t handle) noexcept : handle_(handle), joinable_(true) {}
+  Thread(Thread&& other) noexcept
+      : handle_(other.handle_), joinable_(std::exchange(other.joinable_, false)) {}
+  Thread& operator=(Thread&& other) noexcept {
+    join();
+    handle_ = other.handle_;
+    joinable_ = std::exchange(other.joinable_, false);
+    return *this;
   }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~Thread() { join(); }
+
+  bool joinable() const noexcept { return joinable_; }
+  void join() noexcept {
+    if (std::exchange(joinable_, false)) ::pthread_join(handle_, nullptr);
+  }
+  void detach() noexcept {
+    if (std::exchange(joinable_, false)) ::pthread_detach(handle_);
+  }
 
  private:
-  sigset_t before_;
+  pthread_t handle_{};
+  bool joinable_ = false;
 };
 
-// The name is what ps, top and gdb show, of at most 15 letters.
-template <class Body>
-std::thread start_thread(const char* name, Body body) {
-  const SignalsBlocked blocked;
-  return std::thread([name, body = std::move(body)] {
-    ::pthread_setname_np(::pthread_self(), name);
-    body();
-  });
-}
+struct ThreadPlan {
+  const char* name;             // what ps, top and gdb show, of at most 15 letters
+  std::size_t stack_bytes = 0;  // 0: the system's default
+  // Signals are for the threads of the program: one of the library's own takes none but these.
+  std::initializer_list<int> signals = {};
+  bool is_program = false;  // it runs the program's code, and takes those that its maker takes
+};
+
+Result<Thread> start_thread(const ThreadPlan& plan, std::function<void()> body);
+
+// What the system's refusal of a thread means to the user: its text, and which limit to raise.
+std::string describe_no_thread(int error);
 
 }  // namespace weft

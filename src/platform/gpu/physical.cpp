@@ -92,7 +92,7 @@ Status Physical::offer_file(abi::Token& token) {
     int fd = -1;
     std::memcpy(&fd, token.data(), sizeof fd);
     file_.reset(fd);
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // the driver does not say whether it did
+    ::fcntl(file_.get(), F_SETFD, FD_CLOEXEC);  // the driver does not say whether it did
   }
   if (server_ == nullptr) {
     ASSIGN_OR_RETURN(server_, cpu::FdServer::get());

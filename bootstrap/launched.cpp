@@ -1,6 +1,4 @@
 // PEs that a foreign launcher started: it carries a unique id, and the rest goes over tcp.
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -15,6 +13,7 @@
 #include "bootstrap/launcher.hpp"
 #include "src/base/abort_text.hpp"
 #include "src/base/log.hpp"
+#include "src/base/process.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -24,13 +23,12 @@ namespace {
 // are greeted once and may be asked to end the job at any time.
 class Session {
  public:
-  explicit Session(std::shared_ptr<Launcher> launcher)
-      : launcher_(std::move(launcher)), process_(::getpid()) {}
+  explicit Session(std::shared_ptr<Launcher> launcher) : launcher_(std::move(launcher)) {}
 
-  // A fork must not say goodbye in its parent's name, and a PE that did not leave its job in order
-  // has none to say; with MPI it would wait for those that are lost.
+  // A PE that did not leave its job in order has no goodbye to say; with MPI it would wait for
+  // those that are lost.
   ~Session() {
-    if (process_ == ::getpid() && in_order_.load()) launcher_->finalize();
+    if (!process_.is_inherited() && in_order_.load()) launcher_->finalize();
   }
 
   Session(const Session&) = delete;
@@ -62,7 +60,7 @@ class Session {
 
  private:
   const std::shared_ptr<Launcher> launcher_;
-  const pid_t process_;
+  const OwnerProcess process_;
   std::optional<UniqueId> server_;  // on PE 0
   std::string id_;
   std::atomic<bool> in_order_{true};

@@ -1,7 +1,5 @@
 #include <weft/runtime.hpp>
 
-#include <unistd.h>
-
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "bootstrap/tcp/id_text.hpp"
 #include "bootstrap/tcp/server.hpp"
+#include "src/base/process.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -19,9 +18,7 @@ namespace {
 class Orphans {
  public:
   void take(std::unique_ptr<tcp::Server> server) {
-    // In a fork of the process that serves there is no serving thread, and its state may have been
-    // copied in the middle of a change: let it be.
-    if (server->process() != ::getpid()) return forget(std::move(server));
+    if (server->is_inherited()) return keep_for_parent(std::move(server));
     server->close();
     const std::lock_guard lock(mutex_);
     std::erase_if(servers_, [](const auto& other) { return other->finished(); });
@@ -30,16 +27,11 @@ class Orphans {
 
   ~Orphans() {
     for (auto& server : servers_) {
-      if (server->process() != ::getpid()) forget(std::move(server));
+      if (server->is_inherited()) keep_for_parent(std::move(server));
     }
   }
 
  private:
-  static void forget(std::unique_ptr<tcp::Server> server) {
-    static auto* const forgotten = new std::vector<tcp::Server*>;  // seen by leak checkers
-    forgotten->push_back(server.release());
-  }
-
   std::mutex mutex_;
   std::vector<std::unique_ptr<tcp::Server>> servers_;  // guarded by mutex_
 };

@@ -16,7 +16,6 @@
 #include "bootstrap/tcp/seal.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/base/thread.hpp"
 #include "src/net/interface.hpp"
 
 namespace weft::tcp {
@@ -116,20 +115,22 @@ Result<std::unique_ptr<Server>> Server::start(std::optional<int> npes, const Opt
   }
   ASSIGN_OR_RETURN(UniqueFd wake, make_event());
   ASSIGN_OR_RETURN(UniqueFd failed, make_event());
-  return std::unique_ptr<Server>(new Server(std::move(id), std::move(listener), std::move(wake),
+  std::unique_ptr<Server> server(new Server(std::move(id), std::move(listener), std::move(wake),
                                             std::move(failed), options.start_timeout));
+  ASSIGN_OR_RETURN(server->thread_,
+                   start_thread({"weft-server"}, [serving = server.get()] { serving->run(); }));
+  return server;
 }
 
 Server::Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, double timeout_s)
     : id_(std::move(id)),
       npes_(id_.npes),
       timeout_s_(timeout_s),
-      self_{::getpid(), net::host_name()},
+      self_{process_.pid(), net::host_name()},
       listener_(std::move(listener)),
       wake_(std::move(wake)),
       failed_(std::move(failed)),
-      meeting_(std::make_unique<Meeting>(std::max(npes_, 1), timeout_s)),
-      thread_(start_thread("weft-server", [this] { run(); })) {}
+      meeting_(std::make_unique<Meeting>(std::max(npes_, 1), timeout_s)) {}
 
 Server::~Server() {
   {

@@ -19,7 +19,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bootstrap/meeting.hpp"
@@ -28,6 +27,8 @@
 #include "bootstrap/tcp/seal.hpp"
 #include "src/base/fair_mutex.hpp"
 #include "src/base/log_limit.hpp"
+#include "src/base/process.hpp"
+#include "src/base/thread.hpp"
 #include "src/base/unique_fd.hpp"
 #include "src/net/channel.hpp"
 
@@ -47,8 +48,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Where it serves: a fork has only a dead copy.
-  std::int64_t process() const { return self_.pid; }
+  // In a child of the process where it serves there is only a dead copy.
+  bool is_inherited() const { return process_.is_inherited(); }
   std::string id_text() const { return to_string(id_); }
 
   // --- for a launcher; thread-safe ----------------------------------------------------------
@@ -121,6 +122,7 @@ class Server {
   const IdText id_;
   int npes_;  // guarded by mutex_; 0: nobody has said it yet
   const double timeout_s_;
+  const OwnerProcess process_;
   const Meeting::Member self_;
   UniqueFd listener_;
   UniqueFd wake_;
@@ -142,7 +144,7 @@ class Server {
   Time closing_deadline_ = Time::max();
 
   std::atomic<bool> finished_{false};  // released by the loop's end, acquired by finished()
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace weft::tcp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/base/thread.hpp"
 
 namespace weft {
 
@@ -164,22 +164,23 @@ void Proxy::tell(const Status& failure) {
   config_.on_failure(first);
 }
 
-void Proxy::start() {
+Status Proxy::start() {
   std::lock_guard lock(thread_mutex_);
-  if (thread_.joinable()) return;
+  if (thread_.joinable()) return Status::ok();
   stop_ = false;
-  thread_ = start_thread("weft-proxy", [this] { run(); });
+  ASSIGN_OR_RETURN(thread_, start_thread({"weft-proxy"}, [this] { run(); }));
+  return Status::ok();
 }
 
 void Proxy::stop() {
-  std::thread ending;
+  Thread ending;
   {
     std::lock_guard lock(thread_mutex_);
     stop_ = true;
     ending = std::move(thread_);
     wake_.notify_one();
   }
-  if (ending.joinable()) ending.join();
+  ending.join();
 }
 
 bool Proxy::is_running() const {

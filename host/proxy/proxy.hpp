@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include <weft/dev/state.hpp>
@@ -21,6 +20,7 @@
 #include "host/proxy/fault_report.hpp"
 #include "host/transport/lane_queue.hpp"
 #include "host/transport/routes.hpp"
+#include "src/base/thread.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {
@@ -59,8 +59,8 @@ class Proxy {
   // One round over everything. True if something moved.
   bool step(std::uint64_t now_ns);
 
-  void start();  // does nothing if the thread runs
-  void stop();   // prompt; the destructor calls it
+  Status start();  // does nothing if the thread runs
+  void stop();     // prompt; the destructor calls it
   bool is_running() const;
 
   // The first failure of a kernel or of one of its operations; ok as long as there is none. Knows
@@ -104,7 +104,7 @@ class Proxy {
   std::condition_variable wake_;
   std::atomic<bool> stop_{false};  // also read without: looks that do not sleep take no lock
   bool nudged_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace weft

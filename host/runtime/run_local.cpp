@@ -3,8 +3,6 @@
 
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,12 +11,16 @@
 #include "host/runtime/impl.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/base/thread.hpp"
 
 namespace weft {
 
 namespace {
 
 using Body = std::function<Status(Runtime&)>;
+
+// More than a process of any system may have threads that wait for each other in good time.
+constexpr int kMostPes = 4096;
 
 // The first failure, in time: the others' are its consequences.
 class FirstFailure {
@@ -64,33 +66,52 @@ Status Runtime::Impl::run_pe(std::unique_ptr<Bootstrap> bootstrap, const Options
   return status;
 }
 
+namespace {
+
+Result<Thread> start_pe(std::size_t pe, std::unique_ptr<Bootstrap>& bootstrap,
+                        const Options& options, const Body& body, FirstFailure& failure) {
+  const ThreadPlan plan{.name = "weft-pe", .is_program = true};
+  return start_thread(plan, [&bootstrap, &options, &body, &failure, pe] {
+    set_log_pe(static_cast<int>(pe));
+    Runtime::Impl::run_pe(std::move(bootstrap), options, body, [&failure](const Status& status) {
+      failure.note(status);
+    }).ignore();  // noted
+  });
+}
+
+}  // namespace
+
 Status run_local(int npes, const std::function<Status(Runtime&)>& body, const Options& options) {
   if (npes < 1)
     return report(Status::error(Code::kInvalidArgument,
                                 fmt::format("run_local: argument npes is {}; a job has at least 1 "
                                             "PE",
                                             npes)));
+  if (npes > kMostPes)
+    return report(Status::error(
+        Code::kOutOfRange,
+        fmt::format("run_local: argument npes is {}; the threads of one process can be {} PEs at "
+                    "most. weft-run makes each PE a process",
+                    npes, kMostPes)));
   if (Status good = options.verify(); !good.is_ok()) return report(std::move(good));
   std::vector<std::unique_ptr<Bootstrap>> bootstraps = make_local_bootstraps(npes, options);
   FirstFailure failure;
-  std::vector<std::thread> threads;
-  for (std::size_t pe = 0; pe < bootstraps.size(); ++pe) {
-    try {
-      threads.emplace_back([&, pe] {
-        set_log_pe(static_cast<int>(pe));
-        Runtime::Impl::run_pe(std::move(bootstraps[pe]), options, body, [&](const Status& status) {
-          failure.note(status);
-        }).ignore();  // noted
-      });
-    } catch (const std::system_error& error) {
-      failure.note(Status::error(
-          Code::kOutOfMemory,
-          fmt::format("run_local: no thread for PE {} of {}: {}", pe, npes, error.what())));
-      bootstraps[pe]->abort(1, failure.get().text());
+  {
+    std::vector<Thread> threads;  // joined at the end of the block
+    for (std::size_t pe = 0; pe < bootstraps.size(); ++pe) {
+      auto thread = start_pe(pe, bootstraps[pe], options, body, failure);
+      if (thread.is_ok()) {
+        threads.push_back(std::move(*thread));
+        continue;
+      }
+      const Status refused = Status::error(
+          thread.status().code(),
+          fmt::format("run_local: PE {} of {}: {}", pe, npes, thread.status().text()));
+      failure.note(refused);
+      bootstraps[pe]->abort(1, refused.text());
       break;
     }
   }
-  for (std::thread& thread : threads) thread.join();
   return report(failure.get());
 }
 

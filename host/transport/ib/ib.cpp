@@ -129,8 +129,7 @@ Status Ib::start(const std::vector<network::Peer>& peers) {
     }
   }
   own_caps().needs_progress = true;
-  service_->start(peers_);
-  return Status::ok();
+  return service_->start(peers_);
 }
 
 std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) const {

@@ -14,7 +14,7 @@
 #include "host/transport/ib/reliable.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
-#include "src/base/thread.hpp"
+#include "src/base/status.hpp"
 
 namespace weft::ib {
 
@@ -46,10 +46,11 @@ std::vector<DoorAddress> Service::addresses() const {
   return all;
 }
 
-void Service::start(std::vector<PeAddress> peers) {
+Status Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
   for (const auto& door : doors_) door->datagrams->know(peers_);
-  thread_ = start_thread("weft-ib", [this] { run(); });
+  ASSIGN_OR_RETURN(thread_, start_thread({"weft-ib"}, [this] { run(); }));
+  return Status::ok();
 }
 
 Service::~Service() {

@@ -13,10 +13,10 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "host/transport/ib/door.hpp"
+#include "src/base/thread.hpp"
 #include "src/base/unique_fd.hpp"
 
 namespace weft::ib {
@@ -37,7 +37,7 @@ class Service {
   // How others find it, rail by rail.
   std::vector<DoorAddress> addresses() const;
   // All addresses are known.
-  void start(std::vector<PeAddress> peers);
+  Status start(std::vector<PeAddress> peers);
   // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
   // again. By any thread.
   Status ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
@@ -83,7 +83,7 @@ class Service {
 
   UniqueFd wake_;
   std::atomic<bool> stops_{false};
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace weft::ib

@@ -15,7 +15,6 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/base/thread.hpp"
 
 namespace weft::ofi {
 
@@ -39,7 +38,7 @@ Status Service::start() {
   if (!wake_)
     return Status::error(Code::kIo,
                          fmt::format("cannot make an event descriptor: {}", std::strerror(errno)));
-  thread_ = start_thread("weft-ofi", [this] { run(); });
+  ASSIGN_OR_RETURN(thread_, start_thread({"weft-ofi"}, [this] { run(); }));
   return Status::ok();
 }
 

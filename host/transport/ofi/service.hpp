@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <thread>
 
 #include <weft/status.hpp>
 
+#include "src/base/thread.hpp"
 #include "src/base/unique_fd.hpp"
 
 namespace weft::ofi {
@@ -44,7 +44,7 @@ class Service {
   std::uint64_t looked_at_ = 0;
   UniqueFd wake_;
   std::atomic<bool> stops_{false};
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace weft::ofi

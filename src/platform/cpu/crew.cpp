@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -121,22 +120,14 @@ void Worker::live() {
 
 namespace {
 
-void* worker_main(void* worker) { static_cast<Worker*>(worker)->live(); }
-
 // A detached thread without an order. It runs the program's kernels: faults and profiles are its
 // own.
-int start_worker(Worker& worker) {
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
-
-  const SignalsBlocked blocked({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF});
-  pthread_t thread;
-  const int failure = ::pthread_create(&thread, &attributes, worker_main, &worker);
-  if (failure == 0) ::pthread_setname_np(thread, "weft-grid");
-  ::pthread_attr_destroy(&attributes);
-  return failure;
+Status start_worker(Worker& worker) {
+  const ThreadPlan plan{
+      "weft-grid", kStackBytes, {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF}};
+  ASSIGN_OR_RETURN(Thread thread, start_thread(plan, [&worker] { worker.live(); }));
+  thread.detach();
+  return Status::ok();
 }
 
 }  // namespace
@@ -161,13 +152,13 @@ Status Crew::grow(unsigned threads) {
 Status Crew::create(unsigned threads) {
   while (workers_.size() < threads) {
     auto worker = std::make_unique<Worker>();
-    if (const int failure = start_worker(*worker); failure != 0) {
+    if (const Status started = start_worker(*worker); !started.is_ok()) {
       return Status::error(
-          Code::kOutOfMemory,
-          fmt::format("a grid of {} threads: the system gave {} and then refused: {}; nothing was "
-                      "run. Launch fewer threads, or raise the limit on processes (ulimit -u, the "
-                      "container's pids limit) or on address space (ulimit -v)",
-                      threads, workers_.size(), std::strerror(failure)));
+          started.code(),
+          fmt::format(
+              "a grid of {} threads: the system gave {}, and then: {}; nothing was run. Launching "
+              "fewer threads helps, too",
+              threads, workers_.size(), started.text()));
     }
     add(*worker.release());  // its thread's from now on
   }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 
 #include "src/base/log.hpp"
 #include "src/base/log_limit.hpp"
+#include "src/base/process.hpp"
 #include "src/base/status.hpp"
 #include "src/base/thread.hpp"
 #include "src/platform/cpu/fd_message.hpp"
@@ -77,10 +77,10 @@ AbstractAddress abstract_address(const Uuid& name) {
 
 struct FdServer::State {
   Uuid name = random_uuid();
-  Uuid process = process_uuid();
+  OwnerProcess process;
   UniqueFd listener;
   UniqueFd stop;  // readable when the thread shall end
-  pthread_t thread{};
+  Thread thread;
   std::vector<UniqueFd> connections;  // of the thread
   LogLimit refused;
 
@@ -105,15 +105,8 @@ Status FdServer::State::start() {
   }
   if (::listen(listener.get(), SOMAXCONN) != 0) return failure("cannot listen on a unix socket");
 
-  const SignalsBlocked blocked;
-  const auto body = [](void* self) -> void* {
-    static_cast<State*>(self)->serve();
-    return nullptr;
-  };
-  const int refused = ::pthread_create(&thread, nullptr, body, this);
-  if (refused == 0) ::pthread_setname_np(thread, "weft-fd");
-  errno = refused;
-  return refused == 0 ? Status::ok() : failure("no thread");
+  ASSIGN_OR_RETURN(thread, start_thread({"weft-fd"}, [this] { serve(); }));
+  return Status::ok();
 }
 
 void FdServer::State::serve() {
@@ -189,12 +182,15 @@ Result<std::shared_ptr<FdServer>> FdServer::get() {
 FdServer::FdServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 FdServer::~FdServer() {
-  if (is_inherited()) return;
+  if (is_inherited()) {
+    keep_for_parent(std::move(state_));
+    return;
+  }
   ::eventfd_write(state_->stop.get(), 1);
-  ::pthread_join(state_->thread, nullptr);
+  state_->thread.join();
 }
 
-bool FdServer::is_inherited() const { return state_->process != process_uuid(); }
+bool FdServer::is_inherited() const { return state_->process.is_inherited(); }
 
 const Uuid& FdServer::name() const { return state_->name; }
 

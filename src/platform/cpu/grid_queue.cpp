@@ -33,7 +33,7 @@ class DefaultStream {
 
 }  // namespace
 
-GridQueue::GridQueue() : magic_(kAlive), process_(process_uuid()) {}
+GridQueue::GridQueue() : magic_(kAlive) {}
 
 GridQueue::~GridQueue() {
   synchronize();

@@ -10,8 +10,8 @@
 
 #include <weft/result.hpp>
 
+#include "src/base/process.hpp"
 #include "src/platform/cpu/grid.hpp"
-#include "src/platform/platform.hpp"
 
 namespace weft::cpu {
 
@@ -32,13 +32,13 @@ class GridQueue {
   // Called by the last thread of the running grid.
   void finished();
   // A stream that came through fork(): its threads are the parent's.
-  bool is_inherited() const { return process_ != process_uuid(); }
+  bool is_inherited() const { return process_.is_inherited(); }
 
  private:
   void start(std::unique_ptr<Grid> grid);
 
   std::uint64_t magic_;
-  Uuid process_;
+  OwnerProcess process_;
   Crew crew_;
   std::unique_ptr<Grid> running_;  // belongs to its last thread while busy
   std::mutex mutex_;               // of what follows

@@ -206,8 +206,8 @@ bool eventually(const std::function<bool()>& condition) {
 TEST_F(ProxyTest, TheThreadCarriesRecordsOutAndStopsAndStartsAgain) {
   const RingView ring = *proxy->open_ring(0);
   for (std::uint64_t round = 1; round <= 3; ++round) {
-    proxy->start();
-    proxy->start();  // once is enough
+    EXPECT_TRUE(proxy->start().is_ok());
+    EXPECT_TRUE(proxy->start().is_ok());  // once is enough
     EXPECT_TRUE(proxy->is_running());
     for (std::uint64_t i = 1; i <= 100; ++i)
       ASSERT_TRUE(eventually([&] { return push(ring, numbered_put(i)); }));
@@ -220,7 +220,7 @@ TEST_F(ProxyTest, TheThreadCarriesRecordsOutAndStopsAndStartsAgain) {
 }
 
 TEST_F(ProxyTest, ARingOpenedWhileTheThreadSleepsIsServed) {
-  proxy->start();
+  EXPECT_TRUE(proxy->start().is_ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   const RingView ring = *proxy->open_ring(9);
   ASSERT_TRUE(push(ring, numbered_put(1)));

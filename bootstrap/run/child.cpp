@@ -86,6 +86,7 @@ struct ChildSide {
   if (side.kept >= 0 && ::fcntl(side.kept, F_SETFD, 0) != 0) give_up(side, Failure::kStreams);
   ::setrlimit(RLIMIT_NOFILE, &side.inherited->files);
   ::sigaction(SIGPIPE, &side.inherited->on_pipe, nullptr);
+  ::sigaction(SIGXFSZ, &side.inherited->on_file_size, nullptr);
   ::sigprocmask(SIG_SETMASK, &side.inherited->mask, nullptr);
   ::execve(side.program, side.argv, side.environment);
   give_up(side, Failure::kExec);

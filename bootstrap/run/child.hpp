@@ -18,7 +18,7 @@ namespace weft::run {
 // What the launcher changed for itself and a child must get back.
 struct Inherited {
   sigset_t mask;
-  struct sigaction on_pipe;
+  struct sigaction on_pipe, on_file_size;
   rlimit files;
 };
 

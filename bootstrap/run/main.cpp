@@ -41,6 +41,7 @@ Result<UniqueFd> take_signals(Inherited& inherited) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &inherited.on_pipe);
+  ::sigaction(SIGXFSZ, &ignore, &inherited.on_file_size);  // output beyond ulimit -f is reported
   UniqueFd fd(::signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!fd) return Status::error(Code::kIo, fmt::format("signalfd: {}", net::errno_text(errno)));
   return fd;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/base/environment.hpp"
+#include "src/base/file_size_signal.hpp"
 #include "src/base/unique_fd.hpp"
 
 namespace weft {
@@ -99,13 +100,16 @@ std::string expand(std::string_view pattern, int pe) {
   return out;
 }
 
-void write_all(int fd, std::string_view line) noexcept {
+// False, with errno, if not all of it could be written.
+bool write_all(int fd, std::string_view line) noexcept {
+  const NoFileSizeSignal limited;
   while (!line.empty()) {
     const ssize_t written = ::write(fd, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nowhere left to complain
+    if (written <= 0) return false;
     line.remove_prefix(static_cast<std::size_t>(written));
   }
+  return true;
 }
 
 // Others than this user and root may put files into the folder of `path`, as into /tmp.
@@ -171,15 +175,24 @@ class Sink {
   }
 
   void write(int pe, std::string_view line) {
-    if (Status opened = open(pe); !opened.is_ok()) {
-      write_all(STDERR_FILENO, "weft warn log: " + opened.to_string() + "\n");
-      pattern_.clear();  // said once; from now on standard error
-    }
+    if (Status opened = open(pe); !opened.is_ok()) give_files_up(opened.to_string());
     const auto file = files_.find(expand(pattern_, pe));
-    write_all(file == files_.end() ? STDERR_FILENO : file->second.get(), line);
+    if (file != files_.end()) {
+      if (write_all(file->second.get(), line)) return;
+      give_files_up(fmt::format("WEFT_LOG_FILE: '{}' cannot be written: {}", file->first,
+                                std::strerror(errno)));
+    }
+    write_all(STDERR_FILENO, line);  // nowhere else to complain
   }
 
  private:
+  // Said once; from now on standard error.
+  void give_files_up(const std::string& why) {
+    write_all(STDERR_FILENO, fmt::format("weft warn log: {}; the log goes on here\n", why));
+    pattern_.clear();
+    files_.clear();
+  }
+
   std::string pattern_;
   std::map<std::string, UniqueFd> files_;
 };

@@ -7,6 +7,7 @@
 #include "host/context/check.hpp"
 #include "host/context/impl.hpp"
 #include "host/context/waiter.hpp"
+#include "src/base/process.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -42,6 +43,7 @@ Context::~Context() { Impl::destroy(std::move(impl_)); }
 void Context::Impl::destroy(std::unique_ptr<Impl> impl) {
   if (impl == nullptr) return;
   Impl& c = *impl;
+  if (c.job->is_inherited()) return keep_for_parent(std::move(impl));
   Status status = c.failed.is_ok() ? c.quiet(kAnyPe) : Status::ok();
   if (!status.is_ok() && !c.job->has_ended()) report(status).ignore();  // nobody else will see it
   c.job->leave(c.lane, &c.queue);
@@ -61,8 +63,12 @@ Status Context::Impl::usable() {
 void Context::Impl::fail(const Status& why) {
   if (!failed.is_ok()) return;
   failed = why;
+  close_direct_way();
+}
+
+void Context::Impl::close_direct_way() {
   __atomic_store_n(&reachable.npes, 0u, __ATOMIC_RELAXED);
-  posted = unfenced = true;  // so that fence and quiet come to their slow paths
+  posted = unfenced = true;
 }
 
 // --- fence and quiet -----------------------------------------------------------------------------

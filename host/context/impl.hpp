@@ -65,6 +65,8 @@ struct Context::Impl {
   void refresh();
   // From here on every call returns `why`.
   void fail(const Status& why);
+  // From here on every call comes to its slow path.
+  void close_direct_way();
   // Atomics so wide are carried by a transport, to every PE.
   bool by_atomics(OpKind kind, std::size_t width) const {
     return job->routes.by_atomics(kind, width);
@@ -104,8 +106,10 @@ struct Context::Impl {
   std::atomic<std::uint64_t> posts{0}, met{0};
   bool owes_quiet() const { return posted && posts != met; }
   // Where threads share the context, one at a time goes beyond the direct way.
+  // In a child of fork() the lock may be a thread's of the parent.
   [[nodiscard]] std::unique_lock<std::mutex> turn() {
-    return shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+    return shared && !job->is_inherited() ? std::unique_lock(mutex)
+                                          : std::unique_lock<std::mutex>();
   }
   bool shared = false;
   std::mutex mutex;  // guards all that changes, if shared

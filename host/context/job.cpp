@@ -1,21 +1,70 @@
 #include "host/context/job.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include <weft/dev/journal.hpp>
 
+#include "host/context/impl.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
+namespace {
 
-Job::~Job() { stop_proxy(); }
+// Of this process.
+struct Jobs {
+  std::mutex mutex;
+  std::set<Job*> live;  // guarded by mutex
+};
+Jobs& jobs() {
+  static auto* const one = new Jobs;  // outlives every static Runtime
+  return *one;
+}
+
+}  // namespace
+
+// --- fork ----------------------------------------------------------------------------------------
+
+void Job::lock_for_fork() { jobs().mutex.lock(); }
+void Job::unlock_after_fork() { jobs().mutex.unlock(); }
+
+// In a child: heaps are shared with it, so what contexts do without a transport must end, too. No
+// other lock is taken: its holder may be a thread of the parent.
+void Job::leave_to_parent() {
+  for (Job* const job : jobs().live) {
+    job->ended_.store(true, std::memory_order_relaxed);
+    for (Context::Impl* const context : job->contexts_)
+      if (context != nullptr) context->close_direct_way();
+  }
+  jobs().live.clear();
+  jobs().mutex.unlock();
+}
+
+Job::Job() {
+  static const int registered = ::pthread_atfork(lock_for_fork, unlock_after_fork, leave_to_parent);
+  static_cast<void>(registered);
+  const std::lock_guard lock(jobs().mutex);
+  jobs().live.insert(this);
+}
+
+Job::~Job() {
+  {
+    const std::lock_guard lock(jobs().mutex);
+    jobs().live.erase(this);
+  }
+  stop_proxy();
+}
+
+// --- the job's end -------------------------------------------------------------------------------
 
 Status Job::start_progress() {
   const bool needed = std::any_of(routes.transports.begin(), routes.transports.end(),
@@ -25,7 +74,18 @@ Status Job::start_progress() {
   return make_proxy();
 }
 
+Status Job::why_not_in_child() const {
+  const std::string_view caller = caller_or("");
+  return Status::error(
+      Code::kInvalidArgument,
+      fmt::format("{}{}this process is a child of fork(), and PE {} is its parent, process {}: a "
+                  "child has no part in the job. Let the parent make the call; a child may exec() "
+                  "another program, or end",
+                  caller, caller.empty() ? "" : ": ", pe, process_.pid()));
+}
+
 Status Job::health() {
+  if (is_inherited()) return why_not_in_child();
   if (!has_ended()) {
     Status status = bootstrap->health();
     if (status.is_ok()) return status;
@@ -81,8 +141,9 @@ Status Job::make_proxy() {
   config.look_further = [this](std::uint64_t now_ns) { return look_further(now_ns); };
   config.end = [this] { return has_ended() ? health() : Status::ok(); };
   ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
-  proxy_->start();
-  return Status::ok();
+  Status started = proxy_->start();
+  if (!started.is_ok()) proxy_.reset();
+  return started;
 }
 
 // By the proxy's thread. Waits in kernels and on streams end with the job, which only host threads
@@ -250,6 +311,7 @@ void Job::show_adopted() {
 }
 
 Status Job::device_health() {
+  if (is_inherited()) return health();
   const std::lock_guard lock(device_mutex_);
   return proxy_ == nullptr ? Status::ok() : proxy_->health();
 }

@@ -19,11 +19,13 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/context/gpu_space.hpp"
+#include "host/context/queued_grids.hpp"
 #include "host/context/stream_waits.hpp"
 #include "host/memory/heap.hpp"
 #include "host/proxy/proxy.hpp"
 #include "host/topology/facts.hpp"
 #include "host/transport/routes.hpp"
+#include "src/base/process.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {
@@ -31,7 +33,12 @@ namespace weft {
 // Members go from the last to the first, so who uses stands below what it uses.
 class Job {
  public:
+  Job();
   ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  // This process is a child of fork(), and the job its parent's: every call says so.
+  bool is_inherited() const { return process_.is_inherited(); }
 
   int pe = 0;
   int npes = 1;
@@ -48,7 +55,9 @@ class Job {
   Status no_gpu;                              // why, if there are GPUs
   std::uint64_t journal_offset = 0;           // of dev/journal.hpp's table; 0: WEFT_CHECK is off
   std::vector<int> host_of;  // each PE's first neighbour; empty: collectives do not look at hosts
-  bool crowded = false;      // more PEs on this host than cores: who waits must give its core away
+  const std::shared_ptr<QueuedGrids> queued = std::make_shared<QueuedGrids>();
+  std::weak_ptr<void> remains;  // heaps of PEs of this process that are gone: see Estate
+  bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
   std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
 
   // Once the routes are there: transports that move nothing by themselves get a proxy thread.
@@ -90,6 +99,10 @@ class Job {
   std::string last_writer(std::uint64_t offset) const;
 
  private:
+  static void lock_for_fork();
+  static void unlock_after_fork();
+  static void leave_to_parent();
+  Status why_not_in_child() const;
   Status make_proxy();
   Status look_further(std::uint64_t now_ns);
   void end_waits();
@@ -102,6 +115,7 @@ class Job {
   Result<DeviceContext> cpu_handle(int lane);
   Result<DeviceContext> gpu_handle(int lane);
 
+  const OwnerProcess process_;
   std::atomic<bool> ended_{false};
   std::mutex mutex_;  // guards the four below
   Status end_;

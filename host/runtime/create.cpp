@@ -12,10 +12,12 @@
 
 #include "host/context/impl.hpp"
 #include "host/runtime/agreement.hpp"
+#include "host/runtime/defaults.hpp"
 #include "host/runtime/impl.hpp"
 #include "host/team/blocks.hpp"
 #include "host/transport/agree.hpp"
 #include "src/base/log.hpp"
+#include "src/base/process.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -90,8 +92,10 @@ Status Runtime::Impl::meet() {
     ASSIGN_OR_RETURN(Facts theirs, value_of<Facts>(unpacked[pe][2], pe, "facts"));
     facts.push_back(theirs);
   }
+  shrink_defaults(job->options, facts);
   ASSIGN_OR_RETURN(const Uuid name, value_of<Uuid>(unpacked[0][3], 0, "a job's name"));
   estate = Estate::of(name);
+  job->remains = estate;
   const auto neighbours = std::count_if(
       facts.begin(), facts.end(), [&](const Facts& theirs) { return same_machine(theirs, mine); });
   job->crowded = neighbours > mine.cores;
@@ -101,7 +105,11 @@ Status Runtime::Impl::meet() {
 Status Runtime::Impl::prepare(Facts* mine) {
   ASSIGN_OR_RETURN(*mine, discover());
   mine->part = part_of_machine(job->options.pretend_hosts, job->pe, job->npes);
-  RETURN_IF_ERROR(find_gpus(mine));
+  return find_gpus(mine);
+}
+
+// My heap, and what carries operations to the others'.
+Result<std::vector<std::unique_ptr<Transport>>> Runtime::Impl::open_heap() {
   job->platform = &cpu_platform();
   ASSIGN_OR_RETURN(job->heap, Heap::create(*job->platform, host_heap(job->options)));
   TransportEnv env;
@@ -112,12 +120,11 @@ Status Runtime::Impl::prepare(Facts* mine) {
   env.options = &job->options;
   env.adopted_at = job->heap->range().bytes;
   env.facts = &job->facts;
-  ASSIGN_OR_RETURN(job->routes.transports, make_transports(env));
-  return Status::ok();
+  return make_transports(env);
 }
 
 Status Runtime::Impl::connect() {
-  ASSIGN_OR_RETURN(job->routes, connect_routes(std::move(job->routes.transports), *job->bootstrap));
+  ASSIGN_OR_RETURN(job->routes, connect_routes(open_heap(), *job->bootstrap));
   job->heap->on_growth(
       [this](std::uint64_t offset, const Result<Memory>& chunk) { return grow(offset, chunk); });
   return job->start_progress();
@@ -228,17 +235,45 @@ Status Runtime::Impl::usable() { return job->health(); }
 
 Runtime::Impl::~Impl() { finish(); }
 
-// In order: what is outstanding is complete, everybody is here, kernels' operations are through,
-// everybody has left; then memory goes. Out of order: nobody waits, and my heap stays for those who
-// may still write to it.
+void Runtime::Impl::destroy(std::unique_ptr<Impl> impl) {
+  if (impl != nullptr && impl->job->is_inherited()) keep_for_parent(std::move(impl));
+}
+
+// What is outstanding is complete, and everybody is here.
+Status Runtime::Impl::complete() {
+  RETURN_IF_ERROR(in_step());
+  job->queued->wait([this] { return job->health().is_ok(); });
+  RETURN_IF_ERROR(job->health());
+  RETURN_IF_ERROR(context->quiet());
+  return rendezvous();
+}
+
+namespace {
+
+// Set by whichever thread's wait ran into its deadline; nothing else is read by it.
+bool is_broken(const Job& job, const Team& team) {
+  const std::byte* const block = job.heap->range().base + team_block_offset(job.teams, team.id);
+  return __atomic_load_n(&reinterpret_cast<const TeamHeader*>(block)->broken, __ATOMIC_RELAXED) !=
+         0;
+}
+
+}  // namespace
+
+// A collective of all PEs that ran into its deadline here: the next would do so, too, and those who
+// wait for this PE must hear that it is gone.
+Status Runtime::Impl::in_step() const {
+  RETURN_IF_ERROR(job->health());
+  if (!is_broken(*job, world)) return Status::ok();
+  return Status::error(Code::kTimeout, "a collective of all PEs failed earlier");
+}
+
+// In order: all is complete, kernels' operations are through, everybody has left; then memory goes.
+// Out of order: nobody waits, and my heap stays for those who may still write to it.
 void Runtime::Impl::finish() {
-  Status status = wired ? job->health() : Status::ok();
-  if (wired && status.is_ok()) {
-    status = context->quiet();
-    if (status.is_ok()) status = rendezvous();
-  }
+  Status status = wired ? complete() : Status::ok();
   for (Context::Impl* left : job->contexts()) {
     const bool mine = (context && left == &context->impl()) || (own && left == &own->impl());
+    if (!status.is_ok()) left->fail(status);  // so that its end does not wait
     if (mine) continue;
     LOG(kWarn, "runtime", "the context of lane {} outlives its runtime; destroy it first",
         left->lane);

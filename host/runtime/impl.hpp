@@ -23,6 +23,8 @@ namespace weft {
 struct Runtime::Impl {
   explicit Impl(const Options& options);
   ~Impl();
+  // In a child of fork() it stays as it is: the parent is the PE.
+  static void destroy(std::unique_ptr<Impl> impl);
 
   // Collective. `bootstrap` may be a failure, which is then the result.
   static Result<Runtime> create(Result<std::unique_ptr<Bootstrap>> bootstrap,
@@ -37,6 +39,7 @@ struct Runtime::Impl {
   Status start(std::unique_ptr<Bootstrap> bootstrap);
   Status meet();
   Status prepare(Facts* mine);  // what needs no other PE
+  Result<std::vector<std::unique_ptr<Transport>>> open_heap();
   Status connect();
   Status grow(std::uint64_t offset, const Result<Memory>& chunk);
   Status lay_out_heap();
@@ -45,6 +48,8 @@ struct Runtime::Impl {
   Status compare_maps();
   void look_at_hosts();
   void finish();
+  Status complete();
+  Status in_step() const;
 
   // --- GPU memory (gpu.cpp) ---
   std::vector<gpu::Library> drivers() const;

@@ -42,12 +42,13 @@ Runtime::Runtime(Runtime&& other) noexcept : impl_(std::move(other.impl_)) {
 
 Runtime& Runtime::operator=(Runtime&& other) noexcept {
   if (this == &other) return *this;
+  Impl::destroy(std::move(impl_));
   impl_ = std::move(other.impl_);
   if (impl_ != nullptr) impl_->job->runtime = this;
   return *this;
 }
 
-Runtime::~Runtime() = default;
+Runtime::~Runtime() { Impl::destroy(std::move(impl_)); }
 
 // --- facts ---------------------------------------------------------------------------------------
 
@@ -70,6 +71,8 @@ Result<Context> Runtime::create_context() {
 
 Status Runtime::barrier() { return weft::barrier(context(), world()); }
 
+bool Runtime::is_inherited() const { return impl_->job->is_inherited(); }
+
 Status Runtime::health() {
   Status status = impl_->job->device_health();
   if (status.is_ok()) status = impl_->job->health();
@@ -77,6 +80,7 @@ Status Runtime::health() {
 }
 
 void Runtime::abort(int code, std::string_view why) {
+  if (impl_->job->is_inherited()) return report(impl_->job->health()).ignore();
   impl_->job->bootstrap->abort(code, why);
   impl_->job->health().ignore();  // known to this PE from here on
 }

@@ -1,11 +1,46 @@
 #include "host/stream/call.hpp"
 
+#include <cstring>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
+
+#include <weft/device/cpu_grid.hpp>
 
 #include "host/context/check.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
+namespace {
+
+// What a grid of host threads keeps until it has run: its argument, and the job whose memory it
+// uses.
+struct HostGrid {
+  HostGrid(std::shared_ptr<Job> owner, const Kernel& kernel, const void* from)
+      : job(std::move(owner)),
+        remains(job->remains.lock()),
+        queued(job->queued),
+        argument(new std::byte[kernel.argument_bytes]) {
+    std::memcpy(argument.get(), from, kernel.argument_bytes);
+    queued->add();
+  }
+  // Counted down last: the runtime that waits for it, not this thread, destroys the job.
+  ~HostGrid() {
+    remains.reset();
+    job.reset();
+    queued->finish();
+  }
+  HostGrid(const HostGrid&) = delete;
+  HostGrid& operator=(const HostGrid&) = delete;
+
+  std::shared_ptr<Job> job;
+  std::shared_ptr<void> remains;  // of peers that are threads of this process
+  const std::shared_ptr<QueuedGrids> queued;
+  const std::unique_ptr<std::byte[]> argument;  // of operator new: aligned for every argument
+};
+
+}  // namespace
 
 Result<StreamCall> StreamCall::begin(Context& ctx, Stream stream, const char* routine) {
   Context::Impl& c = ctx.impl();
@@ -15,6 +50,13 @@ Result<StreamCall> StreamCall::begin(Context& ctx, Stream stream, const char* ro
   GpuSpace* const gpu = c.job->gpu.get();
   Platform& platform = gpu == nullptr ? *c.job->platform : gpu->platform();
   return StreamCall(c, stream, routine, platform, handle);
+}
+
+Status StreamCall::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned threads,
+                                  const void* argument) const {
+  const auto grid = std::make_shared<const HostGrid>(c_.job, kernel, argument);
+  return cpu::launch(blocks, threads, 0, kernel.on_host,
+                     std::shared_ptr<const void>(grid, grid->argument.get()), stream_);
 }
 
 Status StreamCall::check_pe(int pe) const { return weft::check_pe(routine_, pe, c_.npes); }

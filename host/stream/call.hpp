@@ -47,14 +47,18 @@ class StreamCall {
   // One block, of so many threads on a GPU; host threads are not that many.
   template <class Body>
   Status launch(unsigned gpu_threads, const Body& body) const {
-    return kernel::launch(platform_, 1, gpu() == nullptr ? 1 : gpu_threads, body, stream_);
+    return launch_grid(1, gpu() == nullptr ? 1 : gpu_threads, body);
   }
   template <class Body>
   Status launch_grid(unsigned blocks, unsigned threads, const Body& body) const {
-    return kernel::launch(platform_, blocks, threads, body, stream_);
+    if (gpu() != nullptr) return kernel::launch(platform_, blocks, threads, body, stream_);
+    return launch_on_host(kernel::record<Body>(), blocks, threads, &body);
   }
 
  private:
+  Status launch_on_host(const Kernel& kernel, unsigned blocks, unsigned threads,
+                        const void* argument) const;
+
   StreamCall(Context::Impl& c, Stream stream, const char* routine, Platform& platform,
              const DeviceContext& handle)
       : c_(c), stream_(stream), routine_(routine), platform_(platform), handle_(handle) {}

@@ -1,13 +1,19 @@
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
 
 #include "host/topology/facts.hpp"
+#include "src/base/files.hpp"
 #include "src/base/unique_fd.hpp"
+#include "src/platform/cpu/room.hpp"
 
 namespace weft {
 
@@ -19,6 +25,19 @@ void read_boot_id(char (&boot_id)[40]) {
   const ssize_t n = read(file.get(), boot_id, sizeof(boot_id) - 1);
   if (n <= 0) return;
   *std::find(boot_id, boot_id + n, '\n') = '\0';
+}
+
+// Under ulimit -v.
+std::uint64_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<std::uint64_t>::max();
+  // Its first number: pages of address space that are in use.
+  const std::string text = file_text("/proc/self/statm");
+  std::uint64_t pages = 0;
+  std::from_chars(text.data(), text.data() + text.size(), pages);
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur - std::min<std::uint64_t>(used, limit.rlim_cur);
 }
 
 }  // namespace
@@ -37,6 +56,8 @@ Result<Facts> discover() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) facts.cores = CPU_COUNT(&cores);
+  facts.memory = cpu::memory_room().bytes;
+  facts.address_space = address_space_left();
   return facts;
 }
 

@@ -18,12 +18,14 @@ struct Facts {
   Uuid process = {};        // random, one per process
   std::uint64_t netns = 0;  // network namespace: abstract sockets live in one
   std::uint32_t uid = 0;
-  std::int32_t pid = 0;         // in its own pid namespace, for people
-  std::int32_t numa_node = -1;  // of the thread that asked; -1: not known
-  std::int32_t cores = 0;       // that this process may run on
-  std::int32_t gpus = 0;        // that this PE may use; discover() does not look
-  std::uint32_t gpu_kind = 0;   // of those: a gpu::Kind
-  std::int32_t part = 0;        // of the machine, where one plays several hosts
+  std::int32_t pid = 0;                      // in its own pid namespace, for people
+  std::int32_t numa_node = -1;               // of the thread that asked; -1: not known
+  std::int32_t cores = 0;                    // that this process may run on
+  std::int32_t gpus = 0;                     // that this PE may use; discover() does not look
+  std::uint32_t gpu_kind = 0;                // of those: a gpu::Kind
+  std::int32_t part = 0;                     // of the machine, where one plays several hosts
+  std::uint64_t memory = ~std::uint64_t{0};  // bytes that this process can still take
+  std::uint64_t address_space = ~std::uint64_t{0};  // and reserve; the largest number: no limit
 
   std::string_view host_name() const { return host; }
   std::string_view boot() const { return boot_id; }

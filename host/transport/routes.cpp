@@ -177,10 +177,15 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
 
 }  // namespace
 
-Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports,
+Result<Routes> connect_routes(Result<std::vector<std::unique_ptr<Transport>>> transports,
                               Bootstrap& bootstrap) {
+  if (!transports.is_ok()) {  // the others are on their way into both exchanges
+    const Status mine = transports.status();
+    exchange({}, 0, bootstrap, "opening the heap", mine).status().ignore();
+    return somebody_lacks(bootstrap, mine, false).status();
+  }
   Routes routes;
-  routes.transports = std::move(transports);
+  routes.transports = std::move(*transports);
   Stage wired;
   Status lacking;
   for (const Stage& stage : stages_of(routes.transports)) {

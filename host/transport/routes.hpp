@@ -46,8 +46,8 @@ struct Routes {
 // Collective: one exchange of addresses for all transports, then one transport is picked for every
 // PE; of several networks the later ones are opened, by a further exchange, only if the earlier
 // leave a PE of the job without a way to another. Fails, here and with the same code on the other
-// PEs, if any PE is out of reach.
-Result<Routes> connect_routes(std::vector<std::unique_ptr<Transport>> transports,
+// PEs, if any PE is out of reach, or came with a failure instead of transports.
+Result<Routes> connect_routes(Result<std::vector<std::unique_ptr<Transport>>> transports,
                               Bootstrap& bootstrap);
 
 // Collective, once per chunk of the heap and in the same order on all PEs: expose mine, exchange,

@@ -61,8 +61,9 @@ class WEFT_API Runtime {
 
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;
-  // Collective: waits (with a deadline) until all PEs are here, so that nobody's heap goes away
-  // under a peer's put. A runtime whose job was aborted does not wait.
+  // Collective: waits (with a deadline) until what OnStream queued on host threads has run and all
+  // PEs are here, so that nobody's heap goes away under a peer's put. A runtime whose job has
+  // failed does not wait, nor does one in a child of fork().
   ~Runtime();
 
   int pe() const;
@@ -163,6 +164,9 @@ class WEFT_API Runtime {
   Status barrier();  // world, default context
   // The first failure that this PE knows of: a wait that timed out in a kernel, a dead peer.
   Status health();
+  // This process is a child, made by fork(), of the one that created the runtime: the parent is the
+  // PE, every call here fails and says so, and the end of the child concerns nobody.
+  bool is_inherited() const;
   // Ends the whole job: every PE's calls fail with kAborted, and weft-run exits with `code`
   // (0 too: a program that found its answer may end everybody).
   void abort(int code, std::string_view why);

@@ -57,6 +57,7 @@ struct MemoryHints {
   bool huge_pages_wanted = true;   // ask where the system allows
   bool huge_pages_needed = false;  // fail without
   bool numa_local = true;          // prefer the calling thread's NUMA node
+  std::size_t needed_bytes = 0;    // how much of it is used soon, and must be there; 0: all
 };
 
 // A kernel that libweft brings along; its one parameter is a plain struct.
@@ -110,8 +111,8 @@ class Platform {
   virtual std::size_t granularity() const = 0;
   // Address space only: no memory, no access. Lives until the last chunk in it has gone, too.
   virtual Result<Memory> reserve(std::size_t bytes) = 0;
-  // Memory behind `where`, a part of a reservation. Pages are taken when first touched, but a
-  // chunk that this machine cannot hold is refused now, with what is there and what was asked.
+  // Memory behind `where`, a part of a reservation. Pages are taken when first touched, but what is
+  // needed and this machine cannot hold is refused now, with what is there and what was asked.
   // Zeroed. When the result goes away, `where` is bare address space again.
   virtual Result<Memory> commit(Range where, const MemoryHints& hints) = 0;
   // Whether adopt() takes `address`, which is no reservation's: the memory of one of its devices,

@@ -1,5 +1,9 @@
 // Start and end: one case each run, named by the first argument (lifecycle_test.py says what must
 // come out).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -108,6 +112,33 @@ int global_exit(int pe, int status) {
   return 99;
 }
 
+// A child that ends, by whatever call, ends nobody's job but its own process.
+int fork_then(const std::string& end) {
+  shmem_init();
+  auto* const word = static_cast<long*>(shmem_calloc(1, sizeof(long)));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (end == "calls") {
+      CHECK(shmem_malloc(8) == nullptr);
+      CHECK(shmem_team_sync(SHMEM_TEAM_WORLD) != 0);
+      shmem_long_p(word, 99, (shmem_my_pe() + 1) % shmem_n_pes());
+      shmem_barrier_all();
+      int provided = 0;
+      CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, &provided) != 0);
+    }
+    if (end == "finalize") shmem_finalize();
+    if (end == "global_exit") shmem_global_exit(0);
+    std::exit(exit_status());
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK(*word == 0);
+  use();
+  if (end != "exit") shmem_finalize();  // else at the exit of the parent
+  return exit_status();
+}
+
 int before() {
   int word = 0;
   shmem_int_p(&word, 1, 0);
@@ -153,6 +184,7 @@ int main(int argc, char** argv) {
   if (which == "threads") return threads(number(2));
   if (which == "bad_level") return bad_level();
   if (which == "global_exit") return global_exit(number(2), number(3));
+  if (which == "fork") return fork_then(argc > 2 ? argv[2] : "");
   if (which == "before") return before();
   if (which == "after") return after();
   std::printf("no such case\n");

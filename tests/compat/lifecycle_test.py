@@ -22,6 +22,10 @@ CASES = [
     ("global_exit 1 0", 3, 0, []),
     ("global_exit 2 41", 3, 41, []),
     ("global_exit 0 3", 1, 3, []),
+    ("fork exit", 2, 0, []),
+    ("fork finalize", 2, 0, ["shmem_finalize: this process is a child of fork()"]),
+    ("fork global_exit", 2, 0, ["shmem_global_exit: this process is a child of fork()"]),
+    ("fork calls", 3, 0, ["this process is a child of fork()"]),
     ("before", 1, 0, [f"{name}: called before shmem_init" for name in [
         "shmem_int_p", "shmem_malloc", "shmem_my_pe", "shmem_n_pes", "shmem_int_atomic_fetch_inc", "shmem_quiet",
         "shmem_barrier_all", "shmem_int_sum_reduce", "shmem_ctx_create", "shmem_finalize"]]),

@@ -20,6 +20,7 @@
 #include "tests/support/pe_group.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
+#include "tests/unit/base/scoped_env.hpp"
 
 namespace weft {
 namespace {
@@ -221,14 +222,39 @@ TEST_P(DeadlineTest, BarrierNamesWhoIsMissing) {
       EXPECT_CODE(late, Code::kTimeout);
       EXPECT_THAT(std::string(late.text()),
                   AllOf(HasSubstr("barrier on PE"), HasSubstr("waits for PE")));
-      return rt.context().signal(add(done, 1), 1);
+      for (int pe = 0; pe < rt.npes(); ++pe) RETURN_IF_ERROR(rt.context().signal(add(done, 1), pe));
+      RETURN_IF_ERROR(rt.context().quiet());
     }
-    Status waited;
+    // Those who waited have given up, and leave the job at once.
+    const auto waiting = static_cast<std::uint64_t>(rt.npes() - 1);
+    Status all_did;
     do {
-      waited = wait_until(rt.context(), done, Cmp::kEq, static_cast<std::uint64_t>(rt.npes() - 1));
-    } while (waited.is(Code::kTimeout));
-    return waited;
+      all_did = wait_until(rt.context(), done, Cmp::kEq, waiting);
+    } while (all_did.is(Code::kTimeout));
+    return Status::ok();
   }));
+}
+
+// The end would only wait for the deadline once more: the job has failed.
+TEST(LateBarrier, IsTheEndOfTheJobForThoseWhoWaited) {
+  CapturedLog log("info");
+  Options options;
+  options.wait_timeout = 0.5;
+  const auto id = UniqueId::create(2);
+  ASSERT_TRUE(id.is_ok());
+  std::thread late([&] {
+    auto rt = Runtime::create(*id, 1, 2, options);
+    ASSERT_TRUE(rt.is_ok());
+    while (rt->health().is_ok()) std::this_thread::yield();
+    EXPECT_CODE(rt->health(), Code::kPeerLost);
+  });
+  {
+    auto rt = Runtime::create(*id, 0, 2, options);
+    ASSERT_TRUE(rt.is_ok());
+    EXPECT_CODE(rt->barrier(), Code::kTimeout);
+  }
+  late.join();
+  EXPECT_THAT(log.text(), HasSubstr("a collective of all PEs failed earlier"));
 }
 
 TEST_P(DeadlineTest, AbortOnTimeoutEndsTheJob) {

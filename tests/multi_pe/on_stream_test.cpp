@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <weft/device.hpp>
@@ -537,6 +538,54 @@ TEST_P(OnStreamTest, HostThreadsCallCollectivesOnTheSameMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, OnStreamTest, ::testing::ValuesIn(groups({1, 2, 3})), group_name);
+
+#ifdef FAKE_CUDA_LIBRARY
+// More than can have run when the runtimes go, and nobody waits for it: the end completes all.
+TEST(QueuedOnHostThreads, RunsBeforeTheRuntimeGoes) {
+  constexpr std::size_t kCount = 5000;
+  for (const int npes : {1, 3}) {
+    std::vector<Stream> streams(static_cast<std::size_t>(npes));
+    std::vector<Word> last(streams.size());
+    for (Stream& stream : streams) ASSERT_TRUE(cpu::create_stream(&stream).is_ok());
+    EXPECT_OK(run_local(npes, [&](Runtime& rt) -> Status {
+      ASSIGN_OR_RETURN(Word* const src, rt.allocate<Word>(kCount));
+      ASSIGN_OR_RETURN(Word* const dst, rt.allocate<Word>(kCount));
+      std::fill_n(src, kCount, Word{7});
+      RETURN_IF_ERROR(rt.barrier());
+      const auto me = static_cast<std::size_t>(rt.pe());
+      OnStream queue(rt.context(), streams[me]);
+      for (int i = 0; i < 50; ++i)
+        RETURN_IF_ERROR(queue.reduce(rt.world(), dst, src, kCount, ReduceOp::kSum));
+      return queue.get_bytes(&last[me], dst + kCount - 1, sizeof(Word), rt.pe());
+    }));
+    EXPECT_EQ(last, std::vector<Word>(last.size(), 7 * static_cast<Word>(npes)));
+    for (const Stream stream : streams) EXPECT_OK(cpu::destroy_stream(stream));
+  }
+}
+
+// A job that has failed does not wait for what is queued; its memory stays until that has run.
+TEST(QueuedOnHostThreads, KeepsTheMemoryOfAJobThatFailed) {
+  Options options;
+  options.wait_timeout = 1;
+  Stream stream = nullptr;
+  ASSERT_TRUE(cpu::create_stream(&stream).is_ok());
+  const Status status = run_local(
+      2,
+      [&](Runtime& rt) -> Status {
+        ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(1000));
+        if (rt.pe() == 1) return Status::error(Code::kIo, "this PE ends");
+        OnStream queue(rt.context(), stream);
+        RETURN_IF_ERROR(queue.wait_until(words, Cmp::kEq, Word{1}));  // for nobody
+        RETURN_IF_ERROR(queue.put(words + 500, words, 500, 0));
+        RETURN_IF_ERROR(queue.put(words + 500, words, 500, 1));
+        while (rt.health().is_ok()) std::this_thread::yield();
+        return rt.health();
+      },
+      options);
+  EXPECT_FALSE(status.is_ok());
+  EXPECT_OK(cpu::destroy_stream(stream));  // which waits for all of it
+}
+#endif
 
 }  // namespace
 }  // namespace weft

@@ -31,6 +31,14 @@ Job& job() {
   return *job;
 }
 
+// In a child of fork() the job is the parent's; it is not for a child to end.
+bool refuse_in_child(const char* routine) {
+  if (job().runtime == nullptr || !job().runtime->is_inherited()) return false;
+  const CallerName name(routine);
+  report(job().runtime->health()).ignore();
+  return true;
+}
+
 Status read_options(const nvshmemx_init_attr_t* attr, Options* options) {
   auto read = Options::from_environment();
   if (!read) return read.status();
@@ -78,6 +86,7 @@ Status start(int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
 
 int init_with(const char* routine, int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
   Job& j = job();
+  if (refuse_in_child(routine)) return NVSHMEMX_ERROR_INTERNAL;
   const std::lock_guard lock(j.mutex);
   if (j.starts == 0) {
     const CallerName name(routine);
@@ -125,6 +134,7 @@ void init(const char* routine) {
 
 void finalize(const char* routine) {
   Job& j = job();
+  if (refuse_in_child(routine)) return;
   const std::lock_guard lock(j.mutex);
   if (runtime(routine) == nullptr || --j.starts > 0) return;
   const CallerName name(routine);
@@ -137,6 +147,7 @@ void finalize(const char* routine) {
 void hostlib_finalize(const char* routine, void*, void*) { finalize(routine); }
 
 void global_exit(const char* routine, int status) {
+  if (refuse_in_child(routine)) std::exit(status);
   if (Runtime* const rt = runtime(routine))
     rt->abort(status, fmt::format("nvshmem_global_exit({}) on PE {}", status, rt->pe()));
   std::exit(status);

@@ -28,6 +28,15 @@ Job& job() {
   return *job;
 }
 
+// In a child of fork() the job is the parent's; it is not for a child to end.
+bool is_inherited() { return job().runtime != nullptr && job().runtime->is_inherited(); }
+bool refuse_in_child(const char* routine) {
+  if (!is_inherited()) return false;
+  const CallerName name(routine);
+  report(job().runtime->health()).ignore();
+  return true;
+}
+
 Status start(int level) {
   auto options = Options::from_environment();
   if (!options) return options.status();
@@ -63,6 +72,7 @@ void end() {
 // ends in failure does not wait for the others: the launcher sees it, and tells them.
 void end_at_exit(int status, void*) {
   Job& j = job();
+  if (is_inherited()) return;
   const std::lock_guard lock(j.mutex);
   if (j.starts == 0 || j.aborted || status != 0) return;
   j.starts = 0;
@@ -71,6 +81,7 @@ void end_at_exit(int status, void*) {
 
 int init_thread(const char* routine, int requested, int* provided) {
   Job& j = job();
+  if (refuse_in_child(routine)) return 1;
   const std::lock_guard lock(j.mutex);
   if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
     report(Status::error(Code::kInvalidArgument,
@@ -103,6 +114,7 @@ void start_pes(const char* routine, int) {
 
 void finalize(const char* routine) {
   Job& j = job();
+  if (refuse_in_child(routine)) return;
   const std::lock_guard lock(j.mutex);
   if (runtime(routine) == nullptr || --j.starts > 0) return;
   const CallerName name(routine);
@@ -111,6 +123,7 @@ void finalize(const char* routine) {
 
 void global_exit(const char* routine, int status) {
   Job& j = job();
+  if (refuse_in_child(routine)) std::exit(status);
   if (Runtime* const rt = runtime(routine)) {
     j.aborted = true;
     rt->abort(status, fmt::format("shmem_global_exit({}) on PE {}", status, rt->pe()));

@@ -1,5 +1,6 @@
 // Start and end: one case each run, named by the first argument (host_lifecycle_test.py says what
 // must come out).
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -181,6 +182,52 @@ int after() {
   return without();
 }
 
+// A child that ends, by whatever call, ends nobody's job but its own process.
+int fork_then(const std::string& end) {
+  nvshmem_init();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (end == "calls") {
+      CHECK(nvshmem_malloc(8) == nullptr);
+      CHECK(nvshmem_team_sync(NVSHMEM_TEAM_WORLD) != 0);
+      nvshmem_barrier_all();
+      int provided = 0;
+      CHECK(nvshmem_init_thread(0, &provided) != 0);
+    }
+    if (end == "finalize") nvshmem_finalize();
+    if (end == "global_exit") nvshmem_global_exit(0);
+    std::exit(exit_status());
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  use();
+  nvshmem_finalize();
+  return exit_status();
+}
+
+// Far more than can have run when nvshmem_finalize is called, and nobody waits for it.
+int queued() {
+  nvshmem_init();
+  constexpr std::size_t kCount = 5000;
+  constexpr int kRounds = 50;
+  int* const from = symmetric<int>(kCount);
+  int* const to = symmetric<int>(kCount);
+  write(from, std::vector<int>(kCount, 1));
+  nvshmem_barrier_all();
+  for (int i = 0; i < kRounds; ++i) {
+    CHECK(nvshmemx_int_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, to, from, kCount, nullptr) == 0);
+    CHECK(nvshmemx_int_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, from, to, kCount, nullptr) == 0);
+  }
+  static int last = 0;
+  nvshmemx_int_get_on_stream(&last, to, 1, nvshmem_my_pe(), nullptr);
+  const bool is_one = nvshmem_n_pes() == 1;
+  const bool on_host = std::getenv("WEFT_CUDA_LIBRARY") == nullptr;
+  nvshmem_finalize();
+  if (is_one && on_host) CHECK(last == 1);
+  return exit_status();
+}
+
 // The heap is as large as NVSHMEM_SYMMETRIC_SIZE says, and not much larger.
 int small_heap() {
   nvshmem_init();
@@ -211,6 +258,8 @@ int main(int argc, char** argv) {
   if (name == "attributes_not_initialised") return attributes_not_initialised(argv[2]);
   if (name == "hostlib") return hostlib();
   if (name == "refused") return refused();
+  if (name == "fork") return fork_then(argc > 2 ? argv[2] : "");
+  if (name == "queued") return queued();
   if (name == "before") return without();
   if (name == "after") return after();
   if (name == "small_heap") return small_heap();

@@ -113,7 +113,9 @@ Status Heap::grow(std::size_t bytes, std::size_t align) {
   const Range where{range_.base + offset,
                     std::min(room, round_up(std::min(want, room), platform_.granularity()))};
 
-  Result<Memory> chunk = platform_.commit(where, shape_.hints);
+  MemoryHints hints = shape_.hints;
+  hints.needed_bytes = std::min(missing, where.bytes);
+  Result<Memory> chunk = platform_.commit(where, hints);
   if (announce_) RETURN_IF_ERROR(announce_(offset, chunk));
   if (!chunk.is_ok()) return chunk.status();
 

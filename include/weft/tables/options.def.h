@@ -27,11 +27,11 @@ WEFT_OPTION(pmix_library, "WEFT_PMIX_LIBRARY", kText, "", "", "", start,
 WEFT_OPTION(mpi_library, "WEFT_MPI_LIBRARY", kText, "", "", "", start,
             "File of the MPI library, for a program that is not linked with the one of its launcher.")
 WEFT_OPTION(heap_size, "WEFT_HEAP_SIZE", kBytes, 17179869184, 1048576, 17592186044416, heap,
-            "Most bytes that one PE's symmetric heap may grow to. Address space, not memory; must be the same on every PE.")
+            "Most bytes that one PE's symmetric heap may grow to. Address space, not memory; must be the same on every PE. The default shrinks to what a limit on address space (ulimit -v) leaves.")
 WEFT_OPTION(heap_chunk, "WEFT_HEAP_CHUNK", kBytes, 268435456, 65536, 1099511627776, heap,
-            "Step in which the heap grows; memory of a chunk is taken when it is first touched.")
+            "Step in which the heap grows; memory of a chunk is taken when it is first touched. The default shrinks to a quarter of the memory that the PE with the least has.")
 WEFT_OPTION(adopt_size, "WEFT_ADOPT_SIZE", kBytes, 1073741824, 0, 17592186044416, heap,
-            "Most bytes of a program's own host memory that can become symmetric (Runtime::adopt). Address space, not memory; must be the same on every PE.")
+            "Most bytes of a program's own host memory that can become symmetric (Runtime::adopt). Address space, not memory; must be the same on every PE. The default shrinks as that of WEFT_HEAP_SIZE does.")
 WEFT_OPTION(static_data, "WEFT_STATIC_DATA", kEnum, "program", "program|all|none", "", heap,
             "OpenSHMEM programs: whose global and static variables are symmetric, the program's, or also those of its shared libraries that are not the system's.")
 WEFT_OPTION(huge_pages, "WEFT_HUGE_PAGES", kEnum, "auto", "auto|on|off", "", heap,

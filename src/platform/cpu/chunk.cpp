@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
 
+#include "src/base/file_size_signal.hpp"
+#include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/fd_of_process.hpp"
 #include "src/platform/cpu/placement.hpp"
@@ -68,13 +71,21 @@ Status check_file(int fd, std::uint64_t bytes) {
   return Status::ok();
 }
 
+// What the machine cannot have at all is refused; what it does not seem to have now, the kernel may
+// grant all the same.
 Status check_room(std::size_t bytes) {
   const Room room = memory_room();
   if (bytes <= room.bytes) return Status::ok();
+  if (bytes <= room.most) {
+    LOG(kWarn, "platform",
+        "{} of memory asked for, {} available ({}): the system may find more, or end a process",
+        show_bytes(bytes), show_bytes(room.bytes), room.limit);
+    return Status::ok();
+  }
   return Status::error(
       Code::kOutOfMemory,
-      fmt::format("{} of memory asked for, {} available ({}). Ask for less, lower WEFT_HEAP_CHUNK "
-                  "if it is the chunk that is too large, or give this process more memory",
+      fmt::format("{} of memory asked for, {} available ({}). Ask for less, or give this process "
+                  "more memory",
                   show_bytes(bytes), show_bytes(room.bytes), room.limit));
 }
 
@@ -82,7 +93,8 @@ Status check_room(std::size_t bytes) {
 
 Result<std::shared_ptr<Chunk>> Chunk::commit(Range where, const MemoryHints& hints) {
   ASSIGN_OR_RETURN(auto reservation, Reservation::containing(where));
-  RETURN_IF_ERROR(check_room(where.bytes));
+  const std::size_t needed = hints.needed_bytes == 0 ? where.bytes : hints.needed_bytes;
+  RETURN_IF_ERROR(check_room(std::min(needed, where.bytes)));
   // A chunk lies in its file as it lies in memory, counted from a huge page's edge: so that huge
   // pages fit both, here and in a peer whose reservation begins on such an edge, too.
   const auto lead = static_cast<std::size_t>(where.base - reservation->range().base) % kHugePage;
@@ -135,6 +147,7 @@ Status Chunk::make_file() {
                           "there are fewer chunks"
                         : ""));
   }
+  const NoFileSizeSignal limited;
   if (::ftruncate(file_.get(), static_cast<off_t>(lead_ + range_.bytes)) != 0) {
     return Status::error(Code::kOutOfMemory,
                          fmt::format("a file of {} in memory was refused: {}; see ulimit -f",

@@ -40,7 +40,9 @@ constexpr CgroupFiles kV1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "mem
 constexpr CgroupFiles kV2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
 
 void narrow(Room& room, std::uint64_t bytes, std::string limit) {
-  if (bytes < room.bytes) room = {bytes, std::move(limit)};
+  if (bytes >= room.bytes) return;
+  room.bytes = bytes;
+  room.limit = std::move(limit);
 }
 
 // The limits of a cgroup and of those above it. A container that sees only its own part of the tree
@@ -55,6 +57,7 @@ void narrow_by_cgroup(Room& room, const std::string& root, const CgroupFiles& fi
     if (limit && usage && *limit < kUnlimited / 4) {
       const std::uint64_t spare = field(folder + "memory.stat", files.reclaimable).value_or(0);
       const std::uint64_t used = *usage - std::min(*usage, spare);
+      room.most = std::min(room.most, *limit - std::min(*limit, used));
       narrow(room, *limit - std::min(*limit, used),
              fmt::format("the memory limit of {} in cgroup {}", show_bytes(*limit),
                          path.empty() ? "/" : path));
@@ -67,11 +70,14 @@ void narrow_by_cgroup(Room& room, const std::string& root, const CgroupFiles& fi
 }  // namespace
 
 Room memory_room(const std::string& root) {
-  Room room{kUnlimited, "nothing known"};
+  Room room{kUnlimited, "nothing known", kUnlimited};
   const std::string meminfo = root + "/proc/meminfo";
   if (const auto available = field(meminfo, "MemAvailable:")) {
     const std::uint64_t swap = field(meminfo, "SwapFree:").value_or(0);
     narrow(room, (*available + swap) * 1024, "the memory of this machine");
+    if (const auto total = field(meminfo, "MemTotal:")) {
+      room.most = (*total + field(meminfo, "SwapTotal:").value_or(0)) * 1024;
+    }
   }
   // Lines "number:controllers:path"; version 2 has number 0 and no controllers.
   const std::string cgroups = file_text(root + "/proc/self/cgroup");

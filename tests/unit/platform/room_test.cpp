@@ -29,12 +29,15 @@ const std::string kMeminfo =
 
 TEST(MemoryRoom, NothingKnownIsNoLimit) {
   EXPECT_EQ(Tree().room().bytes, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(Tree().room().most, std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST(MemoryRoom, TheMachine) {
   const Room room = Tree().file("/proc/meminfo", kMeminfo).room();
   EXPECT_EQ(room.bytes, 1001 * kMiB);
   EXPECT_EQ(room.limit, "the memory of this machine");
+  EXPECT_EQ(room.most, (2048000u + 9u) * 1024)
+      << "what is free is an estimate, what it has is none";
 }
 
 TEST(MemoryRoom, CgroupTwoAndWhatCanBeReclaimed) {
@@ -45,6 +48,7 @@ TEST(MemoryRoom, CgroupTwoAndWhatCanBeReclaimed) {
       .file("/sys/fs/cgroup/user/job/memory.current", "201326592\n")
       .file("/sys/fs/cgroup/user/job/memory.stat", "anon 5\ninactive_file 67108864\n");
   EXPECT_EQ(tree.room().bytes, 128 * kMiB);
+  EXPECT_EQ(tree.room().most, 128 * kMiB) << "a cgroup's limit is certain";
   EXPECT_THAT(tree.room().limit, testing::HasSubstr("256 MiB"));
   EXPECT_THAT(tree.room().limit, testing::HasSubstr("in cgroup /user/job"));
   // A limit above it is felt, too.

@@ -98,6 +98,27 @@ TEST(Routes, EverybodyMeetsAndAttachesEverybody) {
   }
 }
 
+// A PE that could not even make its transports: all hear why, and nobody waits for it.
+TEST(Routes, AFailureInsteadOfTransportsIsOneOfAll) {
+  auto bootstraps = make_local_bootstraps(3, Options{});
+  std::vector<Status> results(3);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i)
+    threads.emplace_back([&, i] {
+      std::vector<std::unique_ptr<Transport>> transports;
+      transports.push_back(std::make_unique<Fragile>(static_cast<int>(i)));
+      Result<std::vector<std::unique_ptr<Transport>>> mine(std::move(transports));
+      if (i == 1) mine = Status::error(Code::kOutOfMemory, "no room");
+      results[i] = connect_routes(std::move(mine), *bootstraps[i]).status();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& result : results) {
+    EXPECT_TRUE(result.is(Code::kOutOfMemory)) << result.to_string();
+    EXPECT_THAT(std::string(result.text()), ::testing::HasSubstr("no room"));
+  }
+  EXPECT_THAT(std::string(results[0].text()), ::testing::HasSubstr("PE 1"));
+}
+
 // Of two networks, of which the first may not reach a PE.
 TEST(Routes, ASecondNetworkIsOpenedOnlyIfSomebodyNeedsIt) {
   for (const int lacking : {-1, 2}) {

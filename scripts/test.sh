@@ -8,6 +8,11 @@ cd "$(dirname "$0")/.."
 preset=${WEFT_PRESET:-cpu-release}
 unset WEFT_PRESET  # it is no option of the library, which would warn about it
 scripts/install-deps.sh build test lint
+echo "== building and running all tests (build/$preset): the first time some 30 CPU minutes, here on $(nproc) cores"
+command -v qemu-system-x86_64 > /dev/null ||
+  echo "   tests over soft-RoCE are skipped, since no virtual machine is installed: scripts/install-deps.sh rdma"
+command -v mpirun.openmpi > /dev/null && command -v srun > /dev/null ||
+  echo "   tests of launchers that are missing are skipped: scripts/install-deps.sh launchers"
 cmake --preset "$preset" -DWEFT_TESTS=ON > /dev/null
 cmake --build --preset "$preset"
 # One more at once than there are cores: tests wait for deadlines, processes and networks a good part of their time.

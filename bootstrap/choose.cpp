@@ -59,7 +59,8 @@ constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
                                   "SLURM_JOB_ID",
                                   "SLURM_STEP_NUM_TASKS",
                                   "WORLD_SIZE",
-                                  kOuterProcesses};
+                                  kOuterProcesses,
+                                  kWeftRunPes};
 
 bool is_socket(int fd) {
   struct stat info {};
@@ -151,6 +152,7 @@ Result<Choice> forced(const Options& options, const Surroundings& surroundings) 
 
 // weft-run that starts mpirun that starts the program gives all processes the same PE.
 Status check_one_launcher(const Options& options, const Surroundings& surroundings) {
+  if (surroundings.number(kWeftRunPes) != options.npes) return Status::ok();
   const int outer = std::max(surroundings.number(kOuterProcesses), 1);
   for (const Sign& sign : kSigns) {
     const int count = started_by(sign, surroundings);

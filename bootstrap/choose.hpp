@@ -33,9 +33,11 @@ Result<Choice> choose(const Options& options, const Surroundings& surroundings);
 
 // How many processes the launcher says it started; 1 if there is no launcher.
 int launched_processes(const Surroundings& surroundings);
-// Set by weft-run for its PEs: that number as it was for weft-run itself, so that a PE can tell a
-// launcher around weft-run from one that weft-run has started.
+// Set by weft-run for its PEs: that number as it was for weft-run itself, and how many PEs there
+// are. So a PE can tell a launcher around weft-run from one that weft-run has started, and both
+// from a job that a PE has started by hand.
 inline constexpr const char* kOuterProcesses = "WEFTRUN_OUTER_PROCESSES";
+inline constexpr const char* kWeftRunPes = "WEFTRUN_NPES";
 
 // As WEFT_BOOTSTRAP has it.
 const char* to_string(BootstrapKind kind);

@@ -33,6 +33,7 @@ std::vector<std::string> environment_of(int pe, const Arguments& arguments,
   variables["WEFT_UNIQUE_ID"] = unique_id;
   variables["WEFT_PE"] = std::to_string(pe);
   variables["WEFT_NPES"] = std::to_string(arguments.npes);
+  variables[kWeftRunPes] = variables["WEFT_NPES"];
   variables[kOuterProcesses] = std::to_string(launched_processes(look_around()));
   if (pmi_fd >= 0) {
     variables["PMI_FD"] = std::to_string(pmi_fd);

@@ -140,13 +140,25 @@ TEST(Choose, UnderTorchrunWhatToPassIsSaid) {
 }
 
 TEST(Choose, ALauncherInsideWeftRunMakesNoTwoJobs) {
-  expect_refusal(by_weft_run(), openmpi(3), "two launchers have started this process");
-  expect_refusal(by_weft_run(), torchrun(4), "WEFT_NPES is 2, but torchrun started 4");
-  expect_kind(by_weft_run(), openmpi(1), BootstrapKind::kTcp);
-  expect_kind(by_weft_run(), openmpi(2), BootstrapKind::kTcp);  // WEFT_* by hand, from mpirun's
-  Surroundings around = openmpi(3);
+  const auto under_weft_run = [](Surroundings s) {
+    s.variables[kWeftRunPes] = "2";
+    s.variables[kOuterProcesses] = "1";
+    return s;
+  };
+  expect_refusal(by_weft_run(), under_weft_run(openmpi(3)),
+                 "two launchers have started this process");
+  expect_refusal(by_weft_run(), under_weft_run(torchrun(4)),
+                 "WEFT_NPES is 2, but torchrun started 4");
+  expect_kind(by_weft_run(), under_weft_run(openmpi(1)), BootstrapKind::kTcp);
+  expect_kind(by_weft_run(), under_weft_run(hydra()), BootstrapKind::kTcp);  // weft-run's own PMI
+  Surroundings around = under_weft_run(openmpi(3));
   around.variables[kOuterProcesses] = "3";  // mpirun started weft-run
   expect_kind(by_weft_run(), around, BootstrapKind::kTcp);
+  // A PE of weft-run starts a job by hand; a job by hand without weft-run.
+  Surroundings started_by_pe = under_weft_run(hydra());
+  started_by_pe.variables[kWeftRunPes] = "5";
+  expect_kind(by_weft_run(), started_by_pe, BootstrapKind::kTcp);
+  expect_kind(by_weft_run(), openmpi(3), BootstrapKind::kTcp);
 }
 
 TEST(Choose, AScriptOfSlurmIsAJobOfOne) {

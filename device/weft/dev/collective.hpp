@@ -44,7 +44,7 @@ WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, st
 WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const std::uint64_t* copy,
                                    MissingWord missing, Deadline deadline) {
   const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, missing.wanted);
-  return wait_on(
+  return wait_on(  // mutation: equivalent, behind the deadline
       deadline,
       [&](std::uint64_t waited_ns) {
         missing.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
@@ -134,8 +134,9 @@ class ContextPort {
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
     Deadline deadline(*h().state);
-    return poll(deadline, [&] { return wanted.came(0); }) ||
-           wait_on_copy(h(), where_, copy, {word, pe, 0, value, true}, deadline);
+    if (poll(deadline, [&] { return wanted.came(0); })) return true;
+    const MissingWord missing{word, pe, 0, value, true};
+    return wait_on_copy(h(), where_, copy, missing, deadline);  // mutation: equivalent, as wait_on
   }
   WEFT_DEVICE const DeviceContext& h() const { return ctx_.handle(); }
 

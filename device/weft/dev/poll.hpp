@@ -103,7 +103,7 @@ WEFT_DEVICE bool wait_on(Deadline deadline, Report report, Condition condition) 
   for (;;) {
     report(deadline.waited_ns());
     if (!deadline.goes_on()) return false;
-    if (poll(deadline, condition)) return true;
+    if (poll(deadline, condition)) return true;  // mutation: equivalent, behind the deadline
   }
 }
 // The same of what seems() so, in a few instructions, and then is_so(). Threads that wait for

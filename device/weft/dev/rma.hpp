@@ -160,7 +160,7 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
 // may rely on it whatever the count.
 template <class Scope>
 WEFT_DEVICE void sync_if_blocking(Scope scope, Until until) {
-  if (until == Until::kReusable) scope.sync();
+  if (until == Until::kReusable) scope.sync();  // mutation: equivalent, nothing moves
 }
 
 template <class Scope>
@@ -201,7 +201,7 @@ WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void*
     copy(scope, static_cast<std::byte*>(dst), moved(src, distance_to(h, pe)), bytes);
   else
     get_otherwise(h, {scope.rank(), scope.size()}, dst, src, bytes, align, pe, until);
-  if (until == Until::kReusable) scope.sync();
+  if (until == Until::kReusable) scope.sync();  // mutation: equivalent, nothing moves
 }
 
 // A T that hardware stores and loads at once.

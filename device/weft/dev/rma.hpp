@@ -201,7 +201,7 @@ WEFT_DEVICE void get(const DeviceContext& h, Scope scope, void* dst, const void*
     copy(scope, static_cast<std::byte*>(dst), moved(src, distance_to(h, pe)), bytes);
   else
     get_otherwise(h, {scope.rank(), scope.size()}, dst, src, bytes, align, pe, until);
-  if (until == Until::kReusable) scope.sync();  // mutation: equivalent, nothing moves
+  if (until == Until::kReusable) scope.sync();
 }
 
 // A T that hardware stores and loads at once.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """weft-perf as a user meets it: exit status and words of what goes wrong, and the table."""
+import os
 import shutil
 import signal
 import subprocess
@@ -35,8 +36,10 @@ def main():
     expect(program, ["tune"], 2, "usage", "weft-tune")
     expect(program, ["tune", "--pes", "2", "--to", "1024", "/no/such/folder/table"], 1, "/no/such/folder/table")
     with tempfile.TemporaryDirectory() as folder:  # where it is alone
-        alone = shutil.copy(program, folder)
-        expect(alone, ["fused"], 2, f"{folder}/weft-gpu-fused cannot be run", "-DWEFT_CUDA=ON")
+        os.mkdir(f"{folder}/bin")  # its run path leads to the libraries from there
+        os.symlink(os.path.realpath(f"{os.path.dirname(program)}/../lib"), f"{folder}/lib")
+        alone = shutil.copy(program, f"{folder}/bin")
+        expect(alone, ["fused"], 2, f"{folder}/bin/weft-gpu-fused cannot be run", "-DWEFT_CUDA=ON")
     expect(program, ["putt", "--pes", "2"], 2, "'putt'", "did you mean put?")
     expect(program, ["put", "-n", "x"], 2, "-n/--iters", "'x'")
     expect(program, ["put", "--frobnicate"], 2, "--frobnicate")

@@ -180,7 +180,7 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
 Result<Routes> connect_routes(Result<std::vector<std::unique_ptr<Transport>>> transports,
                               Bootstrap& bootstrap) {
   if (!transports.is_ok()) {  // the others are on their way into both exchanges
-    const Status mine = transports.status();
+    const Status& mine = transports.status();
     exchange({}, 0, bootstrap, "opening the heap", mine).status().ignore();
     return somebody_lacks(bootstrap, mine, false).status();
   }

@@ -2,8 +2,6 @@
 
 namespace weft::kernels {
 
-#if defined(WEFT_HAS_CUDA_KERNELS)
-
 RelaxedCapture::RelaxedCapture(bool has_gpu) {
   constexpr int kRelaxed = 2;  // cudaStreamCaptureModeRelaxed
   before_ = kRelaxed;
@@ -14,11 +12,8 @@ RelaxedCapture::~RelaxedCapture() {
   if (exchanged_) exchange_capture_mode(&before_);
 }
 
-#else
-
-RelaxedCapture::RelaxedCapture(bool) {}
-RelaxedCapture::~RelaxedCapture() = default;
-
+#if !defined(WEFT_HAS_CUDA_KERNELS)
+bool exchange_capture_mode(int*) { return false; }
 #endif
 
 }  // namespace weft::kernels

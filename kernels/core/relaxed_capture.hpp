@@ -20,7 +20,8 @@ class RelaxedCapture {
   int before_ = 0;
 };
 
-// In the CUDA part. Whether `mode` is now the thread's, and holds the one before.
+// In the CUDA part, where there is one. Whether `mode` is now the thread's, and holds the one
+// before.
 bool exchange_capture_mode(int* mode);
 
 }  // namespace weft::kernels

@@ -55,7 +55,7 @@ class Server {
   // --- for a launcher; thread-safe ----------------------------------------------------------
   // Readable once the job has failed.
   int failed_fd() const { return failed_.get(); }
-  // Of the present job; ok before anybody has come to it, and so after everybody has left the last.
+  // The present job's; ok before anybody has come to it, and so after everybody has left the last.
   Status failure() const;
   std::optional<int> abort_code() const;
   std::optional<int> culprit() const;  // as Meeting has it

@@ -7,22 +7,9 @@
 
 #include <weft/kernels.h>
 
-static int pe, npes;
+#include "c_api_check.h"
 
-#define REQUIRE(condition)                                                                \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      fprintf(stderr, "PE %d: line %d: %s does not hold; last error: %s\n", pe, __LINE__, \
-              #condition, weft_kernels_error());                                          \
-      exit(1);                                                                            \
-    }                                                                                     \
-  } while (0)
-#define SUCCEEDS(call) REQUIRE((call) == WEFT_OK)
-#define FAILS(call, code, words)                            \
-  do {                                                      \
-    REQUIRE((call) == (code));                              \
-    REQUIRE(strstr(weft_kernels_error(), (words)) != NULL); \
-  } while (0)
+static int pe, npes;
 
 enum { kText = 1024 };
 

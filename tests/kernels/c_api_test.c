@@ -6,23 +6,10 @@
 
 #include <weft/kernels.h>
 
+#include "c_api_check.h"
+
 static weft_runtime_t* job;
 static int pe, npes;
-
-#define REQUIRE(condition)                                                                \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      fprintf(stderr, "PE %d: line %d: %s does not hold; last error: %s\n", pe, __LINE__, \
-              #condition, weft_kernels_error());                                          \
-      exit(1);                                                                            \
-    }                                                                                     \
-  } while (0)
-#define SUCCEEDS(call) REQUIRE((call) == WEFT_OK)
-#define FAILS(call, code, words)                            \
-  do {                                                      \
-    REQUIRE((call) == (code));                              \
-    REQUIRE(strstr(weft_kernels_error(), (words)) != NULL); \
-  } while (0)
 
 enum { kCount = 100, kMostPes = 8 };
 static const weft_collective_problem floats = {kCount, WEFT_FLOAT32, WEFT_SUM};

@@ -24,12 +24,18 @@ typedef std::complex<double> complexd;
 typedef float _Complex complexf;
 typedef double _Complex complexd;
 #endif
+/* The types of C, which C++ programs use as well. */
+__extension__ typedef float _Complex c_complexf;
+__extension__ typedef double _Complex c_complexd;
 
 /* Symmetric: only the PE before me writes to mine, so that I read back from its successor what I wrote there. */
 static void *remote_words, *own_words, *more_words;
 static uint64_t *signal_words;
 static shmem_ctx_t ctx;
 static shmem_team_t team;
+static c_complexf work_complexf[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+static c_complexd work_complexd[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+static long p_sync[SHMEM_REDUCE_SYNC_SIZE]; /* of SHMEM_SYNC_VALUE, which is 0 */
 static int pe; /* the next one */
 
 static void settle(void) {
@@ -341,6 +347,32 @@ static void extensions(void) {
   shmem_team_sync(team);
 }
 
+/* The typed names with the types of C. */
+#define C_COMPLEX(N)                                                             \
+  do {                                                                           \
+    c_##N *const dst = (c_##N *)more_words;                                      \
+    c_##N *const src = (c_##N *)own_words;                                       \
+    const int n = shmem_team_n_pes(team), me = shmem_team_my_pe(team);           \
+    form = "c_" #N;                                                              \
+    shmem_team_sync(team);                                                       \
+    src[0] = (c_##N)2;                                                           \
+    CHECK(shmem_##N##_sum_reduce(team, dst, src, 1) == 0);                       \
+    CHECK(dst[0] == (c_##N)(2 * n));                                             \
+    CHECK(shmem_##N##_prod_reduce(team, dst, src, 1) == 0);                      \
+    CHECK(dst[0] == (c_##N)(1 << n));                                            \
+    CHECK(shmem_##N##_sum_inscan(team, dst, src, 1) == 0);                       \
+    CHECK(dst[0] == (c_##N)(2 * (me + 1)));                                      \
+    CHECK(shmemx_##N##_sum_exscan(team, dst, src, 1) == 0);                      \
+    CHECK(dst[0] == (c_##N)(2 * me));                                            \
+    shmem_team_sync(team);                                                       \
+    shmem_##N##_sum_to_all(dst, src, 1, 0, 0, shmem_n_pes(), work_##N, p_sync);  \
+    CHECK(dst[0] == (c_##N)(2 * shmem_n_pes()));                                 \
+    shmem_barrier_all();                                                         \
+    shmem_##N##_prod_to_all(dst, src, 1, 0, 0, shmem_n_pes(), work_##N, p_sync); \
+    CHECK(dst[0] == (c_##N)(1 << shmem_n_pes()));                                \
+    shmem_barrier_all();                                                         \
+  } while (0)
+
 static void together(void) {
   static const int members = 2;
   RMA_TYPES(MOVE_TOGETHER);
@@ -357,6 +389,10 @@ static void together(void) {
   ORDER(long double);
   SUM(complexf);
   SUM(complexd);
+  SUM(c_complexf);
+  SUM(c_complexd);
+  C_COMPLEX(complexf);
+  C_COMPLEX(complexd);
   form = "sync";
   CHECK(shmem_sync(team) == 0);
   if (shmem_n_pes() >= members) {

@@ -38,6 +38,10 @@
 #include "../tables/types.def.h"
 WEFT_SHMEMX_SCANS(complexf, WEFT_SHMEM_COMPLEX(float))
 WEFT_SHMEMX_SCANS(complexd, WEFT_SHMEM_COMPLEX(double))
+#ifdef WEFT_COMPAT_SHMEM_OVERLOADS_H
+WEFT_SHMEMX_SCANS(complexf, weft_shmem_complexf)
+WEFT_SHMEMX_SCANS(complexd, weft_shmem_complexd)
+#endif
 #undef WEFT_SHMEMX_BLOCKS
 #undef WEFT_SHMEMX_SCAN
 #undef WEFT_SHMEMX_SCANS

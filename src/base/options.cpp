@@ -19,9 +19,9 @@ std::string likely(const std::string& name) {
 
 void warn_unknown(const std::string& name) {
   static std::mutex mutex;
-  static std::set<std::string> warned;
+  static auto* const warned = new std::set<std::string>;  // read by static Runtimes too
   const std::lock_guard lock(mutex);
-  if (!warned.insert(name).second) return;
+  if (!warned->insert(name).second) return;
   LOG(kWarn, "options", "{} is set in the environment but no option of that name exists; {}", name,
       likely(name));
 }

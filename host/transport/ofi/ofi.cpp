@@ -165,8 +165,8 @@ std::uint64_t Ofi::completed(Lane lane) const {
 }
 
 bool Ofi::poll() {
-  thread_local std::vector<Event> events;
-  events.clear();
+  // Not thread_local: the ends of static Runtimes poll behind the end of the thread's variables.
+  std::vector<Event> events;
   const bool found = endpoint_->poll(events);
   for (const Event& event : events) {
     if (event.kind == Event::Kind::kLost)

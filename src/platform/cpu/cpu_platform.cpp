@@ -142,8 +142,8 @@ class CpuPlatform final : public Platform {
 }  // namespace
 
 Platform& cpu_platform() {
-  static CpuPlatform platform;
-  return platform;
+  static auto* const platform = new CpuPlatform;  // outlives every static Runtime
+  return *platform;
 }
 
 }  // namespace weft

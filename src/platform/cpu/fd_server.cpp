@@ -169,13 +169,13 @@ void FdServer::State::answer(int socket) {
 
 Result<std::shared_ptr<FdServer>> FdServer::get() {
   static std::mutex mutex;
-  static std::weak_ptr<FdServer> current;
+  static auto* const current = new std::weak_ptr<FdServer>;  // outlives every static Runtime
   const std::lock_guard lock(mutex);
-  if (auto server = current.lock(); server != nullptr && !server->is_inherited()) return server;
+  if (auto server = current->lock(); server != nullptr && !server->is_inherited()) return server;
   auto state = std::make_unique<State>();
   RETURN_IF_ERROR(state->start());
   std::shared_ptr<FdServer> server(new FdServer(std::move(state)));
-  current = server;
+  *current = server;
   return server;
 }
 

@@ -33,7 +33,8 @@ using Home = std::uintptr_t;
 
 class Driver {
  public:
-  using HostFunction = abi::Error(Stream stream, void (*function)(void*), void* argument);
+  using HostFunction = abi::Error(Stream stream, void (*function)(void*), void* argument,
+                                  void (*release)(void*));
 
   // What succeeded once is kept for the process; a failure is tried again.
   static Result<const Driver*> get(const Library& library);

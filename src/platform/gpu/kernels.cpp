@@ -30,10 +30,12 @@ struct HostGrid {
 };
 
 void run_host_grid(void* work) {
-  const std::unique_ptr<const HostGrid> grid(static_cast<const HostGrid*>(work));
+  const auto* const grid = static_cast<const HostGrid*>(work);
   if (const Status status = grid->run(); !status.is_ok())
     LOG(kError, "platform", "{}: {}", grid->kernel->name, status.text());
 }
+
+void release_host_grid(void* work) { delete static_cast<HostGrid*>(work); }
 
 }  // namespace
 
@@ -98,10 +100,9 @@ Status Kernels::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned t
   // Of host threads there are fewer; kernels share the work among as many as there are.
   auto grid = std::make_unique<HostGrid>(
       HostGrid{&kernel, std::min(blocks, 3u), std::min(threads, 8u), std::move(copy)});
-  RETURN_IF_ERROR(device_.check((*device_.driver().on_host())(stream, run_host_grid, grid.get()),
-                                fmt::format("launch {}", kernel.name)));
-  grid.release();  // to run_host_grid
-  return Status::ok();
+  return device_.check(
+      (*device_.driver().on_host())(stream, run_host_grid, grid.release(), release_host_grid),
+      fmt::format("launch {}", kernel.name));
 }
 
 }  // namespace weft::gpu

@@ -19,6 +19,7 @@
 #include <weft/weft.hpp>
 
 #include "tests/support/refused_threads.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace {
 
@@ -29,6 +30,7 @@ using weft::Runtime;
 using weft::Status;
 using Word = std::uint64_t;
 
+constexpr int kSkipped = 77;  // the exit status of a case that cannot run here
 constexpr std::size_t kWords = 1000;
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
@@ -220,7 +222,7 @@ bool names_threads(const Status& status) {
 int no_threads() {
   auto before = Runtime::create();  // of one PE; it needs none yet
   if (!CHECK(before.is_ok())) return result();
-  if (!weft::refuse_threads(EAGAIN)) return 77;
+  if (!weft::refuse_threads(EAGAIN)) return kSkipped;
   const auto nothing = [](Runtime&) { return Status::ok(); };
   CHECK(names_threads(weft::run_local(2, nothing)));
   CHECK(names_threads(weft::UniqueId::create(2).status()));
@@ -234,7 +236,7 @@ int no_threads() {
 
 // Under weft-run: what a PE of several cannot do without threads, it refuses on all PEs.
 int no_threads_in_job() {
-  if (std::atoi(std::getenv("WEFT_PE")) == 1 && !weft::refuse_threads(EPERM)) return 77;
+  if (std::atoi(std::getenv("WEFT_PE")) == 1 && !weft::refuse_threads(EPERM)) return kSkipped;
   const auto made = Runtime::create();
   CHECK(!made.is_ok());
   CHECK(std::string_view(made.status().text()).find("no thread weft-") != std::string_view::npos);
@@ -250,6 +252,9 @@ int many_pes() {
 
 // --- limits
 // ---------------------------------------------------------------------------------------
+
+// The sanitizers reserve more addresses for themselves than any limit leaves.
+int takes_limits() { return weft::kAsan || weft::kTsan ? kSkipped : 0; }
 
 // Where there is little address space, the defaults shrink to it.
 int limited_addresses() {
@@ -294,7 +299,8 @@ int main(int argc, char** argv) {
                                                   {"no_threads_in_job", no_threads_in_job},
                                                   {"many_pes", many_pes},
                                                   {"limited_files", limited_files},
-                                                  {"limited_addresses", limited_addresses}};
+                                                  {"limited_addresses", limited_addresses},
+                                                  {"takes_limits", takes_limits}};
   const auto found = cases.find(argc > 1 ? argv[1] : "");
   return found == cases.end() ? 99 : found->second();
 }

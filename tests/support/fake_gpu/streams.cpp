@@ -94,10 +94,12 @@ Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
 
 }  // namespace weft::fake_gpu
 
-// No code for a GPU runs here: Weft gives kernels to streams as functions of the host.
+// No code for a GPU runs here: Weft gives kernels to streams as functions of the host. The argument
+// is released when the function has run, or never will: refused, or kept by a capture.
 extern "C" __attribute__((visibility("default"))) weft::gpu::abi::Error weft_host_function(
-    weft::Stream stream, void (*function)(void*), void* argument) {
-  return weft::fake_gpu::queue("weft_host_function", stream, [=] { function(argument); }, {});
+    weft::Stream stream, void (*function)(void*), void* argument, void (*release)(void*)) {
+  const std::shared_ptr<void> owned(argument, release);
+  return weft::fake_gpu::queue("weft_host_function", stream, [=] { function(owned.get()); }, {});
 }
 
 namespace weft::gpu::abi {

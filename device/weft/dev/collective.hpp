@@ -40,17 +40,35 @@ WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, st
     signal_by_ring(h, notify, pe);
 }
 
-// The rest of a wait for `copy` of the word whose deadline has passed; true: it came after all.
+// The rest of a wait for `copy` of `word`, which `pe` sets, that does not end soon.
 WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const std::uint64_t* copy,
-                                   MissingWord missing, Deadline deadline) {
-  const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, missing.wanted);
-  return wait_on(  // mutation: equivalent, behind the deadline
-      deadline,
+                                   const std::uint64_t* word, int pe, std::uint64_t value) {
+  const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
+  return wait_on(
+      *cold.state,
       [&](std::uint64_t waited_ns) {
-        missing.seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-        report_missing(cold, where, missing, waited_ns);
+        const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
+        report_missing(cold, where, {word, pe, seen, value, true}, waited_ns);
       },
       [&] { return wanted.came(0); });
+}
+
+// The same for the packets of a row, one after the other.
+WEFT_DEVICE_COLD bool wait_on_packets(ColdContext cold, const char* where, PackedRow row) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (int k = 0; k < row.count; ++k) {
+    if (k == row.without) continue;
+    const std::uint64_t* const words = row.words(k);
+    const bool came = wait_on(
+        *cold.state,
+        [&](std::uint64_t waited_ns) {
+          const std::uint64_t seen = platform::load_pair(words).first >> 32;
+          report_missing(cold, where, {words, row.pe(k), seen, row.flag, true}, waited_ns);
+        },
+        [&] { return has_flag(platform::load_pair(words), row.flag); });
+    if (!came) return false;
+  }
+  return true;
 }
 
 // The Port of team_member.hpp over a kernel's context.
@@ -97,15 +115,7 @@ class ContextPort {
   WEFT_DEVICE bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(direct(word, pe), word, value, pe);
   }
-  template <class Came, class Missing>
-  WEFT_DEVICE bool wait_for(Came came, Missing missing) const {
-    Deadline deadline(*h().state);
-    while (!poll(deadline, came)) {
-      report_missing(h(), where_, missing(), deadline.waited_ns());
-      if (!deadline.goes_on()) return false;
-    }
-    return true;
-  }
+  WEFT_DEVICE bool wait_on(const PackedRow& row) const { return wait_on_packets(h(), where_, row); }
   template <class T>
   WEFT_DEVICE T* there(T* in_block, int pe) const {
     const auto offset = reinterpret_cast<const std::byte*>(in_block) - h().heap;
@@ -133,10 +143,8 @@ class ContextPort {
   WEFT_DEVICE bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
                            std::uint64_t value, int pe) const {
     const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
-    Deadline deadline(*h().state);
-    if (poll(deadline, [&] { return wanted.came(0); })) return true;
-    const MissingWord missing{word, pe, 0, value, true};
-    return wait_on_copy(h(), where_, copy, missing, deadline);  // mutation: equivalent, as wait_on
+    return comes_soon([&] { return wanted.came(0); }) ||
+           wait_on_copy(h(), where_, copy, word, pe, value);
   }
   WEFT_DEVICE const DeviceContext& h() const { return ctx_.handle(); }
 

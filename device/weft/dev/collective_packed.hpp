@@ -34,18 +34,46 @@ WEFT_DEVICE bool broadcast_packed(Member& m, std::byte* dst, const std::byte* sr
   };
   const std::size_t count = packed_units(bytes);
   const auto step = static_cast<std::size_t>(m.scope().size());
+  // The units from `first` on; where it stopped, since they did not come soon, or none is left.
+  const auto pass_units = [&](std::size_t first) {
+    WEFT_DEVICE_AS_A_LOOP
+    for (; first < count; first += kTogether * step) {
+      std::uint64_t units[kTogether];
+      if (v != 0 && !m.take_units(parent, first, step, count, units)) return first;
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        const std::size_t index = first + k * step;
+        if (index < count) pass_on(index, v != 0 ? units[k] : load_unit(src, bytes, index));
+      }
+    }
+    return first;
+  };
   bool ok = m.begin();
   m.find_places();
-  for (auto first = static_cast<std::size_t>(m.scope().rank()); ok && first < count;
-       first += kTogether * step) {
-    std::uint64_t units[kTogether];
-    if (v != 0) ok = m.take_units(parent, first, step, count, units);
-    for (std::size_t k = 0; ok && k < kTogether; ++k) {
-      const std::size_t index = first + k * step;
-      if (index < count) pass_on(index, v != 0 ? units[k] : load_unit(src, bytes, index));
+  auto next = static_cast<std::size_t>(m.scope().rank());
+  WEFT_DEVICE_AS_A_LOOP
+  while (ok && (next = pass_units(next)) < count) ok = m.wait_for_units(parent, next, step, count);
+  return m.finish(ok, false);
+}
+
+// The units index, index + step, ... that I was sent; the one where it stopped, since what it needs
+// did not come soon, or none is left. That one is used anew.
+template <class Member, class BlockFor, class Use>
+WEFT_DEVICE std::size_t use_units(Member& m, std::size_t bytes, std::size_t index, std::size_t step,
+                                  BlockFor block_for, Use use) {
+  const int n = m.size();
+  const int me = m.rank();
+  const std::size_t count = packed_units(bytes);
+  WEFT_DEVICE_AS_A_LOOP
+  for (; index < count; index += step) {
+    WEFT_DEVICE_AS_A_LOOP
+    for (int first = 0; first < n; first += kTogether) {
+      std::uint64_t units[kTogether];
+      if (!m.take_from_ranks(first, index, units)) return index;
+      for (int k = 0; k < kTogether && first + k < n; ++k)
+        use(first + k, index, first + k != me ? units[k] : load_unit(block_for(me), bytes, index));
     }
   }
-  return m.finish(ok, false);
+  return index;
 }
 
 // The units mine, mine + step, ... of exchange_packed(): no thread waits for another here.
@@ -63,17 +91,10 @@ WEFT_DEVICE bool exchange_units(Member& m, std::size_t bytes, std::size_t mine, 
       m.send(to, index, load_unit(block_for(to), bytes, index));
     }
   }
-  bool ok = true;
-  for (std::size_t index = mine; ok && index < count; index += step) {
-    WEFT_DEVICE_AS_A_LOOP
-    for (int first = 0; ok && first < n; first += kTogether) {
-      std::uint64_t units[kTogether];
-      ok = m.take_from_ranks(first, index, units);
-      for (int k = 0; ok && k < kTogether && first + k < n; ++k)
-        use(first + k, index, first + k != me ? units[k] : load_unit(block_for(me), bytes, index));
-    }
-  }
-  return ok;
+  WEFT_DEVICE_AS_A_LOOP
+  while ((mine = use_units(m, bytes, mine, step, block_for, use)) < count)
+    if (!m.wait_for_ranks(mine)) return false;
+  return true;
 }
 
 // Everybody sends everybody `bytes`: rank r gets block_for(r). use(rank, index, unit) takes each

@@ -12,8 +12,7 @@
 // The Port is that of team_member.hpp; of it, this uses block(), layout(), signal() and wait() (of
 // the sync) and
 //   T* there(T* in_block, int pe)           where pe's copy of it is stored to; all are mapped
-//   bool wait_for(Came came, Missing missing)   one thread; came() at last, or told of missing()
-//                                           and gave up
+//   bool wait_on(PackedRow)                 one thread; its packets are all there; false: gave up
 #pragma once
 
 #include <cstddef>
@@ -23,9 +22,9 @@
 #include <weft/team.hpp>
 
 #include <weft/dev/fault.hpp>
-#include <weft/dev/missing.hpp>
 #include <weft/dev/packed.hpp>
 #include <weft/dev/platform.hpp>
+#include <weft/dev/poll.hpp>
 #include <weft/dev/team_block.hpp>
 #include <weft/dev/team_meeting.hpp>
 
@@ -33,6 +32,21 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 inline constexpr int kTogether = 4;  // units that a thread waits for at once
+
+// Packets with one flag at equal distances: what a thread waits for that did not come soon.
+struct PackedRow {
+  const std::byte* first;
+  std::size_t distance;  // in bytes
+  int count, without;    // without that one; -1: with all
+  std::uint32_t flag;
+  int from;  // the rank that sends all of them; -1: packet k is of rank k
+  Team team;
+
+  WEFT_DEVICE const std::uint64_t* words(int k) const {
+    return reinterpret_cast<const std::uint64_t*>(first + static_cast<std::size_t>(k) * distance);
+  }
+  WEFT_DEVICE int pe(int k) const { return team.pe_of(from < 0 ? k : from); }
+};
 
 template <class Port, class Scope>
 class PackedMember {
@@ -82,18 +96,29 @@ class PackedMember {
   WEFT_DEVICE void send(int to, std::size_t unit, std::uint64_t data) const {
     store_packed(port_.there(word(rank(), unit), team_.pe_of(to)), data, flag());
   }
-  // Unit `unit` from each of the ranks first, first + 1, ... below size() but mine; false: gave up.
+  // Unit `unit` from each of the ranks first, first + 1, ... below size() but mine; false: they do
+  // not come soon. Then wait_for_ranks(), where little is alive, and take them again.
   WEFT_DEVICE bool take_from_ranks(int first, std::size_t unit,
                                    std::uint64_t (&data)[kTogether]) const {
     const auto sends = [&](int k) { return first + k < size() && first + k != rank(); };
     return take(
         sends, [&](int k) { return first + k; }, [&](int) { return unit; }, data);
   }
-  // From `from` the units first, first + step, ... below `count`.
+  WEFT_DEVICE bool wait_for_ranks(std::size_t unit) const {
+    return port_.wait_on({at(0, unit), place_bytes_, size(), rank(), flag(), -1, team_});
+  }
+  // From `from` the units first, first + step, ... below `count`; likewise.
   WEFT_DEVICE bool take_units(int from, std::size_t first, std::size_t step, std::size_t count,
                               std::uint64_t (&data)[kTogether]) const {
     const auto unit = [&](int k) { return first + static_cast<std::size_t>(k) * step; };
     return take([&](int k) { return unit(k) < count; }, [&](int) { return from; }, unit, data);
+  }
+  WEFT_DEVICE bool wait_for_units(int from, std::size_t first, std::size_t step,
+                                  std::size_t count) const {
+    const std::size_t left = (count - first + step - 1) / step;
+    return port_.wait_on({at(from, first), step * sizeof(Pair),
+                          left < kTogether ? static_cast<int>(left) : kTogether, -1, flag(), from,
+                          team_});
   }
 
  private:
@@ -101,9 +126,11 @@ class PackedMember {
   WEFT_DEVICE std::uint32_t flag() const {
     return static_cast<std::uint32_t>(seq_ % kPackedPeriod) + 1;
   }
+  WEFT_DEVICE std::byte* at(int rank, std::size_t unit) const {
+    return places_ + static_cast<std::size_t>(rank) * place_bytes_ + unit * sizeof(Pair);
+  }
   WEFT_DEVICE std::uint64_t* word(int rank, std::size_t unit) const {
-    return reinterpret_cast<std::uint64_t*>(
-        places_ + static_cast<std::size_t>(rank) * place_bytes_ + unit * sizeof(Pair));
+    return reinterpret_cast<std::uint64_t*>(at(rank, unit));
   }
 
   // Those k of 0 to kTogether - 1 that are_wanted(k): all are asked for before the first is looked
@@ -117,16 +144,7 @@ class PackedMember {
         if (are_wanted(k)) all = load_packed(word(from(k), unit(k)), flag(), &data[k]) && all;
       return all;
     };
-    const auto missing = [&]() -> MissingWord {
-      int k = 0;
-      std::uint64_t ignored;
-      while (k < kTogether - 1 &&
-             (!are_wanted(k) || load_packed(word(from(k), unit(k)), flag(), &ignored)))
-        ++k;
-      const std::uint64_t* const missed = word(from(k), unit(k));
-      return {missed, team_.pe_of(from(k)), platform::load_pair(missed).first >> 32, flag(), true};
-    };
-    return port_.wait_for(have_come, missing);
+    return comes_soon(have_come);
   }
 
   // The scope's threads are in step before and after. Wiped, since flags begin anew and none of

@@ -1,4 +1,9 @@
 // Every spin of the device API is one of these: a condition, a pause, a deadline.
+//
+// A wait whose end is worth each nanosecond is in two parts: comes_soon(), which is nothing but the
+// condition, and, in a function that is called, wait_on(), which has the clock, the deadline and
+// the report. So none of those takes registers where the polls are, and nothing lives across the
+// call.
 #pragma once
 
 #include <cstdint>
@@ -57,65 +62,61 @@ class ProxyDeadline : public Deadline {
 inline constexpr std::uint32_t kPollsPerLook = 64;  // at the clock
 
 // Whether `condition` came to hold within some polls.
-template <class Condition>
+template <std::uint32_t kPolls = kPollsPerLook, class Condition>
 WEFT_DEVICE bool comes(Condition condition) {
   WEFT_DEVICE_AS_A_LOOP
-  for (std::uint32_t i = 0; i < kPollsPerLook; ++i) {
-    if (condition()) return true;
-    if constexpr (platform::kEagerPolls == 0) platform::relax();
-  }
-  return false;
-}
-// The same of one that is a few instructions, in a loop of little else: what a poll takes is part
-// of every message's time.
-template <class Condition>
-WEFT_DEVICE bool comes_fast(Condition condition) {
-  WEFT_DEVICE_FOUR_AT_A_TIME
-  for (std::uint32_t i = 0; i < kPollsPerLook; ++i) {
+  for (std::uint32_t i = 0; i < kPolls; ++i) {
     if (condition()) return true;
     if constexpr (platform::kEagerPolls == 0) platform::relax();
   }
   return false;
 }
 
-// True when some_polls() say so, false when the deadline passed first.
-template <class AnyDeadline, class Polls>
-WEFT_DEVICE bool poll_until(AnyDeadline& deadline, Polls some_polls) {
-  for (std::uint32_t eager = platform::kEagerPolls / kPollsPerLook;; eager -= eager != 0) {
-    if (some_polls()) return true;
-    if (platform::kEagerPolls != 0 && eager == 0) platform::relax();
-    if (deadline.passed()) return false;
+// The polls before anybody sleeps, or looks at the clock.
+inline constexpr std::uint32_t kSoonPolls =
+    platform::kEagerPolls > kPollsPerLook ? platform::kEagerPolls : kPollsPerLook;
+template <class Condition>
+WEFT_DEVICE bool comes_soon(Condition condition) {
+  return comes<kSoonPolls>(condition);
+}
+// The same of a condition that is a few instructions. Threads that wait for themselves alone look
+// in a loop of little else, since what a poll takes is part of every message's time; those of a
+// scope keep the registers that this takes.
+template <class Scope, class Condition>
+WEFT_DEVICE bool comes_soon(Scope, Condition condition) {
+  if constexpr (std::is_same_v<Scope, Thread>) {
+    WEFT_DEVICE_FOUR_AT_A_TIME
+    for (std::uint32_t i = 0; i < kSoonPolls; ++i) {
+      if (condition()) return true;
+      if constexpr (platform::kEagerPolls == 0) platform::relax();
+    }
+    return false;
+  } else {
+    return comes_soon(condition);
   }
 }
 
 // True when `condition` came to hold, false when the deadline passed first.
 template <class AnyDeadline, class Condition>
 WEFT_DEVICE bool poll(AnyDeadline& deadline, Condition condition) {
-  return poll_until(deadline, [&] { return comes(condition); });
-}
-
-// The rest of a wait whose deadline has passed: report(waited_ns), and with WEFT_WAIT_ACTION=wait
-// so on until `condition` holds or the job ends. True: it holds. For functions that are called, so
-// that the loop takes no registers of the wait.
-template <class Report, class Condition>
-WEFT_DEVICE bool wait_on(Deadline deadline, Report report, Condition condition) {
-  WEFT_DEVICE_AS_A_LOOP
-  for (;;) {
-    report(deadline.waited_ns());
-    if (!deadline.goes_on()) return false;
-    if (poll(deadline, condition)) return true;  // mutation: equivalent, behind the deadline
+  for (std::uint32_t eager = platform::kEagerPolls / kPollsPerLook;; eager -= eager != 0) {
+    if (comes(condition)) return true;
+    if (platform::kEagerPolls != 0 && eager == 0) platform::relax();
+    if (deadline.passed()) return false;
   }
 }
-// The same of what seems() so, in a few instructions, and then is_so(). Threads that wait for
-// themselves alone look fast; those of a scope keep the registers that this takes.
-template <class Scope, class Seems, class IsSo>
-WEFT_DEVICE bool poll(Deadline& deadline, Scope, Seems seems, IsSo is_so) {
-  return poll_until(deadline, [&] {
-    if constexpr (std::is_same_v<Scope, Thread>)
-      return comes_fast(seems) && is_so();
-    else
-      return comes(seems) && is_so();
-  });
+
+// The rest of a wait that does not end soon: true when `condition` came to hold. When the deadline
+// passes first, report(waited_ns), and with WEFT_WAIT_ACTION=wait so on until the job ends.
+template <class Report, class Condition>
+WEFT_DEVICE bool wait_on(const DeviceState& state, Report report, Condition condition) {
+  Deadline deadline(state);
+  WEFT_DEVICE_AS_A_LOOP
+  while (!poll(deadline, condition)) {
+    report(deadline.waited_ns());
+    if (!deadline.goes_on()) return false;  // mutation: equivalent, behind the deadline
+  }
+  return true;
 }
 
 }  // namespace WEFT_TARGET

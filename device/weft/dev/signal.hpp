@@ -100,12 +100,12 @@ WEFT_DEVICE void report_timeout(const DeviceContext& h, const char* where, const
   report(h, fault);
 }
 
-// The rest of a wait for a word whose deadline has passed; true: it came after all.
+// The rest of a wait for a word that does not come soon.
 template <class T>
 WEFT_DEVICE_COLD bool wait_on_word(ColdContext cold, const char* where, const T* word, Cmp cmp,
-                                   T value, Deadline deadline) {
+                                   T value) {
   return wait_on(
-      deadline,
+      *cold.state,
       [&](std::uint64_t waited_ns) {
         report_timeout(DeviceContext(cold), where, word, cmp, value, waited_ns);
       },
@@ -128,34 +128,27 @@ WEFT_DEVICE bool is_allowed(const DeviceContext& h, const char* where, const W& 
 // Word i, by one thread.
 template <class Scope, class W>
 WEFT_DEVICE bool wait_for(const DeviceContext& h, Scope scope, const char* where, const W& w,
-                          std::size_t i, Deadline& deadline) {
+                          std::size_t i) {
   using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
-  return poll(
-             deadline, scope, [&] { return w.seems(i); }, [&] { return w.is_so(i); }) ||
-         wait_on_word<T>(h, where, w.words + i, w.cmp, w.values[i], deadline);
+  return (comes_soon(scope, [&] { return w.seems(i); }) && w.is_so(i)) ||
+         wait_on_word<T>(h, where, w.words + i, w.cmp, w.values[i]);
 }
 
 // The leader waits for the one word that there is; all get the same answer.
 template <class Scope, class W>
 WEFT_DEVICE bool wait_word(const DeviceContext& h, Scope scope, const char* where, const W& w) {
   if (!is_allowed(h, where, w)) return false;
-  bool came = true;
-  if (scope.rank() == 0) {
-    Deadline deadline(*h.state);
-    came = wait_for(h, scope, where, w, 0, deadline);
-  }
-  return scope.all(came);
+  return scope.all(scope.rank() != 0 || wait_for(h, scope, where, w, 0));
 }
 
 // Each thread waits for its share of the words; all get the same answer.
 template <class Scope, class W>
 WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where, const W& w) {
   if (!is_allowed(h, where, w)) return false;
-  Deadline deadline(*h.state);
   bool came = true;
   for (std::size_t i = static_cast<std::size_t>(scope.rank()); came && i < w.count;
        i += static_cast<std::size_t>(scope.size()))
-    if (w.takes_part(i)) came = wait_for(h, scope, where, w, i, deadline);
+    if (w.takes_part(i)) came = wait_for(h, scope, where, w, i);
   return scope.all(came);
 }
 

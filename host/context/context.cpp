@@ -27,7 +27,7 @@ void Context::share() { impl_->shared = true; }
 
 // A put into the heap and no more: it needs so few registers that it saves none.
 Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int pe,
-                              const Notify& notify, Done done) {
+                              const Notify& notify, Done done, Caller caller) {
   if (notify.op == NotifyOp::kNone && src != nullptr) {
     if (std::byte* const heap = way_.heap_of(pe)) {
       const std::size_t at = reinterpret_cast<std::uintptr_t>(dst) - way_.heap;
@@ -38,11 +38,11 @@ Context::Raw Context::raw_put(void* dst, const void* src, std::size_t bytes, int
       }
     }
   }
-  return impl_->put_further(dst, src, bytes, pe, notify, done);
+  return impl_->put_further(dst, src, bytes, pe, notify, done, caller);
 }
 
 Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t bytes, int target,
-                                        const Notify& notify, Done done) {
+                                        const Notify& notify, Done done, Caller caller) {
   std::byte* const heap = way.heap_of(target);
   const std::size_t at = way.offset(dst, bytes);
   const bool good = at != detail::kNowhere && src != nullptr;
@@ -50,7 +50,7 @@ Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t 
   const std::size_t signal = tells ? way.offset(notify.signal, sizeof(std::uint64_t)) : 0;
   const bool signal_good = signal != detail::kNowhere && signal % sizeof(std::uint64_t) == 0;
   if (heap == nullptr || !signal_good || (!good && (bytes != 0 || !tells))) [[unlikely]]
-    return report_put(dst, src, bytes, target, notify, done);
+    return report_put(dst, src, bytes, target, notify, done, caller);
   if (bytes != 0) put_to(heap + at, src, bytes);
   if (!tells) return nullptr;
   // Release, after the data: pairs with the acquire of a wait on the signal.
@@ -58,23 +58,25 @@ Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t 
   return nullptr;
 }
 
-Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done) {
+Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done,
+                              Caller caller) {
   const std::byte* const heap = way_.heap_of(pe);
   const std::size_t at = way_.offset(src, bytes);
   if (heap == nullptr || at == detail::kNowhere || dst == nullptr) [[unlikely]]
-    return impl_->report_get(dst, src, bytes, pe, done);
+    return impl_->report_get(dst, src, bytes, pe, done, caller);
   get_from(dst, heap + at, bytes);
   return nullptr;
 }
 
 Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
-                              std::uint64_t compare, void* result, int pe, Done done) {
+                              std::uint64_t compare, void* result, int pe, Done done,
+                              Caller caller) {
   std::byte* const heap = way_.heap_of(pe);
   const std::size_t at = way_.offset(dst, width);
   const bool word = (width == 8 || width == 4) && (at & (width - 1)) == 0;
   const bool no_place = is_fetching(amo) && result == nullptr;
   if (heap == nullptr || at == detail::kNowhere || !word || no_place) [[unlikely]]
-    return impl_->report_amo(amo, dst, width, value, compare, result, pe, done);
+    return impl_->report_amo(amo, dst, width, value, compare, result, pe, done, caller);
   const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
   if (is_fetching(amo)) store_result(result, old, width);
   return nullptr;
@@ -87,22 +89,43 @@ Context::Raw Context::Impl::to_raw(Status status) {
   return std::exchange(reported.rep_, nullptr);
 }
 
+// The call's own name before that of the thread.
+static const char* name_of(Caller caller) {
+  return caller.routine != nullptr ? caller.routine : detail::caller_name;
+}
+
 Context::Raw Context::Impl::report_put(void* dst, const void* src, std::size_t bytes, int target,
-                                       const Notify& notify, Done done) {
+                                       const Notify& notify, Done done, Caller caller) {
+  const CallerName name(name_of(caller));
   const auto alone = turn();
   return to_raw(put(dst, src, bytes, target, notify, done));
 }
 
 Context::Raw Context::Impl::report_get(void* dst, const void* src, std::size_t bytes, int target,
-                                       Done done) {
+                                       Done done, Caller caller) {
+  const CallerName name(name_of(caller));
   const auto alone = turn();
   return to_raw(get(dst, src, bytes, target, done));
 }
 
 Context::Raw Context::Impl::report_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
-                                       std::uint64_t compare, void* result, int target, Done done) {
+                                       std::uint64_t compare, void* result, int target, Done done,
+                                       Caller caller) {
+  const CallerName name(name_of(caller));
   const auto alone = turn();
   return to_raw(this->amo(op_kind(amo), dst, width, value, compare, result, target, done));
+}
+
+Status Context::Impl::report_fence(Caller caller) {
+  const CallerName name(name_of(caller));
+  const auto alone = turn();
+  return report(fence(kAllPes));
+}
+
+Status Context::Impl::report_quiet(Caller caller) {
+  const CallerName name(name_of(caller));
+  const auto alone = turn();
+  return report(quiet(kAnyPe));
 }
 
 // --- ordering ------------------------------------------------------------------------------------
@@ -116,12 +139,11 @@ static void order_stores() {
 #endif
 }
 
-Status Context::fence() {
+Status Context::fence(Caller caller) {
   order_stores();
   if (!impl_->unfenced.load(std::memory_order_relaxed)) [[likely]]
     return Status::ok();
-  const auto alone = impl_->turn();
-  return report(impl_->fence(kAllPes));
+  return impl_->report_fence(caller);
 }
 
 Status Context::fence(int pe) {
@@ -137,13 +159,12 @@ Status Context::fence(int pe) {
 // Stores of mine are visible to all before any later load of mine.
 static void complete_stores() { __sync_synchronize(); }
 
-Status Context::quiet() {
+Status Context::quiet(Caller caller) {
   Impl& c = *impl_;
   complete_stores();
   if (!c.posted.load(std::memory_order_relaxed) && !c.job->has_ended()) [[likely]]
     return Status::ok();
-  const auto alone = c.turn();
-  return report(c.quiet(Impl::kAnyPe));
+  return c.report_quiet(caller);
 }
 
 Status Context::quiet(int pe) {

@@ -47,14 +47,16 @@ struct Context::Impl {
   // Puts that the direct way takes, with a notify or into adopted memory; and those that it
   // refuses.
   [[gnu::noinline]] Raw put_further(void* dst, const void* src, std::size_t bytes, int pe,
-                                    const Notify& notify, Done done);
+                                    const Notify& notify, Done done, Caller caller);
   [[gnu::noinline, gnu::cold]] Raw report_put(void* dst, const void* src, std::size_t bytes, int pe,
-                                              const Notify& notify, Done done);
+                                              const Notify& notify, Done done, Caller caller);
   [[gnu::noinline, gnu::cold]] Raw report_get(void* dst, const void* src, std::size_t bytes, int pe,
-                                              Done done);
+                                              Done done, Caller caller);
   [[gnu::noinline, gnu::cold]] Raw report_amo(Amo amo, void* dst, std::size_t width,
                                               std::uint64_t value, std::uint64_t compare,
-                                              void* result, int pe, Done done);
+                                              void* result, int pe, Done done, Caller caller);
+  [[gnu::noinline, gnu::cold]] Status report_fence(Caller caller);
+  [[gnu::noinline, gnu::cold]] Status report_quiet(Caller caller);
   Status fence(std::uint32_t pe);
   static constexpr int kAnyPe = -1;
   Status quiet(int pe);  // kAnyPe: of all

@@ -33,6 +33,12 @@ enum class Done : std::uint8_t {
   kLater,  // at the next quiet (the `_nbi` forms)
 };
 
+// The routine that failures of one call name, as under a CallerName, for an interface built on
+// these calls: it is looked at where a call fails, so that naming it costs nothing before.
+struct Caller {
+  const char* routine = nullptr;
+};
+
 namespace detail {
 
 // How far the shortest calls may go. Kept up to date by libweft. Read and written relaxed: threads
@@ -124,18 +130,19 @@ class WEFT_API Context {
   // `bytes` from `src` (any memory of mine) to `dst` (symmetric) on `pe`, then `notify` there once
   // all of them are visible. 0 bytes with a notify is a plain signal.
   Status put_bytes(void* dst, const void* src, std::size_t bytes, int pe, Notify notify = none(),
-                   Done done = Done::kLocal) {
-    return Status(raw_put(dst, src, bytes, pe, notify, done));
+                   Done done = Done::kLocal, Caller caller = {}) {
+    return Status(raw_put(dst, src, bytes, pe, notify, done, caller));
   }
   // `bytes` from `src` (symmetric) on `pe` to `dst` (any memory of mine).
-  Status get_bytes(void* dst, const void* src, std::size_t bytes, int pe,
-                   Done done = Done::kLocal) {
-    return Status(raw_get(dst, src, bytes, pe, done));
+  Status get_bytes(void* dst, const void* src, std::size_t bytes, int pe, Done done = Done::kLocal,
+                   Caller caller = {}) {
+    return Status(raw_get(dst, src, bytes, pe, done, caller));
   }
   // One atomic on the `width`-byte word `dst` (symmetric) of `pe`. `value` and `compare` hold the
   // operand's bits; the old value's bits go to `result` (width bytes; may be null if not fetching).
   Status amo_bytes(Amo amo, void* dst, std::size_t width, std::uint64_t value,
-                   std::uint64_t compare, void* result, int pe, Done done = Done::kLocal) {
+                   std::uint64_t compare, void* result, int pe, Done done = Done::kLocal,
+                   Caller caller = {}) {
     // Counters are added to right here: a call alone, which stores its return address, would cost
     // half as much again as the hardware's add, which waits for all stores before it.
     if ((amo == Amo::kAdd || (amo == Amo::kFetchAdd && result != nullptr)) && width == 8) {
@@ -145,7 +152,7 @@ class WEFT_API Context {
         return Status::ok();
       }
     }
-    return Status(raw_amo(amo, dst, width, value, compare, result, pe, done));
+    return Status(raw_amo(amo, dst, width, value, compare, result, pe, done, caller));
   }
 
   // --- typed put and get ------------------------------------------------------------------
@@ -282,11 +289,11 @@ class WEFT_API Context {
 
   // --- ordering ---------------------------------------------------------------------------
   // Every operation before it to a PE is delivered there before any operation after it.
-  Status fence();
+  Status fence(Caller caller = {});
   Status fence(int pe);
   // Every operation before it is complete and visible; every kLater result is here. Returns the
   // first failure since the last quiet.
-  Status quiet();
+  Status quiet(Caller caller = {});
   Status quiet(int pe);
 
   // --- the direct way ---------------------------------------------------------------------
@@ -309,10 +316,10 @@ class WEFT_API Context {
   // The hot calls return a Status in a register rather than in memory: the one pointer that it is.
   using Raw = Status::Rep*;
   Raw raw_put(void* dst, const void* src, std::size_t bytes, int pe, const Notify& notify,
-              Done done);
-  Raw raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done);
+              Done done, Caller caller);
+  Raw raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done, Caller caller);
   Raw raw_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value, std::uint64_t compare,
-              void* result, int pe, Done done);
+              void* result, int pe, Done done, Caller caller);
 
   template <class T>
   static std::uint64_t bits(T value) {

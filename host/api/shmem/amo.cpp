@@ -13,7 +13,8 @@ template <class T>
 [[gnu::always_inline]] inline void any(const char* routine, shmem_ctx_t ctx, Amo amo, T* dest,
                                        T value, T cond, T* result, int pe, Done done) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, aim.pe(), done));
+    settle(aim->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, aim.pe(), done,
+                          Caller{routine}));
 }
 
 template <Amo kAmo, class T>

@@ -155,7 +155,6 @@ Aim::Admission Aim::admit(const char* routine, shmem_ctx_t ctx, int pe) {
     }
     pe = in_world;
   }
-  CallerName::exchange(routine);
   return {context, pe};
 }
 

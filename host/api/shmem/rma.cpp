@@ -14,39 +14,46 @@ template <class T>
 void put(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe()));
+    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLocal,
+                          Caller{routine}));
 }
 
 template <class T>
 void put_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater));
+    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater,
+                          Caller{routine}));
 }
 
 template <class T>
 void get(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe()));
+    settle(
+        aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLocal, Caller{routine}));
 }
 
 template <class T>
 void get_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater));
+    settle(
+        aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater, Caller{routine}));
 }
 
 template <class T>
 void p(const char* routine, shmem_ctx_t ctx, T* dest, T value, int pe) {
-  if (Aim aim(routine, ctx, pe); aim) settle(aim->put_bytes(dest, &value, sizeof(T), aim.pe()));
+  if (Aim aim(routine, ctx, pe); aim)
+    settle(
+        aim->put_bytes(dest, &value, sizeof(T), aim.pe(), none(), Done::kLocal, Caller{routine}));
 }
 
 template <class T>
 T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
   T value{};
-  if (Aim aim(routine, ctx, pe); aim) settle(aim->get_bytes(&value, source, sizeof(T), aim.pe()));
+  if (Aim aim(routine, ctx, pe); aim)
+    settle(aim->get_bytes(&value, source, sizeof(T), aim.pe(), Done::kLocal, Caller{routine}));
   return value;
 }
 
@@ -55,6 +62,7 @@ T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
 template <class T>
 void iput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
+  const CallerName name(routine);
   if (Aim aim(routine, ctx, pe); aim)
     settle(aim->put_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
 }
@@ -62,6 +70,7 @@ void iput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::p
 template <class T>
 void iget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
+  const CallerName name(routine);
   if (Aim aim(routine, ctx, pe); aim)
     settle(aim->get_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
 }
@@ -69,6 +78,7 @@ void iget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::p
 template <class T>
 void ibput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
+  const CallerName name(routine);
   if (Aim aim(routine, ctx, pe); aim)
     settle(aim->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
 }
@@ -76,6 +86,7 @@ void ibput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::
 template <class T>
 void ibget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
+  const CallerName name(routine);
   if (Aim aim(routine, ctx, pe); aim)
     settle(aim->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
 }
@@ -98,8 +109,8 @@ void put_with_signal(const char* routine, shmem_ctx_t ctx, T* dest, const T* sou
     return refuse_signal_op(routine, sig_op);
   const NotifyOp op = sig_op == SHMEM_SIGNAL_SET ? NotifyOp::kSet : NotifyOp::kAdd;
   if (Aim aim(routine, ctx, pe); aim)
-    aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), Notify{op, sig_addr, signal}, done)
-        .ignore();
+    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), Notify{op, sig_addr, signal},
+                          done, Caller{routine}));
 }
 
 template <class T>
@@ -118,13 +129,15 @@ void put_signal_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* sour
 void signal_set(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()));
+    settle(aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe(),
+                          Done::kLocal, Caller{routine}));
 }
 
 void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
   if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe()));
+    settle(aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe(),
+                          Done::kLocal, Caller{routine}));
 }
 
 // --- ordering ------------------------------------------------------------------------------------
@@ -132,12 +145,12 @@ void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, s
 // An invalid context has nothing to order or complete.
 void fence(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) settle(aim->fence());
+  if (Aim aim(routine, ctx, 0); aim) settle(aim->fence(Caller{routine}));
 }
 
 void quiet(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) settle(aim->quiet());
+  if (Aim aim(routine, ctx, 0); aim) settle(aim->quiet(Caller{routine}));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ inline weft_shmem_team* admit(const char* routine, shmem_team_t team) {
   return refuse(routine, team);
 }
 // What a call with a context and a PE aims at: `if (Aim aim(...); aim) aim->put_bytes(...)`. On the
-// quick way that is one load and one test; failures of the others name the routine.
+// quick way that is one load and one test.
 class Aim {
  public:
   [[gnu::always_inline]] Aim(const char* routine, shmem_ctx_t ctx, int pe)
@@ -69,22 +69,14 @@ class Aim {
       const Admission admission = admit(routine, ctx, pe);
       context_ = admission.context;
       pe_ = admission.pe;
-      careful_ = true;
     }
   }
-  [[gnu::always_inline]] ~Aim() {
-    if (careful_) [[unlikely]]
-      CallerName::exchange(nullptr);
-  }
-  Aim(const Aim&) = delete;
-  Aim& operator=(const Aim&) = delete;
-
   explicit operator bool() const { return context_ != nullptr; }
   Context* operator->() const { return context_; }
   int pe() const { return pe_; }
 
  private:
-  // By value, so that an Aim stays in registers. Leaves the routine as the caller's name.
+  // By value, so that an Aim stays in registers.
   struct Admission {
     Context* context = nullptr;
     int pe = 0;
@@ -93,7 +85,6 @@ class Aim {
 
   Context* context_;
   int pe_;
-  bool careful_ = false;
 };
 
 // The end of a routine that cannot return an error. A call that was wrong has been reported and

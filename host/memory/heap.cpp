@@ -32,6 +32,7 @@ HeapShape host_heap(const Options& options) {
   shape.bytes = options.heap_size;
   shape.chunk_bytes = options.heap_chunk;
   shape.adopt_bytes = options.adopt_size;
+  shape.size_option = options.source("WEFT_HEAP_SIZE");
   shape.hints = hints_of(options);
   return shape;
 }
@@ -41,7 +42,7 @@ HeapShape gpu_heap(const Options& options) {
   shape.bytes = options.gpu_heap_size;
   shape.chunk_bytes = options.gpu_heap_chunk;
   shape.name = "symmetric heap of GPU memory";
-  shape.size_option = "WEFT_GPU_HEAP_SIZE";
+  shape.size_option = options.source("WEFT_GPU_HEAP_SIZE");
   return shape;
 }
 

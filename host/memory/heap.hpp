@@ -30,7 +30,7 @@ struct HeapShape {
   std::size_t adopt_bytes = 0;  // room for Heap::adopt
   MemoryHints hints;
   const char* name = "symmetric heap";
-  const char* size_option = "WEFT_HEAP_SIZE";
+  std::string size_option = "WEFT_HEAP_SIZE";
 };
 HeapShape host_heap(const Options& options);
 HeapShape gpu_heap(const Options& options);

@@ -136,10 +136,11 @@ Result<Team> Runtime::Impl::make_together(const char* routine, TeamIds::Key key,
   if (id < 0)
     return Status::error(
         Code::kOutOfRange,
-        fmt::format("{}: no team id is free on all {}: there can be {} teams at a time "
-                    "(WEFT_MAX_TEAMS, the 3 predefined ones included{}); destroy one, or set a "
-                    "larger WEFT_MAX_TEAMS, the same on every PE",
-                    caller_or(routine), of_whom, job->options.max_teams, limit));
+        fmt::format("{0}: no team id is free on all {1}: there can be {2} teams at a time "
+                    "({3}, the 3 predefined ones included{4}); destroy one, or set a larger {3}, "
+                    "the same on every PE",
+                    caller_or(routine), of_whom, job->options.max_teams,
+                    job->options.source("WEFT_MAX_TEAMS"), limit));
   Result<Team> team = is_member ? enter_new_team(id, pes) : Team{};
   // Nobody sends to a block that is yet to be reset. And all end with the largest code of all: the
   // lowest bit of 0 to 63 that no member's bits lack. Code 0 is success.

@@ -49,7 +49,7 @@ std::string OpenedTransport::why_not_reached(int pe) const {
   std::string other = why_not_opened(pe, peer(pe).identity);
   if (!other.empty() || theirs.heap_bytes == mine_.heap_bytes) return other;
   return fmt::format("its heap may grow to {} bytes, mine to {}; set {} to the same on every PE",
-                     theirs.heap_bytes, mine_.heap_bytes, env().size_option);
+                     theirs.heap_bytes, mine_.heap_bytes, env().options->source(env().size_option));
 }
 
 Result<Blob> OpenedTransport::expose(const Region& region) {

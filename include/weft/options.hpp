@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <weft/result.hpp>
 #include <weft/target.hpp>
@@ -30,11 +32,18 @@ struct Options {
   // nearest known one. An empty value counts as not set.
   WEFT_API static Result<Options> from_environment();
 
-  // Sets one option by its variable's name, with the same checks.
-  WEFT_API Status set(const std::string& env, const std::string& value);
+  // Sets one option by its variable's name, with the same checks. If the value comes from another
+  // library's variable, `from` names that: texts then say SHMEM_SYMMETRIC_SIZE, which the user set.
+  WEFT_API Status set(const std::string& env, const std::string& value,
+                      const std::string& from = {});
+  // The variable for texts about an option: its own, or what set() was told.
+  WEFT_API std::string source(const std::string& env) const;
 
   // The same checks for fields that a program has set directly.
   WEFT_API Status verify() const;
+
+  // Kept by set(): an option's variable, and the one that its value came from.
+  std::vector<std::pair<std::string, std::string>> sources;
 };
 
 }  // namespace weft

@@ -27,8 +27,13 @@ struct OptionRow {
 std::span<const OptionRow> option_table();
 const OptionRow* find_option(std::string_view env);
 
-// WEFT_TEST_*: read by tests, such as the seed of a run; nobody's misspelt option.
-inline bool is_of_tests(std::string_view env) { return env.starts_with("WEFT_TEST_"); }
+// No misspelt options: WEFT_TEST_*, which tests read, such as the seed of a run; and where Weft is
+// installed, for makefiles and for CMake (WEFT_ROOT).
+inline bool is_for_others(std::string_view env) {
+  for (const std::string_view place : {"PREFIX", "ROOT", "HOME", "DIR", "PATH"})
+    if (env.substr(std::string_view("WEFT_").size()) == place) return true;
+  return env.starts_with("WEFT_TEST_");
+}
 
 // The known name that is most like `env`, or null when none is.
 const OptionRow* nearest_option(std::string_view env);

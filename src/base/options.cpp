@@ -33,7 +33,7 @@ Result<Options> Options::from_environment() {
   Options options;
   std::string problems;
   for (const auto& [name, value] : environment_with_prefix("WEFT_")) {
-    if (is_of_tests(name)) continue;
+    if (is_for_others(name)) continue;
     if (find_option(name) == nullptr) {
       warn_unknown(name);
     } else if (!value.empty()) {
@@ -45,15 +45,27 @@ Result<Options> Options::from_environment() {
   return options;
 }
 
-Status Options::set(const std::string& env, const std::string& value) {
+Status Options::set(const std::string& env, const std::string& value, const std::string& from) {
   const OptionRow* row = find_option(env);
   if (row == nullptr) {
     return Status::error(Code::kInvalidArgument,
                          fmt::format("no option is named {}; {}", env, likely(env)));
   }
-  ASSIGN_OR_RETURN(OptionValue parsed, parse_option(*row, value));
-  row->put(*this, std::move(parsed));
+  auto parsed = parse_option(*row, value);
+  if (!parsed && !from.empty())
+    return Status::error(parsed.status().code(),
+                         fmt::format("{}: {}", from, parsed.status().text()));
+  if (!parsed) return parsed.status();
+  row->put(*this, std::move(parsed).value());
+  std::erase_if(sources, [&](const auto& source) { return source.first == env; });
+  if (!from.empty()) sources.emplace_back(env, from);
   return Status::ok();
+}
+
+std::string Options::source(const std::string& env) const {
+  for (const auto& [option, from] : sources)
+    if (option == env) return from;
+  return env;
 }
 
 Status Options::verify() const {

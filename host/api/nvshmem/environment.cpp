@@ -23,9 +23,9 @@ std::string_view variable_or(const char* name, std::string_view otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
-// The value of NVSHMEM_x as that of WEFT_y, unless that is set.
-Status take(Options* options, const char* weft_name, const std::string& value) {
-  return variable(weft_name) != nullptr ? Status::ok() : options->set(weft_name, value);
+// The value of NVSHMEM_x, the variable `from`, as that of WEFT_y, unless that is set.
+Status take(Options* options, const char* weft_name, const std::string& value, const char* from) {
+  return variable(weft_name) != nullptr ? Status::ok() : options->set(weft_name, value, from);
 }
 
 // The heaps also hold what teams and kernels need; the program's share must not be smaller for
@@ -33,6 +33,7 @@ Status take(Options* options, const char* weft_name, const std::string& value) {
 Status read_size(Options* options) {
   const char* const text = nvshmem_variable("SYMMETRIC_SIZE");
   if (text == nullptr) return Status::ok();
+  constexpr const char* kName = "NVSHMEM_SYMMETRIC_SIZE";
   const double bytes = bytes_in(text);
   if (bytes < 0 || bytes > std::ldexp(1.0, 43))
     return Status::error(Code::kInvalidArgument,
@@ -41,8 +42,8 @@ Status read_size(Options* options) {
                                      text));
   constexpr double kOwnShare = 256.0 * 1024 * 1024;
   const std::string size = std::to_string(static_cast<unsigned long long>(bytes + kOwnShare));
-  Status taken = take(options, "WEFT_GPU_HEAP_SIZE", size);
-  return taken ? take(options, "WEFT_HEAP_SIZE", size) : taken;
+  Status taken = take(options, "WEFT_GPU_HEAP_SIZE", size, kName);
+  return taken ? take(options, "WEFT_HEAP_SIZE", size, kName) : taken;
 }
 
 Status read_debug(Options*) {
@@ -59,13 +60,13 @@ Status read_debug(Options*) {
 Status read_bootstrap(Options* options) {
   if (!options->unique_id.empty()) return Status::ok();
   const std::string_view wanted = variable_or("BOOTSTRAP", "");
-  if (wanted == "MPI") return take(options, "WEFT_BOOTSTRAP", "mpi");
+  if (wanted == "MPI") return take(options, "WEFT_BOOTSTRAP", "mpi", "NVSHMEM_BOOTSTRAP");
   if (wanted != "PMI") return Status::ok();
   const std::string_view pmi = variable_or("BOOTSTRAP_PMI", "");
   constexpr std::pair<std::string_view, const char*> kPmi[] = {
       {"PMI", "pmi1"}, {"PMI-2", "pmi2"}, {"PMI2", "pmi2"}, {"PMIX", "pmix"}};
   for (const auto& [theirs, ours] : kPmi)
-    if (theirs == pmi) return take(options, "WEFT_BOOTSTRAP", ours);
+    if (theirs == pmi) return take(options, "WEFT_BOOTSTRAP", ours, "NVSHMEM_BOOTSTRAP_PMI");
   return Status::ok();
 }
 
@@ -79,7 +80,8 @@ Status read_teams(Options* options) {
         Code::kInvalidArgument,
         fmt::format("NVSHMEM_MAX_TEAMS=\"{}\" is not a number of teams in 1..4000", text));
   constexpr int kPredefined = 4;
-  return take(options, "WEFT_MAX_TEAMS", std::to_string(static_cast<int>(teams) + kPredefined));
+  return take(options, "WEFT_MAX_TEAMS", std::to_string(static_cast<int>(teams) + kPredefined),
+              "NVSHMEM_MAX_TEAMS");
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ namespace weft::shmem {
 namespace {
 
 // SHMEM_x, or SMA_x as it was called before 1.4.
-const char* shmem_value_of(const std::string& name) {
-  const char* const value = variable("SHMEM_" + name);
-  return value != nullptr ? value : variable("SMA_" + name);
+std::string shmem_variable(const std::string& name) {
+  return (variable("SHMEM_" + name) != nullptr ? "SHMEM_" : "SMA_") + name;
 }
+const char* shmem_value_of(const std::string& name) { return variable(shmem_variable(name)); }
 
 // Active sets are teams, and programs make many of them; the words of one that is never made cost
 // no memory. Who bounds the heap bounds this, too.
@@ -33,18 +33,19 @@ Status make_room_for_sets(Options* options) {
 Status read_environment(Options* options) {
   if (Status made = make_room_for_sets(options); !made.is_ok()) return made;
   if (shmem_value_of("DEBUG") != nullptr) set_default("WEFT_LOG", "debug");
-  const char* const text = shmem_value_of("SYMMETRIC_SIZE");
+  const std::string name = shmem_variable("SYMMETRIC_SIZE");
+  const char* const text = variable(name);
   if (text == nullptr || variable("WEFT_HEAP_SIZE") != nullptr) return Status::ok();
   const double bytes = bytes_in(text);
   if (bytes < 0 || bytes > std::ldexp(1.0, 62))
     return Status::error(Code::kInvalidArgument,
-                         fmt::format("SHMEM_SYMMETRIC_SIZE=\"{}\" is not a size: a number of "
-                                     "bytes, which may end in K, M, G or T",
-                                     text));
+                         fmt::format("{}=\"{}\" is not a size: a number of bytes, which may end in "
+                                     "K, M, G or T",
+                                     name, text));
   // The heap also holds what teams need; the program's share must not be smaller for that.
   constexpr double kOwnShare = 64.0 * 1024 * 1024;
   return options->set("WEFT_HEAP_SIZE",
-                      std::to_string(static_cast<unsigned long long>(bytes + kOwnShare)));
+                      std::to_string(static_cast<unsigned long long>(bytes + kOwnShare)), name);
 }
 
 void greet(const Runtime& rt) {

@@ -98,7 +98,8 @@ TEST_F(OptionsTest, UnknownNamesAreWarnedAboutOnceWithTheNearest) {
   const std::string tail = std::to_string(std::random_device()() % 10);
   env_.set("WEFT_HEAPSIZE" + tail, "1g");
   env_.set("WEFT_" + std::string(40, 'Q') + tail, "1");
-  env_.set("WEFT_TEST_SEED", "1");  // no misspelt option
+  for (const char* other : {"WEFT_TEST_SEED", "WEFT_PREFIX", "WEFT_ROOT"})
+    env_.set(other, "1");  // no misspelt options
   CapturedLog log("warn");
   ASSERT_TRUE(Options::from_environment().is_ok());
   ASSERT_TRUE(Options::from_environment().is_ok());
@@ -125,6 +126,18 @@ TEST_F(OptionsTest, SetChecksLikeTheEnvironment) {
   EXPECT_EQ(options.ring_capacity, 4);
   const Status unknown = options.set("WEFT_RING_CAPACTY", "8");
   EXPECT_THAT(std::string(unknown.text()), HasSubstr("did you mean WEFT_RING_CAPACITY?"));
+}
+
+TEST_F(OptionsTest, TextsNameTheVariableThatAValueCameFrom) {
+  Options options;
+  EXPECT_EQ(options.source("WEFT_HEAP_SIZE"), "WEFT_HEAP_SIZE");
+  EXPECT_TRUE(options.set("WEFT_HEAP_SIZE", "1g", "SHMEM_SYMMETRIC_SIZE").is_ok());
+  EXPECT_EQ(options.source("WEFT_HEAP_SIZE"), "SHMEM_SYMMETRIC_SIZE");
+  EXPECT_EQ(options.source("WEFT_HEAP_CHUNK"), "WEFT_HEAP_CHUNK");
+  const Status wrong = options.set("WEFT_HEAP_SIZE", "much", "SMA_SYMMETRIC_SIZE");
+  EXPECT_THAT(std::string(wrong.text()), HasSubstr("SMA_SYMMETRIC_SIZE: "));
+  EXPECT_TRUE(options.set("WEFT_HEAP_SIZE", "2g").is_ok());
+  EXPECT_EQ(options.source("WEFT_HEAP_SIZE"), "WEFT_HEAP_SIZE");
 }
 
 TEST_F(OptionsTest, VerifyFindsFieldsSetWrongly) {

@@ -42,6 +42,15 @@ Status Meeting::join(int pe, Member member, Time now) {
                                      pe, npes() - 1, npes()));
   }
   Seat& seat = seats_[static_cast<std::size_t>(pe)];
+  if (seat.state != State::kMissing && seat.member == member) {
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("this process is PE {} of the job already: another library in it has made a "
+                    "runtime. Share that one (hand on its weft::Runtime; nvshmemx_init_attr with "
+                    "NVSHMEMX_INIT_WITH_SHMEM beside OpenSHMEM), or make a job of its own, with a "
+                    "unique id that PE 0 creates and sends to all (weft::UniqueId, WEFT_UNIQUE_ID)",
+                    pe));
+  }
   if (seat.state != State::kMissing) {
     return Status::error(
         Code::kInvalidArgument,

@@ -29,6 +29,7 @@ class Meeting {
   struct Member {
     std::int64_t pid = 0;
     std::string host;
+    bool operator==(const Member&) const = default;
   };
 
   // `timeout_s`: how long a PE may wait for the others, from the first one that waits.

@@ -37,6 +37,24 @@ for pair in $compilers; do
   esac
 done
 
+# A call with a type that its family lacks does not compile, and the message says why.
+for pair in $compilers; do
+  export CC="${pair%:*}" CXX="${pair#*:}"
+  for call in 'shmem_put(dest, source, 1, 0)' 'shmem_p(SHMEM_CTX_DEFAULT, dest, *source, 0)' \
+      'shmem_sum_reduce(SHMEM_TEAM_WORLD, dest, source, 1)' 'shmem_wait_until(flags, SHMEM_CMP_EQ, 1)'; do
+    echo "== $CC: $call"
+    printf '#include <shmem.h>\nstruct pair { int a, b; } *dest, *source; float *flags;\nvoid f(void);\nvoid f(void) { %s; }\n' \
+        "$call" > "$scratch/wrong.c"
+    for language in c:cc:"OpenSHMEM has no such routine for the type" c++:c++:"no matching function for call to 'shmem_"; do
+      name=${language%%:*} message=${language#*:} wrapper=weft-${message%%:*} message=${message#*:}
+      if "$build/bin/$wrapper" -x "$name" -c "$scratch/wrong.c" -o "$scratch/wrong.o" 2> "$scratch/said"; then
+        echo "compiles as $name" && exit 1
+      fi
+      sed "y/‘’/''/" "$scratch/said" | grep -q "$message" || { cat "$scratch/said" && exit 1; }
+    done
+  done
+done
+
 # Every routine is declared in C99, and defined: this one needs no job.
 "$build/bin/weft-cc" -std=c99 -Wall -Wextra -pedantic -Werror ${sanitize:+-fsanitize=$sanitize} "$addresses" \
     -o "$scratch/addresses"

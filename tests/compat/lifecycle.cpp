@@ -170,6 +170,30 @@ int after() {
   return exit_status();
 }
 
+int full() {
+  shmem_init();
+  CHECK(shmem_malloc(std::size_t{1} << 30) == nullptr);
+  shmem_finalize();
+  return exit_status();
+}
+
+int finalize_twice() {
+  shmem_init();
+  shmem_finalize();
+  shmem_finalize();
+  return exit_status();
+}
+
+// The standard's example makes a team of half the PEs: of one, that is none.
+int empty_team() {
+  shmem_init();
+  shmem_team_t team = SHMEM_TEAM_WORLD;
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, 0, nullptr, 0, &team) != 0);
+  CHECK(team == SHMEM_TEAM_INVALID);
+  shmem_finalize();
+  return exit_status();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,6 +211,9 @@ int main(int argc, char** argv) {
   if (which == "fork") return fork_then(argc > 2 ? argv[2] : "");
   if (which == "before") return before();
   if (which == "after") return after();
+  if (which == "full") return full();
+  if (which == "finalize_twice") return finalize_twice();
+  if (which == "empty_team") return empty_team();
   std::printf("no such case\n");
   return 2;
 }

@@ -136,6 +136,7 @@ void finalize(const char* routine) {
   Job& j = job();
   if (refuse_in_child(routine)) return;
   const std::lock_guard lock(j.mutex);
+  if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
   if (runtime(routine) == nullptr || --j.starts > 0) return;
   const CallerName name(routine);
   settle(barrier_of_world());

@@ -82,6 +82,7 @@ int team_split_strided(const char* routine, nvshmem_team_t parent, int start, in
   *new_team = NVSHMEM_TEAM_INVALID;
   const TeamPlace* const from = admit(routine, parent);
   if (from == nullptr) return NVSHMEMX_ERROR_INVALID_VALUE;
+  if (size == 0) return NVSHMEMX_ERROR_INVALID_VALUE;  // no team, and nothing to log
   const Call call(routine);
   auto team = call.runtime_of().split_strided(from->team, start, stride, size);
   if (!team) return error_code(team.status());

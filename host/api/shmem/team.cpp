@@ -48,6 +48,8 @@ int team_split_strided(const char* routine, shmem_team_t parent, int start, int 
   if (parent == SHMEM_TEAM_INVALID) return -1;
   const weft_shmem_team* const from = admit(routine, parent);
   if (from == nullptr) return -1;
+  if (size == 0)
+    return -1;  // no team, and nothing to log: half of one PE, in the standard's example
   const CallerName name(routine);
   auto team = runtime(routine)->split_strided(from->team, start, stride, size);
   if (!team) return -1;

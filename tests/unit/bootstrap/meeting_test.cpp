@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using Call = Meeting::Call;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr Meeting::Time kStart{};
 
@@ -64,6 +65,10 @@ TEST(Meeting, RefusesWhoDoesNotFitAndDisturbsNobody) {
   const Status taken = meeting.join(1, {72, "there"}, kStart);
   EXPECT_CODE(taken, Code::kInvalidArgument);
   EXPECT_THAT(text_of(taken), HasSubstr("PE 1 (pid 71 on here)"));
+  const Status again = meeting.join(1, {71, "here"}, kStart);
+  EXPECT_CODE(again, Code::kInvalidArgument);
+  EXPECT_THAT(text_of(again), AllOf(HasSubstr("this process is PE 1 of the job already"),
+                                    HasSubstr("Share that one"), Not(HasSubstr("WEFT_PE"))));
   EXPECT_OK(meeting.failure());
   EXPECT_OK(meeting.join(0, {}, kStart));
   EXPECT_TRUE(meeting.everybody_here());

@@ -5,8 +5,21 @@
 
 #include "../../tables/types.def.h"
 
-/* Chosen when nothing fits; takes no arguments, so the call does not compile. */
+/* Chosen when nothing fits: the call does not compile. The compiler says why, and in which of the
+ * names below; one that has no attribute for that complains of the arguments. */
+#if defined(__has_attribute)
+#if __has_attribute(error)
+#define WEFT_SHMEM_NO_SUCH_TYPE                                                                    \
+  __attribute__((error("OpenSHMEM has no such routine for the type that this argument points to: " \
+                       "see its tables of types, or move bytes (shmem_putmem, shmem_getmem, "       \
+                       "shmem_broadcastmem, ...)")))
+#endif
+#endif
+#ifdef WEFT_SHMEM_NO_SUCH_TYPE
+int weft_shmem_has_no_such_type(const volatile void*, ...) WEFT_SHMEM_NO_SUCH_TYPE;
+#else
 void weft_shmem_has_no_such_type(void);
+#endif
 
 #define WEFT_ARG1_(a, ...) a
 #define WEFT_ARG1(...) WEFT_ARG1_(__VA_ARGS__, 0)
@@ -42,8 +55,8 @@ void weft_shmem_has_no_such_type(void);
   _Generic((WEFT_ARG2(__VA_ARGS__)), WEFT_PICK_ANY(column, F) WEFT_PICK_ELSE)(__VA_ARGS__)
 #define WEFT_WITH_CTX(column, F, ...)                                                            \
   _Generic((WEFT_ARG1(__VA_ARGS__)), WEFT_PICK_ANY(column, F) shmem_ctx_t                        \
-           : _Generic((WEFT_ARG2(__VA_ARGS__)), WEFT_PICK_ANY(ctx_##column, F) WEFT_PICK_ELSE))( \
-      __VA_ARGS__)
+           : _Generic((WEFT_ARG2(__VA_ARGS__)), WEFT_PICK_ANY(ctx_##column, F) WEFT_PICK_ELSE),  \
+             WEFT_PICK_ELSE)(__VA_ARGS__)
 
 #define shmem_put(...) WEFT_WITH_CTX(rma, put, __VA_ARGS__)
 #define shmem_put_nbi(...) WEFT_WITH_CTX(rma, put_nbi, __VA_ARGS__)

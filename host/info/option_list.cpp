@@ -81,7 +81,7 @@ nlohmann::json options_json() {
 Section options_set() {
   Section section{"options set in the environment", {}};
   for (const auto& [name, value] : environment_with_prefix("WEFT_")) {
-    if (value.empty() || is_of_tests(name)) continue;
+    if (value.empty() || is_for_others(name)) continue;
     const OptionRow* row = find_option(name);
     if (row == nullptr) {
       const OptionRow* near = nearest_option(name);

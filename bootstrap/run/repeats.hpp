@@ -1,4 +1,4 @@
-// Messages of the library that several PEs write alike: one cause, which is shown once.
+// Warnings and errors of the library that several PEs write alike: one cause, which is shown once.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,26 @@ namespace weft::run {
 
 class Repeats {
  public:
-  // Whether a line of the PE's standard error repeats a warning or an error that another PE wrote
-  // first. Indented lines behind such a one belong to it.
-  bool is_repeat(int pe, std::string_view line);
+  enum class Line {
+    kProgram,  // not a message of the library, or one of a lower level
+    kMessage,  // a warning or an error
+    kRepeat,   // of one that another PE wrote first: the same but for the PE and the time waited
+  };
+  // What a line of the PE's standard error is. Indented lines behind a message belong to it.
+  Line look(int pe, std::string_view line);
   // A line for each message that was repeated: who wrote it, too, and how it begins.
   std::vector<std::string> summary() const;
 
  private:
   static constexpr std::size_t kMostMessages = 1000;  // what comes behind them is shown
-  struct Writers {
-    int first;
+  struct Message {
+    int first;  // who wrote it so
+    std::string text;
     std::set<int> others;
   };
-  std::map<std::string, Writers, std::less<>> messages_;  // without their PE
-  std::set<int> inside_;  // PEs whose last line was of a repeated message
+  Line look_at_message(int pe, std::string_view text);
+  std::map<std::string, Message> messages_;  // by what is the same on all PEs
+  std::map<int, Line> inside_;               // PEs whose last line was of a message
 };
 
 }  // namespace weft::run

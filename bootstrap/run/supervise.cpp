@@ -53,10 +53,7 @@ std::optional<int> Supervisor::start(const std::vector<Binding>& bindings) {
     // The sinks are called only while the element lives.
     Pe& pe = pes_.emplace_back(
         number, [this, number](std::string_view line) { forward(pes_[number], 1, line); },
-        [this, number](std::string_view line) {
-          pes_[number].last_words.add(line);
-          forward(pes_[number], 2, line);
-        });
+        [this, number](std::string_view line) { forward_error(pes_[number], line); });
     Status status = open_files(pe);
     if (status.is_ok() && here) {
       status = launch(pe, bindings.empty() ? nullptr : &bindings[static_cast<std::size_t>(number)]);
@@ -563,7 +560,8 @@ void Supervisor::report_failure(const Pe& pe) {
     }
   }
   if (pe.last_words.lines().empty()) {
-    outlet_.say("it wrote nothing to standard error");
+    outlet_.say(pe.message_is_shown ? "its last message is above"
+                                    : "it wrote nothing to standard error");
   } else {
     outlet_.say(fmt::format("the last words of PE {}:", pe.number));
     for (const auto& line : pe.last_words.lines()) outlet_.say("  | " + line);
@@ -604,10 +602,19 @@ int Supervisor::running() const {
   return static_cast<int>(std::ranges::count_if(pes_, [](const Pe& pe) { return pe.running; }));
 }
 
+// Messages of the library are shown once: not by each PE, nor again among the last words.
+void Supervisor::forward_error(Pe& pe, std::string_view line) {
+  const auto kind = pe.err_file ? Repeats::Line::kProgram : repeats_.look(pe.number, line);
+  if (kind == Repeats::Line::kProgram)
+    pe.last_words.add(line);
+  else
+    pe.message_is_shown = true;
+  if (kind != Repeats::Line::kRepeat) forward(pe, 2, line);
+}
+
 void Supervisor::forward(const Pe& pe, int fd, std::string_view line) {
   const UniqueFd& file = fd == 1 ? pe.out_file : pe.err_file;
   const int to = file ? file.get() : fd;
-  if (fd == 2 && !file && repeats_.is_repeat(pe.number, line)) return;
   if (arguments_.prefix && !file) {
     outlet_.put(to, fmt::format("[{}] {}", pe.number, line));
   } else {

@@ -44,9 +44,10 @@ class Supervisor {
     Link* link = nullptr;  // to the PE's host, if that is another one
     int pid = 0;           // there
     Lines out, err;
-    LastWords last_words;
-    UniqueFd out_file, err_file;  // with --output-dir
-    UniqueFd pmi;                 // with --pmi 1
+    LastWords last_words;           // without the library's messages that were shown
+    bool message_is_shown = false;  // of the library, by this PE or by one that wrote the same
+    UniqueFd out_file, err_file;    // with --output-dir
+    UniqueFd pmi;                   // with --pmi 1
     pmi::Decoder pmi_messages{pmi::Form::kLine};
     bool running = false;
     int stopped_by = 0;  // the signal, while it is stopped
@@ -96,6 +97,7 @@ class Supervisor {
   void signal_all(int signal);
   void kill_all();
   int running() const;
+  void forward_error(Pe& pe, std::string_view line);
   void forward(const Pe& pe, int fd, std::string_view line);
 
   const Arguments& arguments_;

@@ -161,6 +161,16 @@ TEST(LaunchFailure, LastWordsAreTheLastTenLines) {
   EXPECT_THAT(job.err(), Not(HasSubstr("  | word 15\n")));
 }
 
+TEST(LaunchFailure, WhatTheLibrarySaidIsShownOnce) {
+  Launched job({"-n", "3", "PROGRAM", "message"});
+  EXPECT_EQ(job.wait(), 5);
+  const std::string err = job.err();
+  const auto first = err.find("weft[");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(err.find("weft[", first + 1), std::string::npos) << err;
+  EXPECT_THAT(err, AllOf(HasSubstr("its last message is above"), Not(HasSubstr("last words"))));
+}
+
 struct Death {
   const char* moment;
   const char* how;

@@ -126,6 +126,13 @@ int lines(const Arguments& arguments) {
   return 0;
 }
 
+// message: each PE writes what the library would of one wait, then exit 5
+int message(const Arguments&) {
+  const int pe = my_pe();
+  std::fprintf(stderr, "weft[%d] warn wait: barrier on PE %d, after 1.%d s\n", pe, pe, pe);
+  return 5;
+}
+
 // words COUNT: COUNT lines on standard error, the last without its newline, then exit 5
 int words(const Arguments& arguments) {
   const int count = std::stoi(arguments.at(0));
@@ -247,6 +254,7 @@ int main(int argc, char** argv) {
       {"abort", abort_job},
       {"runtime", runtimes},
       {"lines", lines},
+      {"message", message},
       {"words", words},
       {"stubborn", stubborn},
       {"family", family},

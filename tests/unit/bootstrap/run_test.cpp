@@ -7,6 +7,8 @@
 #include <vector>
 #include <signal.h>
 
+#include <fmt/format.h>
+
 #include "bootstrap/run/bind.hpp"
 #include "bootstrap/run/ending.hpp"
 #include "bootstrap/run/lines.hpp"
@@ -117,27 +119,51 @@ std::vector<std::string> placed(int npes, const char* list) {
   return texts;
 }
 
+constexpr auto kProgram = Repeats::Line::kProgram;
+constexpr auto kMessage = Repeats::Line::kMessage;
+constexpr auto kRepeat = Repeats::Line::kRepeat;
+
 TEST(Repeats, AMessageThatSeveralPesWriteIsShownOnce) {
   Repeats repeats;
-  EXPECT_FALSE(repeats.is_repeat(1, "weft[1] error api: no transport; there are:\n"));
-  EXPECT_FALSE(repeats.is_repeat(1, "  p2p\n"));
-  EXPECT_TRUE(repeats.is_repeat(0, "weft[0] error api: no transport; there are:\n"));
-  EXPECT_TRUE(repeats.is_repeat(0, "  p2p\n"));
-  EXPECT_FALSE(repeats.is_repeat(0, "a line of the program\n"));
-  EXPECT_FALSE(repeats.is_repeat(0, "  indented\n"));
-  EXPECT_TRUE(repeats.is_repeat(2, "weft[2] error api: no transport; there are:\n"));
-  EXPECT_FALSE(repeats.is_repeat(2, "weft[2] error api: another one\n"));
-  EXPECT_FALSE(repeats.is_repeat(2, "  p2p\n"));
-  EXPECT_FALSE(repeats.is_repeat(1, "weft[1] error api: no transport; there are:\n"))
+  EXPECT_EQ(repeats.look(1, "weft[1] error api: no transport; there are:\n"), kMessage);
+  EXPECT_EQ(repeats.look(1, "  p2p\n"), kMessage);
+  EXPECT_EQ(repeats.look(0, "weft[0] error api: no transport; there are:\n"), kRepeat);
+  EXPECT_EQ(repeats.look(0, "  p2p\n"), kRepeat);
+  EXPECT_EQ(repeats.look(0, "a line of the program\n"), kProgram);
+  EXPECT_EQ(repeats.look(0, "  indented\n"), kProgram);
+  EXPECT_EQ(repeats.look(2, "weft[2] error api: no transport; there are:\n"), kRepeat);
+  EXPECT_EQ(repeats.look(2, "weft[2] error api: another one\n"), kMessage);
+  EXPECT_EQ(repeats.look(2, "  p2p\n"), kMessage);
+  EXPECT_EQ(repeats.look(1, "weft[1] error api: no transport; there are:\n"), kMessage)
       << "a PE that says it again has a reason to";
   for (int pe = 0; pe < 2; ++pe) {
     const std::string line = "weft[" + std::to_string(pe) + "] info api: asked for\n";
-    EXPECT_FALSE(repeats.is_repeat(pe, line));
-    EXPECT_FALSE(repeats.is_repeat(pe, "the program's\n"));
+    EXPECT_EQ(repeats.look(pe, line), kProgram);
+    EXPECT_EQ(repeats.look(pe, "the program's\n"), kProgram);
   }
   EXPECT_EQ(repeats.summary(),
             std::vector<std::string>{
                 "PEs 0 and 2 wrote the same as PE 1: error api: no transport; there are:"});
+}
+
+TEST(Repeats, WaitsForOnePeAreOneCause) {
+  Repeats repeats;
+  const auto report = [&](int pe, const char* time, int missing) {
+    return repeats.look(pe,
+                        fmt::format("weft[{0}] warn wait: barrier on PE {0}, which waits for PE "
+                                    "{2}: none, after {1} s; it goes on waiting\n",
+                                    pe, time, missing));
+  };
+  EXPECT_EQ(report(1, "10.0", 0), kMessage);
+  EXPECT_EQ(report(2, "10.3", 0), kRepeat);
+  EXPECT_EQ(report(1, "20.0", 0), kMessage) << "the one that reports goes on";
+  EXPECT_EQ(report(2, "20.1", 0), kRepeat);
+  EXPECT_EQ(report(2, "20.1", 3), kMessage) << "another PE is missing";
+  EXPECT_EQ(report(12, "20.1", 3), kRepeat);
+  EXPECT_THAT(repeats.summary(),
+              ::testing::ElementsAre(
+                  HasSubstr("PE 2 wrote the same as PE 1: warn wait: barrier on PE 1, which waits"),
+                  HasSubstr("PE 12 wrote the same as PE 2: warn wait")));
 }
 
 TEST(Hosts, GetTheirNumbersAndShareTheRest) {

@@ -296,6 +296,26 @@ struct TestAll {
   }
 };
 
+// A thread looks for any word until each was found: by tests, and by waits.
+struct FindAll {
+  DeviceContext handle;
+  const int* words;
+  std::size_t count;
+  int* times;  // 2 * count: how often each was found
+
+  WEFT_DEVICE void operator()() const {
+    const dev::Context ctx(handle);
+    std::size_t missing = 2 * count;
+    while (missing != 0) {
+      const std::size_t tested = ctx.test_any(words, count, nullptr, Cmp::kEq, 1);
+      const std::size_t waited =
+          ctx.wait_until_any(dev::Thread{}, words, count, nullptr, Cmp::kEq, 1);
+      if (++times[tested] == 1) --missing;
+      if (++times[count + waited] == 1) --missing;
+    }
+  }
+};
+
 // A thread stores words one after the other; whoever sees one sees all before it.
 template <class T>
 struct Store {

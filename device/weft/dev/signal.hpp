@@ -113,9 +113,10 @@ WEFT_DEVICE_COLD bool wait_on_word(ColdContext cold, const char* where, const T*
 }
 
 template <class W>
-WEFT_DEVICE_COLD void report_first(ColdContext cold, const char* where, W w, std::size_t i,
+WEFT_DEVICE_COLD void report_first(ColdContext cold, const char* where, W w,
                                    std::uint64_t waited_ns) {
   using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
+  const std::size_t i = w.first();  // found anew: kept, it would take registers of every look
   report_timeout<T>(DeviceContext(cold), where, w.words + i, w.cmp, w.values[i], waited_ns);
 }
 
@@ -152,10 +153,23 @@ WEFT_DEVICE bool wait_all(const DeviceContext& h, Scope scope, const char* where
   return scope.all(came);
 }
 
+// Where a scan for any word begins: each at another one, so that words which satisfy all the time
+// come in turn (OpenSHMEM 1.5, 9.10: fairness), and no memory is needed for the last one found.
+// Numbers times 2^32 over the golden ratio spread evenly over [0, 2^32), also of a loop whose turns
+// take equally long; the upper half of a product brings them into [0, count).
+WEFT_DEVICE std::size_t scan_start(std::size_t count) {
+  const std::uint32_t spread = platform::ticks() * 0x9e3779b9u;
+  const std::uint64_t most = count < 0xffffffffu ? count : 0xffffffffu;
+  return static_cast<std::size_t>((spread * most) >> 32);
+}
+
 template <class W>
 WEFT_DEVICE std::size_t find(const W& w) {
-  for (std::size_t i = 0; i < w.count; ++i)
+  std::size_t i = scan_start(w.count);
+  for (std::size_t left = w.count; left != 0; --left) {
     if (w.takes_part(i) && w.came(i)) return i;
+    if (++i == w.count) i = 0;
+  }
   return kNoIndex;
 }
 
@@ -173,15 +187,14 @@ WEFT_DEVICE std::size_t wait_one(const DeviceContext& h, Scope scope, const char
                                  std::size_t nothing, Look look) {
   if (!is_allowed(h, where, w)) return nothing;
   std::size_t result = nothing;
-  const std::size_t first = scope.rank() == 0 ? w.first() : kNoIndex;
-  if (first != kNoIndex) {
+  if (scope.rank() == 0 && w.first() != kNoIndex) {
     Deadline deadline(*h.state);
     const auto came = [&] {
       result = look();
       return result != nothing;
     };
     while (!poll(deadline, came)) {
-      report_first(h, where, w, first, deadline.waited_ns());
+      report_first(h, where, w, deadline.waited_ns());
       if (!deadline.goes_on()) break;
     }
   }

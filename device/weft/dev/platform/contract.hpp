@@ -49,6 +49,8 @@
 //   void relax()                      in every spin: pause, yield or sleep
 //   kEagerPolls                       polls of a wait before the first relax()
 //   std::uint64_t clock_ns()          steady, the same rate as wall time
+//   std::uint32_t ticks()             another number at each call of a thread, without memory
+//                                     traffic; of any rate and beginning
 //   std::byte* shared_memory()        dynamic shared memory of my block
 //   void trap()                       after a fault, when the user wants the kernel to end
 #pragma once
@@ -118,6 +120,7 @@ static_assert(
                    std::declval<const std::byte*>(), std::size_t{}, 0u, 0u))>);
 static_assert(same<const bool, decltype(platform::kFencesForOthers)>);
 static_assert(same<std::uint64_t, decltype(platform::clock_ns())>);
+static_assert(same<std::uint32_t, decltype(platform::ticks())>);
 static_assert(same<std::byte*, decltype(platform::shared_memory())>);
 static_assert(same<void, decltype(platform::trap())>);
 

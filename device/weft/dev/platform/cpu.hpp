@@ -31,6 +31,7 @@ inline constexpr unsigned kWarpSize = weft::cpu::kWarpSize;
 #define WEFT_THREAD_LOCAL inline thread_local __attribute__((tls_model("global-dynamic")))
 WEFT_THREAD_LOCAL weft::cpu::ThreadState* entered = nullptr;  // set while a kernel runs here
 WEFT_THREAD_LOCAL weft::cpu::ThreadState alone;               // of a thread outside any grid
+WEFT_THREAD_LOCAL std::uint32_t ticked = 0;                   // by ticks()
 #undef WEFT_THREAD_LOCAL
 
 inline weft::cpu::ThreadState& self() { return entered != nullptr ? *entered : alone; }
@@ -82,6 +83,8 @@ inline std::uint64_t clock_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
+
+inline std::uint32_t ticks() { return ++ticked; }
 
 inline std::byte* shared_memory() {
   return self().shared == nullptr ? nullptr : self().shared->shared;

@@ -323,6 +323,12 @@ WEFT_DEVICE std::uint64_t clock_ns() {
   return now;
 }
 
+WEFT_DEVICE std::uint32_t ticks() {
+  std::uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+  return now;
+}
+
 WEFT_DEVICE std::byte* shared_memory() {
   extern __shared__ __align__(128) unsigned char weft_shared_memory[];
   return reinterpret_cast<std::byte*>(weft_shared_memory);

@@ -174,6 +174,10 @@ WEFT_DEVICE void relax() { __builtin_amdgcn_s_sleep(1); }
 // The constant 100 MHz counter of gfx9.
 WEFT_DEVICE std::uint64_t clock_ns() { return __builtin_amdgcn_s_memrealtime() * 10; }
 
+WEFT_DEVICE std::uint32_t ticks() {
+  return static_cast<std::uint32_t>(__builtin_amdgcn_s_memtime());
+}
+
 WEFT_DEVICE std::byte* shared_memory() {
   extern __shared__ __attribute__((aligned(128))) unsigned char weft_shared_memory[];
   return reinterpret_cast<std::byte*>(weft_shared_memory);

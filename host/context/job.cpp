@@ -16,6 +16,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
+#include "src/platform/gpu/last_calls.hpp"
 
 namespace weft {
 namespace {
@@ -153,7 +154,7 @@ Status Job::look_further(std::uint64_t now_ns) {
   if (now_ns - looked_ns_ >= kBetweenLooks) {
     looked_ns_ = now_ns;
     const Status end = health();
-    if (!end.is_ok()) {
+    if (!end.is_ok() && !has_lost_gpu()) {
       end_waits();
       if (stream_waits != nullptr) return stream_waits->end_waits(end);
     }
@@ -163,6 +164,11 @@ Status Job::look_further(std::uint64_t now_ns) {
   if (late.is_ok() || !waits_on() || options.wait_limit != 0) return late;
   LOG(kWarn, "proxy", "{}", late.text());
   return Status::ok();
+}
+
+// Nothing waits there any more.
+bool Job::has_lost_gpu() const {
+  return gpu != nullptr && (gpu::is_failure_known() || gpu->platform().was_reset());
 }
 
 // The proxy is gone, and a stream may come to further waits: none lasts, so neither does this.
@@ -319,7 +325,7 @@ Status Job::device_health() {
 void Job::stop_proxy() {
   const std::lock_guard lock(device_mutex_);
   if (proxy_ != nullptr) proxy_->stop();
-  if (!has_ended()) return;
+  if (!has_ended() || has_lost_gpu()) return;
   end_waits();  // the proxy has not looked since, perhaps
   if (stream_waits != nullptr) end_stream_waits();
 }

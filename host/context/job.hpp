@@ -107,6 +107,7 @@ class Job {
   Status look_further(std::uint64_t now_ns);
   void end_waits();
   void end_stream_waits();
+  bool has_lost_gpu() const;
   bool waits_on() const { return options.wait_action == "wait"; }
   Status make_device_state();
   std::uint64_t deadline_ns() const;

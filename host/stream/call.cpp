@@ -10,6 +10,7 @@
 
 #include "host/context/check.hpp"
 #include "src/base/status.hpp"
+#include "src/platform/gpu/last_calls.hpp"
 
 namespace weft {
 namespace {
@@ -49,6 +50,7 @@ Result<StreamCall> StreamCall::begin(Context& ctx, Stream stream, const char* ro
   ASSIGN_OR_RETURN(const DeviceContext handle, c.job->device(c.lane));
   GpuSpace* const gpu = c.job->gpu.get();
   Platform& platform = gpu == nullptr ? *c.job->platform : gpu->platform();
+  if (gpu != nullptr) gpu::note_call(caller_or(routine));
   return StreamCall(c, stream, routine, platform, handle);
 }
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <weft/device/launch.hpp>
+
 #include "kernels/ag_gemm/impl.hpp"
 #include "kernels/core/relaxed_capture.hpp"
 
@@ -32,6 +34,7 @@ Status AgGemm::operator()(Stream stream, void* c, const void* a, const void* b) 
 
 Status AgGemm::operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
                           void* gathered) {
+  detail::note_operator("AgGemm");
   return report(impl_->run(stream, c, a, b, m, gathered));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <weft/device/launch.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
 
 #include "kernels/collectives/collective_impl.hpp"
@@ -47,6 +48,7 @@ std::string CollectiveOperator::describe() const { return impl_->describe(); }
 #define WEFT_PLAIN_OPERATOR(Name)                                                        \
   WEFT_OPERATOR(Name)                                                                    \
   Status Name::operator()(Stream stream, void* out, const void* in, std::size_t count) { \
+    detail::note_operator(#Name);                                                        \
     return report(impl_->run(stream, out, in, count));                                   \
   }
 WEFT_PLAIN_OPERATOR(AllReduce)
@@ -60,11 +62,13 @@ WEFT_OPERATOR(Broadcast)
 
 Status AllToAllV::operator()(Stream stream, void* out, const void* in,
                              const AllToAllVSizes& sizes) {
+  detail::note_operator("AllToAllV");
   return report(impl_->run(stream, out, in, sizes));
 }
 
 Status Broadcast::operator()(Stream stream, void* out, const void* in, std::size_t count,
                              int root) {
+  detail::note_operator("Broadcast");
   return report(impl_->run(stream, out, in, count, root));
 }
 
@@ -89,6 +93,7 @@ Result<AllReduceNorm> AllReduceNorm::create(Runtime& runtime, const AllReduceNor
 }
 Status AllReduceNorm::operator()(Stream stream, void* out, void* residual_out, const void* in,
                                  const void* residual, const void* weight, std::size_t rows) {
+  detail::note_operator("AllReduceNorm");
   return report(impl_->run(stream, {out, residual_out, in, residual, weight}, rows));
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <weft/device/launch.hpp>
+
 #include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
@@ -69,6 +71,7 @@ Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b, st
 
 Status Gemm::operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
                         const GemmScales& scales) {
+  detail::note_operator("Gemm");
   return report([&]() -> Status {
     if (m < 0 || m > problem_.m) {
       return Status::error(Code::kInvalidArgument,

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <weft/device/launch.hpp>
+
 #include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm_rs/impl.hpp"
@@ -30,6 +32,7 @@ Status GemmRs::operator()(Stream stream, void* c, const void* a, const void* b) 
   return (*this)(stream, c, a, b, impl_->most_rows());
 }
 Status GemmRs::operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m) {
+  detail::note_operator("GemmRs");
   return report(impl_->run(stream, c, a, b, m));
 }
 

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "src/platform/gpu/last_calls.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {
@@ -16,6 +18,22 @@ std::atomic<unsigned> gpu_kernels{0};  // a bit for each kind
 std::string describe(const dev::Grid& grid) {
   return fmt::format("launching {} blocks of {} threads with {} bytes of shared memory",
                      grid.blocks, grid.threads, grid.shared_bytes);
+}
+
+// "Ring" of "weft::Status weft::dev::cuda::launch(...) [with Kernel = Ring; ...]", as GCC has it,
+// or
+// "... [Kernel = Ring]".
+std::string_view kernel_of(std::string_view signature) {
+  constexpr std::string_view kBefore = "Kernel = ";
+  const std::size_t at = signature.find(kBefore);
+  if (at == std::string_view::npos) return signature;
+  signature.remove_prefix(at + kBefore.size());
+  const std::size_t end = signature.find("; ");
+  return signature.substr(0, end == std::string_view::npos ? signature.size() - 1 : end);
+}
+
+std::string calls_before(int error) {
+  return gpu::calls_before(static_cast<gpu::abi::Error>(error));
 }
 
 }  // namespace
@@ -37,12 +55,20 @@ Status detail::check_grid(const dev::Grid& grid, unsigned most_threads) {
                                    describe(grid), most_threads));
 }
 
-Status detail::launch_failed(const dev::Grid& grid, const char* why) {
-  return Status::error(Code::kInternal, fmt::format("{}: {}", describe(grid), why));
+void detail::note_launch(const char* signature) {
+  const std::string_view kernel = kernel_of(signature);
+  if (!kernel.starts_with("weft::kernels::")) gpu::note_call(kernel);
 }
 
-Status detail::stream_failed(const char* what, const char* why) {
-  return Status::error(Code::kInternal, fmt::format("{}: {}", what, why));
+void detail::note_operator(const char* name) { gpu::note_call(name); }
+
+Status detail::launch_failed(const dev::Grid& grid, const char* why, int error) {
+  return Status::error(Code::kInternal,
+                       fmt::format("{}: {}{}", describe(grid), why, calls_before(error)));
+}
+
+Status detail::stream_failed(const char* what, const char* why, int error) {
+  return Status::error(Code::kInternal, fmt::format("{}: {}{}", what, why, calls_before(error)));
 }
 
 }  // namespace weft

@@ -130,6 +130,9 @@ class Platform {
   // Whether what adopt() gave is what still lies at its addresses: a program may have freed it, and
   // been given the addresses anew.
   virtual bool is_current(const Memory& /*adopted*/) const { return true; }
+  // Whether a program has reset the device that it is, and so taken what was there; its streams may
+  // not even be destroyed then.
+  virtual bool was_reset() const { return false; }
   // Bytes with which a process of this host can open a committed chunk.
   virtual Result<Blob> share(const Memory& chunk) = 0;
   // Maps a peer's chunk at `where`, a part of a reservation of mine.

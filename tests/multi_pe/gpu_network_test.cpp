@@ -130,7 +130,7 @@ TEST_P(GpuNetworkTest, WhatFailsAtTheOwnerIsToldToWhoAsked) {
       std::vector<std::uint64_t> mine = numbers(kMany, 7);
       Context& ctx = rt.context();
       const auto failing = [&](const char* function, const auto& call) {
-        const FakeGpuSetting fails("FAKE_GPU_FAIL", std::string(function) + ":1:700");
+        const FakeGpuSetting fails("FAKE_GPU_FAIL", std::string(function) + ":1:999");
         return said(call());
       };
       const auto refused = AllOf(HasSubstr("PE 1 could not: cannot"), HasSubstr("cuMemcpyAsync"));

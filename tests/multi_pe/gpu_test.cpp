@@ -17,6 +17,7 @@
 #include <weft/device.hpp>
 #include <weft/weft.hpp>
 
+#include "src/base/dynlib.hpp"
 #include "src/base/status.hpp"
 #include "tests/multi_pe/gpu_driver.hpp"
 #include "tests/multi_pe/neighbours.hpp"
@@ -321,6 +322,96 @@ TEST_P(GpuTest, CapturesOfTheProgramStayWhole) {
   }));
 }
 
+// How often `text` stands in what a PE wrote.
+int count_of(const PeEnd& end, const std::string& text) {
+  int count = 0;
+  for (auto at = end.log.find(text); at != std::string::npos; at = end.log.find(text, at + 1))
+    ++count;
+  return count;
+}
+
+#if WEFT_TARGET_CUDA
+Status reset_gpu(const Runtime&) {
+  const cudaError_t reset = cudaDeviceReset();
+  return reset == cudaSuccess ? Status::ok()
+                              : Status::error(Code::kInternal, cudaGetErrorString(reset));
+}
+struct StoreToNowhere {
+  std::uint64_t* where;
+  WEFT_DEVICE void operator()() const { *where = 1; }
+};
+// A kernel stores where there is no memory.
+Status fail_at_an_address(Platform&, Stream stream) {
+  auto* const nowhere = reinterpret_cast<std::uint64_t*>(0xdead'0000'0000);
+  RETURN_IF_ERROR(dev::launch({}, StoreToNowhere{nowhere}, stream));
+  return dev::synchronize(stream);
+}
+constexpr const char* kFailed = "queued: weft::(anonymous namespace)::StoreToNowhere, before that ";
+constexpr const char* kText = "illegal memory access";
+#elif WEFT_TARGET_CPU
+// As cudaDeviceReset() does it.
+Status reset_gpu(const Runtime& rt) {
+  const std::string file = driver().file;
+  ASSIGN_OR_RETURN(const Dynlib library, Dynlib::open({&file, 1}));
+  unsigned (*reset)(int) = nullptr;
+  RETURN_IF_ERROR(library.find("cuDevicePrimaryCtxReset_v2", reset));
+  if (reset(rt.gpu()) == 0) return Status::ok();
+  return Status::error(Code::kInternal, "the GPU cannot be reset");
+}
+// The driver says that a kernel has.
+Status fail_at_an_address(Platform& platform, Stream stream) {
+  fail_in("cuStreamSynchronize:1:700");
+  return platform.synchronize(stream);
+}
+constexpr const char* kFailed = "queued: ";
+constexpr const char* kText = "(700)";
+#endif
+
+#if !WEFT_TARGET_HIP
+
+TEST(GpuReset, BeforeTheEndOfTheRuntimeIsToldOnce) {
+  if (driver().kind == gpu::Kind::kHip) GTEST_SKIP() << "of CUDA";
+  const auto ends = watch_pes({Pes::kProcesses, 2, with_gpus(), {}}, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(100));
+    const std::uint64_t value = 7;
+    RETURN_IF_ERROR(rt.context().put(words, &value, 1, next_of(rt)));
+    RETURN_IF_ERROR(rt.context().device().status());
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(reset_gpu(rt));
+    return rt.barrier();
+  });
+  if (is_pe_process()) return;
+  for (const PeEnd& end : ends) {
+    EXPECT_EQ(end.signal, 0) << end.log;
+    EXPECT_EQ(end.code, Code::kOk) << end.log;
+    EXPECT_EQ(count_of(end, "before the runtime was destroyed"), 1) << end.log;
+    EXPECT_EQ(count_of(end, "weft["), 1) << end.log;
+  }
+}
+
+TEST(GpuFailure, OfAKernelIsToldOnceWithTheCallsBefore) {
+  const auto ends = watch_pes({Pes::kProcesses, 2, with_gpus(), {}}, [](Runtime& rt) -> Status {
+    Platform& platform = platform_of(rt);
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(2));
+    ASSIGN_OR_RETURN(const Stream stream, platform.create_stream());
+    OnStream queue(rt.context(), stream);
+    RETURN_IF_ERROR(queue.barrier(rt.world()));
+    RETURN_IF_ERROR(queue.put(words, words + 1, 1, next_of(rt)));
+    RETURN_IF_ERROR(platform.synchronize(stream));
+    RETURN_IF_ERROR(rt.barrier());
+    const Status failed = report(fail_at_an_address(platform, stream));
+    EXPECT_THAT(said(failed), HasSubstr(std::string(kFailed) + "put, before that barrier"));
+    return rt.barrier();
+  });
+  if (is_pe_process()) return;
+  for (const PeEnd& end : ends) {
+    EXPECT_TRUE(end.signal == 0 && end.code == Code::kOk && !end.failed) << end.log;
+    EXPECT_EQ(count_of(end, kText), 1) << end.log;
+    EXPECT_EQ(count_of(end, "weft["), 1) << end.log;
+  }
+}
+#endif
+
 TEST_P(GpuTest, WhatHostThreadsCannotDoThereIsNamed) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(auto* const words, rt.allocate_device<std::uint64_t>(8));
@@ -447,11 +538,11 @@ TEST(GpuTeams, WhatFailsOnOnePeFailsOnAll) {
       const bool grid = turn % 2 == 0;
       RETURN_IF_ERROR(rt.barrier());
       // Of a grid the second team fails.
-      if (rt.pe() == 1) fail_in(grid ? "cuMemsetD8Async:2:700" : "cuMemsetD8Async:1:700");
+      if (rt.pe() == 1) fail_in(grid ? "cuMemsetD8Async:2:999" : "cuMemsetD8Async:1:999");
       Status refused = grid ? rt.split_2d(rt.world(), 2).status() : rt.team_of(all, words).status();
       EXPECT_CODE(refused, Code::kIo);
       EXPECT_THAT(std::string(refused.text()),
-                  HasSubstr(rt.pe() == 1 ? "(700)" : "another member could not"));
+                  HasSubstr(rt.pe() == 1 ? "(999)" : "another member could not"));
     }
     RETURN_IF_ERROR(rt.barrier());
     std::vector<Team> teams;
@@ -464,15 +555,6 @@ TEST(GpuTeams, WhatFailsOnOnePeFailsOnAll) {
   }));
 }
 
-// How often `text` stands in what PEs wrote.
-int count_of(const std::vector<PeEnd>& ends, const std::string& text) {
-  int count = 0;
-  for (const PeEnd& end : ends)
-    for (auto at = end.log.find(text); at != std::string::npos; at = end.log.find(text, at + 1))
-      ++count;
-  return count;
-}
-
 TEST_F(GpusApart, ThePairIsNamedOnce) {
   const auto ends = watch_pes(two(), [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(auto* const word, rt.allocate_device<std::uint64_t>(1));
@@ -483,10 +565,10 @@ TEST_F(GpusApart, ThePairIsNamedOnce) {
   });
   if (is_pe_process()) return;
   for (const PeEnd& end : ends) EXPECT_TRUE(end.code == Code::kOk && !end.failed) << end.log;
-  EXPECT_EQ(count_of(ends,
-                     "PE 0 and PE 1: GPU 0 (0000:1b:00.0) and GPU 1 (0000:1c:00.0) do not reach "
-                     "each other; their data goes through host memory"),
-            1);
+  constexpr const char* kPair =
+      "PE 0 and PE 1: GPU 0 (0000:1b:00.0) and GPU 1 (0000:1c:00.0) do not reach each other; their "
+      "data goes through host memory";
+  EXPECT_EQ(count_of(ends[0], kPair) + count_of(ends[1], kPair), 1);
 }
 
 TEST_F(GpusApart, WithoutStagingThereIsNoGpuMemory) {

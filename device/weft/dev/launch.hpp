@@ -92,7 +92,8 @@ inline constexpr Error kDone = hipSuccess;
 // Texts are made in libweft: what kernels include declares no std::string, which takes longer to
 // compile than all of the device API.
 inline Status status_of(Error error, const char* what) {
-  return error == kDone ? Status::ok() : weft::detail::stream_failed(what, text(error));
+  return error == kDone ? Status::ok()
+                        : weft::detail::stream_failed(what, text(error), static_cast<int>(error));
 }
 
 template <class Kernel, class = void>
@@ -125,8 +126,10 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
                              dim3(grid.threads), arguments, grid.shared_bytes,
                              static_cast<launching::NativeStream>(stream));
   }
-  if (error == launching::kDone) return Status::ok();
-  return weft::detail::launch_failed(grid, launching::text(error));
+  if (error != launching::kDone)
+    return weft::detail::launch_failed(grid, launching::text(error), static_cast<int>(error));
+  weft::detail::note_launch(__PRETTY_FUNCTION__);
+  return Status::ok();
 }
 
 inline Status synchronize(Stream stream) {

@@ -37,9 +37,14 @@ enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
 WEFT_API bool note_gpu_kernels(GpuKind kind);
 // An error unless the grid has blocks, and threads, of which no block has more than `most_threads`.
 WEFT_API Status check_grid(const dev::Grid& grid, unsigned most_threads);
-// `why`: what the GPU's runtime says of it.
-WEFT_API Status launch_failed(const dev::Grid& grid, const char* why);
-WEFT_API Status stream_failed(const char* what, const char* why);
+// What the text of a kernel's failure names, since that is known only at a later call: the last
+// kernels that this process launched, by the signature of a function that is made for each, and the
+// last operators. Operators' own kernels are not told.
+WEFT_API void note_launch(const char* signature);
+WEFT_API void note_operator(const char* name);
+// `why`, `error`: what the GPU's runtime says of it, and its number.
+WEFT_API Status launch_failed(const dev::Grid& grid, const char* why, int error);
+WEFT_API Status stream_failed(const char* what, const char* why, int error);
 }  // namespace weft::detail
 
 namespace weft::dev {

@@ -11,6 +11,7 @@ using namespace gpu::abi;  // NOLINT(google-build-using-namespace)
 enum class Attribute : unsigned {
   kComputeMajor = 75,
   kComputeMinor = 76,
+  kHostPointersOfRegistered = 91,
   kRdmaOfVirtualMemory = 110,
   kStreamWords = 122,  // 64 bits wide
 };
@@ -39,6 +40,8 @@ struct Step {
   ROW(context_device, cuCtxGetDevice, Device* device)                                         \
   ROW(context_reach, cuCtxEnablePeerAccess, Context peer, unsigned flags)                     \
   ROW(allocate, cuMemAlloc_v2, Pointer* memory, std::size_t bytes)                            \
+  ROW(host_register, cuMemHostRegister_v2, void* memory, std::size_t bytes, unsigned flags)   \
+  ROW(host_unregister, cuMemHostUnregister, void* memory)                                     \
   ROW(copy, cuMemcpyAsync, Pointer dst, Pointer src, std::size_t bytes, Stream stream)        \
   ROW(stream_steps, cuStreamBatchMemOp_v2, Stream stream, unsigned count, Step* steps,        \
       unsigned flags)

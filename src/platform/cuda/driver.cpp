@@ -74,6 +74,14 @@ class CudaDriver final : public gpu::Driver {
   abi::Outcome allocate_host(void** memory, std::size_t bytes) const override {
     return call().host_alloc(memory, bytes, abi::kHostPortable | abi::kHostDeviceMapped);
   }
+  bool registers_host(int ordinal) const override {
+    int value = 0;
+    return ask(abi::Attribute::kHostPointersOfRegistered, ordinal, value).is_ok() && value != 0;
+  }
+  abi::Outcome register_host(void* memory, std::size_t bytes) const override {
+    return own_.host_register(memory, bytes, abi::kHostPortable | abi::kHostDeviceMapped);
+  }
+  abi::Outcome unregister_host(void* memory) const override { return own_.host_unregister(memory); }
   abi::Outcome import_fd(abi::Handle* handle, int fd) const override {
     void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(fd));
     return call().import_handle(handle, number, abi::HandleType::kPosixFd);
@@ -128,7 +136,8 @@ Status CudaDriver::find_own(const Dynlib& library) {
 Result<int> CudaDriver::current() const {
   abi::Device device = -1;
   const abi::Outcome asked = own_.context_device(&device);
-  if (asked.error == Error::kInvalidContext) return -1;  // none is current
+  // None is current, or one that was reset.
+  if (asked.error == Error::kInvalidContext || asked.error == Error::kContextIsDestroyed) return -1;
   RETURN_IF_ERROR(check(asked, "find the current GPU"));
   return device;
 }

@@ -31,6 +31,9 @@ enum class Error : unsigned {
   kLaunchTimeout = 702,
   kPeerAccessAlreadyEnabled = 704,
   kContextIsDestroyed = 709,
+  kAssert = 710,
+  kHardwareStackError = 714,
+  kInvalidPc = 718,
   kLaunchFailed = 719,
   kNotPermitted = 800,  // from here on CUDA's alone, but for kNotSupported
   kNotSupported = 801,
@@ -38,6 +41,13 @@ enum class Error : unsigned {
   kDriverMismatch = 803,
   kCaptureUnsupported = 900,
 };
+
+// A kernel failed, and nothing of this process runs on the GPU any more, nor ever will.
+inline bool ends_all(Error error) {
+  return error == Error::kIllegalAddress || error == Error::kLaunchTimeout ||
+         error == Error::kAssert ||
+         (error >= Error::kHardwareStackError && error <= Error::kLaunchFailed);
+}
 
 using Device = int;  // the ordinal
 using Pointer = unsigned long long;

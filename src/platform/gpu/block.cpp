@@ -45,10 +45,9 @@ Result<std::shared_ptr<Block>> Block::create(const Device& device, std::size_t b
 
 Block::~Block() {
   Registry::get().remove(*this);
-  const auto scope = Scope::enter(device_);
-  if (!scope) return;  // a child of fork(): it is the parent's
-  warn(device_.check(device_.call().free(memory_),
-                     fmt::format("give back {} bytes of memory", range_.bytes)));
+  if (const auto scope = Scope::to_release(device_))
+    device_.warn(device_.call().free(memory_),
+                 fmt::format("give back {} bytes of memory", range_.bytes));
 }
 
 Status Block::take(Range part) {

@@ -40,8 +40,8 @@ Status Chunk::map() {
 }
 
 Chunk::~Chunk() {
-  const auto scope = Scope::enter(device());
-  if (!scope) return;  // a child of fork(): it is the parent's
+  if (!device().driver().check_process().is_ok()) return;  // a child of fork(): the parent's
+  const auto scope = Scope::try_to_enter(device());        // or none: mappings outlive a context
   if (mapped_) reservation_->unmap(range_);
 }
 

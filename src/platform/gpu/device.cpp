@@ -9,6 +9,7 @@
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/room.hpp"
+#include "src/platform/gpu/last_calls.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -48,14 +49,20 @@ Result<std::unique_ptr<Device>> Device::open(const Driver& driver, int ordinal) 
 Status Device::start() {
   RETURN_IF_ERROR(driver_.open(ordinal_, home_));
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*this));
-  return check(call().stream_create(&stream_, abi::kNonBlocking), "create a stream");
+  RETURN_IF_ERROR(check(call().stream_create(&stream_, abi::kNonBlocking), "create a stream"));
+  constexpr std::size_t kMarkBytes = 16;
+  RETURN_IF_ERROR(check(driver_.allocate(&mark_, kMarkBytes), "take a mark of the context's"));
+  mark_id_ = driver_.buffer_id(abi::address(mark_));
+  return Status::ok();
 }
 
 // Only of one that did not come to use: those that did live as long as the process.
 Device::~Device() {
   if (stream_ == nullptr) return;
-  const auto scope = Scope::enter(*this);
-  if (scope) check(call().stream_destroy(stream_), "destroy a stream").ignore();
+  const auto scope = Scope::to_release(*this);
+  if (!scope) return;
+  check(call().stream_destroy(stream_), "destroy a stream").ignore();
+  if (mark_ != 0) check(call().free(mark_), "free the mark").ignore();
 }
 
 Status Device::share_by(Way way) {
@@ -78,7 +85,43 @@ Status Device::share_by(Way way) {
 std::string Device::describe() const { return show(ordinal_, identity_); }
 
 Status Device::failure(abi::Outcome outcome, std::string_view what) const {
-  return driver_.check(outcome, fmt::format("{} on {}", what, describe()));
+  Status plain = driver_.check(outcome, fmt::format("{} on {}", what, describe()));
+  const std::string before = calls_before(outcome.error);
+  if (before.empty()) return plain;
+  return Status::error(plain.code(), fmt::format("{}{}", plain.text(), before));
+}
+
+void Device::warn(abi::Outcome outcome, std::string_view what) const {
+  const bool is_known =
+      gone_.load(std::memory_order_relaxed) || (abi::ends_all(outcome.error) && is_failure_known());
+  const Status status = check(outcome, what);
+  if (!status.is_ok() && !is_known) LOG(kWarn, "platform", "{}", status.text());
+}
+
+bool Device::was_reset() const {
+  if (mark_id_ == 0 || !driver_.check_process().is_ok()) return false;
+  const RelaxedCapture relaxed(driver_);
+  Home before = 0;
+  const abi::Error entered = driver_.enter(home_, before).error;
+  if (entered != abi::Error::kSuccess)
+    return entered == abi::Error::kContextIsDestroyed || entered == abi::Error::kInvalidContext;
+  const bool was = !has_context();
+  driver_.leave(before);
+  return was;
+}
+
+bool Device::has_context() const {
+  std::uint64_t id = 0;
+  const abi::Outcome asked = call().pointer_attribute(&id, abi::PointerAttribute::kBufferId, mark_);
+  return asked.error == abi::Error::kSuccess ? id == mark_id_ : abi::ends_all(asked.error);
+}
+
+void Device::tell_of_reset() const {
+  if (is_failure_known() || gone_.exchange(true, std::memory_order_relaxed)) return;
+  LOG(kWarn, "platform",
+      "{} was reset (cudaDeviceReset, hipDeviceReset) before the runtime was destroyed, and what "
+      "the runtime had there is gone; destroy the runtime first",
+      describe());
 }
 
 Status Device::no_room(abi::Outcome outcome, std::size_t bytes, std::string_view option) const {
@@ -172,10 +215,6 @@ std::string Device::why_not_reached(const Identity& peer) const {
       describe(), show(*other, peer), driver_.words().topology);
 }
 
-void warn(const Status& status) {
-  if (!status.is_ok()) LOG(kWarn, "platform", "{}", status.text());
-}
-
 RelaxedCapture::RelaxedCapture(const Driver& driver) : driver_(&driver) {
   if (driver.call().exchange_capture_mode(&before_).error != abi::Error::kSuccess)
     driver_ = nullptr;
@@ -195,9 +234,25 @@ Result<Scope> Scope::enter(const Device& device) {
   return Scope(std::move(relaxed), device, before);
 }
 
+std::optional<Scope> Scope::try_to_enter(const Device& device) {
+  const bool was_known = is_failure_known();
+  auto scope = enter(device);
+  if (scope) return std::move(scope).value();
+  if (!was_known && is_failure_known()) LOG(kWarn, "platform", "{}", scope.status().text());
+  return std::nullopt;
+}
+
+std::optional<Scope> Scope::to_release(const Device& device) {
+  if (device.was_reset()) {
+    device.tell_of_reset();
+    return std::nullopt;
+  }
+  return try_to_enter(device);
+}
+
 Scope::~Scope() {
   if (device_ == nullptr) return;
-  warn(device_->check(device_->driver().leave(before_), "restore the thread's GPU"));
+  device_->warn(device_->driver().leave(before_), "restore the thread's GPU");
 }
 
 }  // namespace weft::gpu

@@ -1,9 +1,11 @@
 // Device: one GPU as this process sees it, and the scope in which it is current.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +56,13 @@ class Device {
   Status check(abi::Outcome outcome, std::string_view what) const {
     return outcome.error == abi::Error::kSuccess ? Status::ok() : failure(outcome, what);
   }
+  // For the failures of destructors, which nobody can return. Those that follow from what is known
+  // already are not repeated.
+  void warn(abi::Outcome outcome, std::string_view what) const;
+  // Whether the program has reset the GPU since (cudaDeviceReset), and all that the context had is
+  // gone. HIP's driver does not say.
+  bool was_reset() const;
+  void tell_of_reset() const;    // once
   std::string describe() const;  // "GPU 0 (0000:1b:00.0)"
   // What the driver's error does not say: what was asked for and what is there. In a Scope.
   Status no_room(abi::Outcome outcome, std::size_t bytes, std::string_view option) const;
@@ -77,12 +86,17 @@ class Device {
  private:
   Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
   Status start();
+  bool has_context() const;  // in a Scope
   Status failure(abi::Outcome outcome, std::string_view what) const;
 
   const Driver& driver_;
   const int ordinal_;
   Identity identity_;
   Home home_ = 0;
+  mutable std::atomic<bool> gone_{false};  // the context was reset
+  // Memory that belongs to the context: where it is there no longer, the context is another one.
+  abi::Pointer mark_ = 0;
+  std::uint64_t mark_id_ = 0;  // 0: the driver gives none
   // Of Weft's own work: never waits behind a stream of the user.
   Stream stream_ = nullptr;
   mutable std::mutex kept_mutex_;
@@ -92,9 +106,6 @@ class Device {
   std::size_t granularity_ = kReserveAlign;
   abi::AllocationProperties memory_{};
 };
-
-// For the failures of destructors, which nobody can return.
-void warn(const Status& status);
 
 // While it lives a capture of the program's forbids the calling thread nothing, and nothing that
 // the thread does spoils one: drivers refuse what could wait or take memory while some stream is
@@ -117,6 +128,11 @@ class RelaxedCapture {
 class Scope {
  public:
   static Result<Scope> enter(const Device& device);
+  // For destructors; a failure of a kernel that is not known yet is told.
+  static std::optional<Scope> try_to_enter(const Device& device);
+  // To give back what belongs to the context. None: there is nothing to give back, since the
+  // context is gone, which is told, or belongs to the parent of this child of fork().
+  static std::optional<Scope> to_release(const Device& device);
   Scope(Scope&& other) noexcept
       : relaxed_(std::move(other.relaxed_)),
         device_(std::exchange(other.device_, nullptr)),

@@ -81,6 +81,15 @@ class Driver {
   virtual Status describe_memory(int ordinal, abi::AllocationProperties& memory) const = 0;
   virtual abi::Outcome allocate(abi::Pointer* memory, std::size_t bytes) const = 0;
   virtual abi::Outcome allocate_host(void** memory, std::size_t bytes) const = 0;
+  // Whether kernels take pages of this process by their addresses once they are registered; else
+  // they take allocate_host() only.
+  virtual bool registers_host(int) const { return false; }
+  virtual abi::Outcome register_host(void*, std::size_t) const {
+    return {abi::Error::kNotSupported, "register_host"};
+  }
+  virtual abi::Outcome unregister_host(void*) const {
+    return {abi::Error::kNotSupported, "unregister_host"};
+  }
   virtual abi::Outcome import_fd(abi::Handle* handle, int fd) const = 0;
   // A file for whole pages of a GPU's memory, and where in it they begin.
   virtual Status export_dmabuf(Range pages, int& file, std::uint64_t& offset) const = 0;

@@ -68,8 +68,8 @@ Status choose_way(Device& device) {
   return device.share_by(Way::kIpc);
 }
 
-// One per library and GPU. Never freed: memory and streams of theirs may live as long as the
-// process.
+// One per library and GPU, and another one once that GPU was reset. Never freed: memory and streams
+// of theirs may live as long as the process.
 Result<GpuPlatform*> find_or_open(const Library& library, int ordinal) {
   using Key = std::tuple<Kind, std::string, int>;
   static std::mutex mutex;
@@ -77,6 +77,7 @@ Result<GpuPlatform*> find_or_open(const Library& library, int ordinal) {
   ASSIGN_OR_RETURN(const Driver* const driver, Driver::get(library));
   const std::lock_guard lock(mutex);
   auto& platform = (*all)[{library.kind, library.file, ordinal}];
+  if (platform != nullptr && platform->was_reset()) platform.release();  // memory may refer to it
   if (platform == nullptr) {
     ASSIGN_OR_RETURN(const int count, driver->count());
     if (ordinal < 0 || ordinal >= count) {

@@ -1,6 +1,7 @@
 #include "src/platform/gpu/gpu_platform.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -31,19 +32,50 @@ struct Introduction {
   Way way{};
 };
 
-// Pages of the host that every GPU reaches at the host's own addresses.
+// Pages of the host that every GPU reaches at the host's own addresses: this process's own where
+// the driver takes those, so that they outlive a reset of the GPU (cudaDeviceReset), which host
+// threads that poll them do not hear of; else the driver's.
 class HostBlock final : public Owned {
  public:
-  HostBlock(const Device& device, void* memory) : device_(device), memory_(memory) {}
-  ~HostBlock() override {
-    const auto scope = Scope::enter(device_);
-    if (!scope) return;  // a child of fork(): it is the parent's
-    warn(device_.check(device_.call().host_free(memory_), "free host memory"));
+  static Result<std::shared_ptr<HostBlock>> create(const Device& device, std::size_t bytes) {
+    if (void* const own = register_own(device, bytes); own != nullptr)
+      return std::make_shared<HostBlock>(device, own, bytes);
+    void* memory = nullptr;
+    RETURN_IF_ERROR(device.check(device.driver().allocate_host(&memory, bytes),
+                                 fmt::format("pin {} of host memory", cpu::show_bytes(bytes))));
+    std::memset(memory, 0, bytes);
+    return std::make_shared<HostBlock>(device, memory, 0);
   }
+  // own_bytes 0: the driver's.
+  HostBlock(const Device& device, void* memory, std::size_t own_bytes)
+      : device_(device), memory_(memory), own_bytes_(own_bytes) {}
+  ~HostBlock() override {
+    if (const auto scope = Scope::to_release(device_)) {
+      const Driver& driver = device_.driver();
+      device_.warn(
+          own_bytes_ != 0 ? driver.unregister_host(memory_) : device_.call().host_free(memory_),
+          "free host memory");
+    }
+    if (own_bytes_ != 0) ::munmap(memory_, own_bytes_);
+  }
+  std::byte* memory() const { return static_cast<std::byte*>(memory_); }
 
  private:
+  // Shared, since a fork() would give this process other pages than the GPU has. Null: not so.
+  static void* register_own(const Device& device, std::size_t bytes) {
+    const Driver& driver = device.driver();
+    if (!driver.registers_host(device.ordinal())) return nullptr;
+    void* const own =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED) return nullptr;
+    if (driver.register_host(own, bytes).error == abi::Error::kSuccess) return own;
+    ::munmap(own, bytes);
+    return nullptr;
+  }
+
   const Device& device_;
-  void* memory_;
+  void* const memory_;
+  const std::size_t own_bytes_;
 };
 
 // Which GPU a peer has; an error if its memory does not reach this process as that of `mine` does.
@@ -163,12 +195,9 @@ Result<Dmabuf> GpuPlatform::export_dmabuf(Range memory) const {
 Result<Memory> GpuPlatform::host_visible(std::size_t bytes) {
   if (bytes == 0) return Status::error(Code::kInvalidArgument, "0 bytes of host-visible memory");
   ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
-  void* memory = nullptr;
-  RETURN_IF_ERROR(device_->check(device_->driver().allocate_host(&memory, bytes),
-                                 fmt::format("pin {} of host memory", cpu::show_bytes(bytes))));
-  auto block = std::make_shared<HostBlock>(*device_, memory);
-  std::memset(memory, 0, bytes);
-  return hold({static_cast<std::byte*>(memory), bytes}, std::move(block));
+  ASSIGN_OR_RETURN(auto block, HostBlock::create(*device_, bytes));
+  const Range range{block->memory(), bytes};
+  return hold(range, std::move(block));
 }
 
 Result<Stream> GpuPlatform::create_stream() {
@@ -188,7 +217,9 @@ Status GpuPlatform::destroy_stream(Stream stream) {
     return Status::error(Code::kInvalidArgument,
                          "the default stream belongs to the GPU's context and cannot be destroyed");
   }
-  ASSIGN_OR_RETURN(const Scope scope, Scope::enter(*device_));
+  RETURN_IF_ERROR(device_->driver().check_process());
+  const auto scope = Scope::to_release(*device_);
+  if (!scope) return Status::ok();  // it went with its context
   return device_->check(device_->call().stream_destroy(stream), "destroy a stream");
 }
 

@@ -20,6 +20,7 @@ class GpuPlatform final : public Platform {
   std::string_view name() const override { return device_->driver().words().platform; }
   std::string describe() const override { return device_->describe(); }
   bool is_host_accessible() const override { return false; }
+  bool was_reset() const override { return device_->was_reset(); }
   bool maps_where_told() const override { return device_->way() != Way::kIpc; }
   Blob identity() const override;
   std::string why_not_mapped(const Blob& peer) const override;

@@ -25,9 +25,8 @@ Result<std::shared_ptr<PeerBlock>> PeerBlock::open(const Device& device, const a
 }
 
 PeerBlock::~PeerBlock() {
-  const auto scope = Scope::enter(device_);
-  if (!scope) return;  // a child of fork(): it is the parent's
-  warn(device_.check(device_.call().ipc_close(memory_), "close a peer's memory"));
+  if (const auto scope = Scope::to_release(device_))
+    device_.warn(device_.call().ipc_close(memory_), "close a peer's memory");
 }
 
 }  // namespace weft::gpu

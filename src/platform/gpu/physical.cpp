@@ -58,16 +58,16 @@ Result<std::unique_ptr<Physical>> Physical::import(const Device& device, const M
 
 Physical::~Physical() {
   if (server_ != nullptr) server_->withdraw(ticket_);
-  const auto scope = Scope::enter(device_);
-  if (!scope) return;  // a child of fork(): it is the parent's
-  warn(device_.check(device_.call().release(handle_), "release memory"));
+  if (!device_.driver().check_process().is_ok()) return;  // a child of fork(): the parent's
+  const auto scope = Scope::try_to_enter(device_);        // or none: mappings outlive a context
+  device_.warn(device_.call().release(handle_), "release memory");
 }
 
 // A handle that is kept is no other memory's, so the same one means the same memory.
 bool Physical::is_at(std::byte* address) const {
   abi::Handle now = 0;
   if (device_.call().retain(&now, address).error != abi::Error::kSuccess) return false;
-  warn(device_.check(device_.call().release(now), "release memory"));
+  device_.warn(device_.call().release(now), "release memory");
   return now == handle_;
 }
 

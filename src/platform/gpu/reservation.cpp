@@ -35,10 +35,10 @@ Result<std::shared_ptr<Reservation>> Reservation::create(const Device& device, s
 
 Reservation::~Reservation() {
   Registry::get().remove(*this);
-  const auto scope = Scope::enter(device_);
-  if (!scope) return;  // a child of fork(): it is the parent's
-  warn(device_.check(device_.call().free_reserved(abi::pointer(range_.base), range_.bytes),
-                     fmt::format("give back {} bytes of address space", range_.bytes)));
+  if (!device_.driver().check_process().is_ok()) return;  // a child of fork(): the parent's
+  const auto scope = Scope::try_to_enter(device_);        // or none: mappings outlive a context
+  device_.warn(device_.call().free_reserved(abi::pointer(range_.base), range_.bytes),
+               fmt::format("give back {} bytes of address space", range_.bytes));
 }
 
 Status Reservation::map(Range part, abi::Handle memory) {
@@ -54,8 +54,8 @@ Status Reservation::map(Range part, abi::Handle memory) {
 void Reservation::unmap(Range part) {
   const std::lock_guard lock(mutex_);
   mapped_.remove(part);
-  warn(device_.check(device_.call().unmap(abi::pointer(part.base), part.bytes),
-                     fmt::format("unmap {} bytes", part.bytes)));
+  device_.warn(device_.call().unmap(abi::pointer(part.base), part.bytes),
+               fmt::format("unmap {} bytes", part.bytes));
 }
 
 }  // namespace weft::gpu

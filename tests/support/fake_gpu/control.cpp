@@ -8,6 +8,7 @@ extern "C" __attribute__((visibility("default"))) void fake_gpu_reload() {
   const std::lock_guard lock(state().mutex);
   state().settings = read_settings();
   state().calls.clear();
+  state().failed = Error::kSuccess;
 }
 
 extern "C" __attribute__((visibility("default"))) void fake_gpu_count(test::FakeGpuLive* out) {

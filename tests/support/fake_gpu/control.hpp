@@ -16,7 +16,8 @@
 //                          7.1 it takes a descriptor by its address
 //   FAKE_GPU_FAIL          "cuMemCreate:3:2": the third call of it fails with error 2, by
 //                           CUDA's name in either library; several are
-//                           separated by commas
+//                           separated by commas. After the failure of a kernel (700 and the
+//                           like) all calls fail, as on a GPU
 // It is read at the first call and by fake_gpu_reload(). As with the driver, a process that was
 // forked after cuInit() gets CUDA_ERROR_NOT_INITIALIZED.
 #pragma once

@@ -59,7 +59,25 @@ extern "C" Error cuDevicePrimaryCtxRetain(Context* context, Device device) {
   if (call.refused()) return call.error();
   if (!fake_gpu::is_device(device)) return Error::kInvalidDevice;
   ++call->retained[device];
+  call->reset.erase(device);
   *context = context_of(device);
+  return Error::kSuccess;
+}
+
+// What cudaDeviceReset() does: what belongs to contexts is gone, what is mapped by handles is not.
+// A test has one GPU a process.
+extern "C" __attribute__((visibility("default"))) Error cuDevicePrimaryCtxReset_v2(Device device) {
+  std::map<Stream, std::unique_ptr<fake_gpu::Queue>> gone;  // outside the lock
+  Call call("cuDevicePrimaryCtxReset_v2");
+  if (call.refused()) return call.error();
+  for (const auto& [stream, queue] : call->streams) call->dead.insert(stream);
+  gone.swap(call->streams);
+  fake_gpu::drop_allocations();
+  for (const auto& [memory, bytes] : call->host_blocks)
+    if (!call->registered.contains(memory)) fake_gpu::free_host(memory);
+  call->host_blocks.clear();
+  call->registered.clear();
+  call->reset.insert(device);
   return Error::kSuccess;
 }
 
@@ -73,8 +91,9 @@ extern "C" Error cuCtxPushCurrent_v2(Context context) {
 }
 
 extern "C" Error cuCtxPopCurrent_v2(Context* context) {
-  Call call("cuCtxPopCurrent_v2", Call::Needs::kCurrent);
+  Call call("cuCtxPopCurrent_v2");
   if (call.refused()) return call.error();
+  if (contexts().empty()) return Error::kInvalidContext;
   if (context != nullptr) *context = context_of(contexts().back());
   contexts().pop_back();
   return Error::kSuccess;
@@ -122,6 +141,7 @@ extern "C" Error cuDeviceGetAttribute(int* value, Attribute attribute, Device de
     case Attribute::kComputeMajor: *value = 9; break;
     case Attribute::kComputeMinor: *value = 0; break;
     case Attribute::kRdmaOfVirtualMemory:
+    case Attribute::kHostPointersOfRegistered:
     case Attribute::kStreamWords: *value = 1; break;
   }
   return Error::kSuccess;
@@ -132,6 +152,24 @@ extern "C" Error cuCtxEnablePeerAccess(Context peer, unsigned flags) {
   if (call.refused()) return call.error();
   if (flags != 0) return Error::kInvalidValue;
   return device_of(peer) < 0 ? Error::kInvalidContext : fake_gpu::reach(device_of(peer));
+}
+
+extern "C" Error cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+  Call call("cuMemHostRegister_v2", Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  if (bytes == 0 || flags != (kHostPortable | kHostDeviceMapped)) return Error::kInvalidValue;
+  if (bytes > call->settings.bytes) return Error::kOutOfMemory;
+  call->host_blocks[memory] = bytes;
+  call->registered.insert(memory);
+  return Error::kSuccess;
+}
+
+extern "C" Error cuMemHostUnregister(void* memory) {
+  Call call("cuMemHostUnregister", Call::Needs::kCurrent);
+  if (call.refused()) return call.error();
+  if (call->registered.erase(memory) == 0) return Error::kInvalidValue;
+  call->host_blocks.erase(memory);
+  return Error::kSuccess;
 }
 
 extern "C" Error cuMemAlloc_v2(Pointer* memory, std::size_t bytes) {

@@ -126,6 +126,13 @@ Error allocate(Pointer* memory, std::size_t bytes) {
   return mapped;
 }
 
+void drop_allocations() {
+  while (!state().allocations.empty()) {
+    const auto& [memory, allocation] = *state().allocations.begin();
+    unmap(memory, allocation.is_created_here);
+  }
+}
+
 Error reach(int peer) {
   if (!reaches(current(), peer)) return Error::kPeerAccessUnsupported;
   return state().enabled.insert({current(), peer}).second ? Error::kSuccess

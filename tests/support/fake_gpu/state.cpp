@@ -36,11 +36,16 @@ Error refusal(const char* function, Call::Needs needs) {
   State& all = state();
   const int call = ++all.calls[function];
   for (const auto& failure : all.settings.failures) {
-    if (failure.function == function && failure.call == call) return failure.error;
+    if (failure.function != function || failure.call != call) continue;
+    if (gpu::abi::ends_all(failure.error)) all.failed = failure.error;
+    return failure.error;
   }
   if (needs == Call::Needs::kNothing) return Error::kSuccess;
   if (all.process != ::getpid()) return Error::kNotInitialized;
+  if (all.failed != Error::kSuccess) return all.failed;
   if (needs == Call::Needs::kCurrent && current() < 0) return Error::kInvalidContext;
+  if (needs == Call::Needs::kCurrent && all.reset.contains(current()))
+    return Error::kContextIsDestroyed;
   const bool is_forbidden = is_unsafe_in_captures(function) && spoil_captures();
   return is_forbidden ? Error::kCaptureUnsupported : Error::kSuccess;
 }

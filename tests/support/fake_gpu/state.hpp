@@ -129,10 +129,14 @@ struct State {
   std::map<std::size_t, Pointer> last_freed;  // by size: where the next one goes
   std::set<std::pair<int, int>> enabled;      // GPUs, and peers whose allocations they may touch
   std::map<void*, std::size_t> host_blocks;
+  std::set<void*> registered;  // of these, the program's own pages
+  std::set<Stream> dead;       // went with their context: a driver looks into them all the same
   std::map<Stream, std::unique_ptr<Queue>> streams;
   std::map<Stream, Capture> captures;
   std::map<int, std::size_t> used;  // bytes by GPU
   std::map<int, int> retained;      // primary contexts
+  std::set<int> reset;              // of these, since they were retained last
+  Error failed = Error::kSuccess;   // of a kernel: all calls fail of it from then on
 };
 State& state();
 Settings read_settings();
@@ -164,6 +168,8 @@ UniqueFd dirty_file(int device, std::size_t bytes);
 // `id`: no two allocations of a process give the same token.
 Token token_of(int device, int file, std::size_t bytes, std::uint64_t id);
 UniqueFd open_token(const Token& token, int* device, std::size_t* bytes);
+void drop_allocations();  // of this process
+void free_host(void* memory);
 Error reach(int peer);  // lets the current GPU
 // What is mapped, or allocated, at an address, and where; null: nothing.
 const std::pair<const Pointer, Mapping>* mapping_at(Pointer address);

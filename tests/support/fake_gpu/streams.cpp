@@ -18,6 +18,7 @@ using gpu::abi::address;
 
 namespace {
 
+constexpr std::size_t kHostPage = 4096;
 constexpr auto kSpoiled = static_cast<Error>(901), kImplicit = static_cast<Error>(906);
 
 // A thread's own stream is the default one here.
@@ -87,6 +88,8 @@ void move_bytes(void* dst, const void* src, std::size_t bytes) {
 
 }  // namespace
 
+void free_host(void* memory) { ::operator delete (memory, std::align_val_t{kHostPage}); }
+
 Error copy(Pointer dst, Pointer src, std::size_t bytes, Stream stream) {
   return queue("cuMemcpyAsync", stream, [=] { move_bytes(address(dst), address(src), bytes); },
                {{dst, bytes}, {src, bytes}});
@@ -106,12 +109,6 @@ namespace weft::gpu::abi {
 
 using fake_gpu::Call;
 
-namespace {
-
-constexpr std::size_t kHostPage = 4096;
-
-}  // namespace
-
 extern "C" Error FAKE_NAME(cuStreamCreate, hipStreamCreateWithFlags)(Stream* stream,
                                                                      unsigned flags) {
   Call call("cuStreamCreate", Call::Needs::kCurrent);
@@ -119,6 +116,7 @@ extern "C" Error FAKE_NAME(cuStreamCreate, hipStreamCreateWithFlags)(Stream* str
   if (flags > kNonBlocking) return Error::kInvalidValue;
   auto made = std::make_unique<fake_gpu::Queue>();
   *stream = made.get();
+  call->dead.erase(*stream);
   call->streams[*stream] = std::move(made);
   return Error::kSuccess;
 }
@@ -126,6 +124,7 @@ extern "C" Error FAKE_NAME(cuStreamCreate, hipStreamCreateWithFlags)(Stream* str
 extern "C" Error FAKE_NAME(cuStreamDestroy_v2, hipStreamDestroy)(Stream stream) {
   std::unique_ptr<fake_gpu::Queue> gone;  // outside the lock, which its work may need
   Call call("cuStreamDestroy_v2");
+  if (call->dead.contains(stream)) std::abort();
   if (call.refused()) return call.error();
   const auto known = call->streams.find(stream);
   if (known == call->streams.end()) return Error::kInvalidHandle;
@@ -239,7 +238,7 @@ extern "C" Error FAKE_NAME(cuMemHostAlloc, hipHostMalloc)(void** memory, std::si
   if (call.refused()) return call.error();
   if (bytes == 0 || (flags & 3) != (kHostPortable | kHostDeviceMapped)) return Error::kInvalidValue;
   if (bytes > call->settings.bytes) return Error::kOutOfMemory;
-  void* const got = ::operator new (bytes, std::align_val_t{kHostPage}, std::nothrow);
+  void* const got = ::operator new (bytes, std::align_val_t{fake_gpu::kHostPage}, std::nothrow);
   if (got == nullptr) return Error::kOutOfMemory;
   std::memset(got, 0xd1, bytes);  // whoever wants zeros must write them
   call->host_blocks[got] = bytes;
@@ -251,7 +250,7 @@ extern "C" Error FAKE_NAME(cuMemFreeHost, hipHostFree)(void* memory) {
   Call call("cuMemFreeHost");
   if (call.refused()) return call.error();
   if (call->host_blocks.erase(memory) == 0) return Error::kInvalidValue;
-  ::operator delete (memory, std::align_val_t{kHostPage});
+  fake_gpu::free_host(memory);
   return Error::kSuccess;
 }
 

@@ -37,6 +37,9 @@ static_assert(equal(Error::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS));
 static_assert(equal(Error::kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT));
 static_assert(equal(Error::kPeerAccessAlreadyEnabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED));
 static_assert(equal(Error::kContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED));
+static_assert(equal(Error::kAssert, CUDA_ERROR_ASSERT));
+static_assert(equal(Error::kHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR));
+static_assert(equal(Error::kInvalidPc, CUDA_ERROR_INVALID_PC));
 static_assert(equal(Error::kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED));
 static_assert(equal(Error::kNotPermitted, CUDA_ERROR_NOT_PERMITTED));
 static_assert(equal(Error::kNotSupported, CUDA_ERROR_NOT_SUPPORTED));
@@ -46,6 +49,8 @@ static_assert(equal(Error::kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPP
 
 static_assert(equal(Attribute::kComputeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(equal(Attribute::kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(equal(Attribute::kHostPointersOfRegistered,
+                    CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM));
 static_assert(equal(Attribute::kRdmaOfVirtualMemory,
                     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED));
 static_assert(equal(Attribute::kStreamWords, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS));

@@ -287,6 +287,21 @@ TEST(GpuProcess, AForkedChildIsRefusedAndHarmsNothing) {
   EXPECT_TRUE(parent.wait());
 }
 
+TEST(GpuProcess, IsOpenedAnewOnceItWasReset) {
+  if (kFake.kind == gpu::Kind::kHip) GTEST_SKIP() << "of CUDA";
+  Child child([](const Line&) -> bool {
+    Platform* const before = *gpu::platform(kFake, 0);
+    auto* const reset = test::fake_gpu_function<int(int)>("cuDevicePrimaryCtxReset_v2");
+    if (!expect(reset(0) == 0, "the reset")) return false;
+    Platform* const after = *gpu::platform(kFake, 0);
+    const bool well = expect(after != before, "another platform") &&
+                      expect(after == *gpu::platform(kFake, 0), "which stays");
+    return well & expect(first_byte(*after, committed(*after).chunk) == std::byte{0}, "memory") &
+           expect(after->destroy_stream(*after->create_stream()).is_ok(), "streams");
+  });
+  EXPECT_TRUE(child.wait());
+}
+
 TEST(GpuProcess, ADriverThatTheProgramStartedBeforeForkIsNamed) {
   Child parent([](const Line&) -> bool {
     auto* const init =

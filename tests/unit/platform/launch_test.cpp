@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include <weft/device/launch.hpp>
 
 namespace weft {
@@ -25,13 +27,31 @@ TEST(LaunchTest, AGridHasThreadsAndNotMoreThanTheKernelTakes) {
 }
 
 TEST(LaunchTest, FailuresSayWhatTheGpusRuntimeSays) {
-  const Status launch = detail::launch_failed({3, 64, 0}, "too many resources requested");
+  const Status launch = detail::launch_failed({3, 64, 0}, "too many resources requested", 701);
   EXPECT_TRUE(launch.is(Code::kInternal));
   EXPECT_THAT(launch.text(), AllOf(HasSubstr("launching 3 blocks of 64 threads"),
                                    HasSubstr("too many resources requested")));
-  const Status stream = detail::stream_failed("waiting for a stream", "an illegal address");
+  const Status stream = detail::stream_failed("waiting for a stream", "an invalid handle", 400);
   EXPECT_TRUE(stream.is(Code::kInternal));
-  EXPECT_STREQ(stream.text(), "waiting for a stream: an illegal address");
+  EXPECT_STREQ(stream.text(), "waiting for a stream: an invalid handle");
+}
+
+TEST(LaunchTest, TheFailureOfAKernelNamesTheLastCalls) {
+  constexpr int kIllegalAddress = 700;
+  detail::note_operator("AllGather");
+  detail::note_launch("weft::Status launch(Grid, Kernel) [with Kernel = First; Stream = void*]");
+  detail::note_launch("weft::Status launch(Grid, Kernel) [Kernel = Second<int>]");
+  detail::note_launch("weft::Status launch(Grid, Kernel) [Kernel = weft::kernels::cuda::Sum<int>]");
+  detail::note_operator("AllReduce");
+  detail::note_operator(std::string(500, 'x').c_str());
+  EXPECT_STREQ(detail::stream_failed("waiting for a stream", "an invalid handle", 400).text(),
+               "waiting for a stream: an invalid handle");
+  const std::string calls = ". Before it, this process queued: " + std::string(96, 'x') +
+                            ", before that AllReduce, before that Second<int>, before that First";
+  EXPECT_EQ(std::string(detail::stream_failed("waiting", "bad address", kIllegalAddress).text()),
+            "waiting: bad address" + calls);
+  EXPECT_THAT(detail::launch_failed({1, 1, 0}, "bad address", kIllegalAddress).text(),
+              HasSubstr("bad address" + calls));
 }
 
 }  // namespace

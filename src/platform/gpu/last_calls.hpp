@@ -1,0 +1,20 @@
+// What this process queued on its GPUs of late, for messages: the failure of a kernel is known only
+// at some later call, whose own name says nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "src/platform/gpu/abi.hpp"
+
+namespace weft::gpu {
+
+// From any thread; a few stores.
+void note_call(std::string_view name) noexcept;
+// What the text of `error` adds: ". Before it, this process queued: reduce, before that put". ""
+// for an error that leaves the GPU in use; of one that does not, the process knows from then on.
+std::string calls_before(abi::Error error);
+// Whether a kernel's failure has been told, so that what fails of it later says nothing new.
+bool is_failure_known() noexcept;
+
+}  // namespace weft::gpu

@@ -2,7 +2,7 @@
 # In shmem-bin, beside bin, OpenSHMEM's names for them and for weft-run, for those who put it on PATH. There is no
 # oshfort: OpenSHMEM 1.5 has no Fortran interface.
 
-# What a program links: as needed, as one of OpenSHMEM does not use the operators.
+# The libraries that a program links: as needed, as one of OpenSHMEM does not use the operators.
 if(BUILD_SHARED_LIBS)
   set(weft_link_words "-Wl,--push-state,--as-needed -lweft_shmem -lweft_kernels -lweft -Wl,--pop-state")
 else()

@@ -26,7 +26,7 @@ elif [ "$gpus" -gt 0 ]; then
   echo "To run them on the GPUs, install the CUDA toolkit and call this again." >&2
 fi
 
-# Of ninja's lines "[12/200] Compiling ..." one for each tenth of the way.
+# Shows one of ninja's lines "[12/200] Compiling ..." for each tenth of the way.
 show_progress() {
   shown=0
   while IFS= read -r line; do

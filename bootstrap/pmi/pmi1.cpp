@@ -13,8 +13,8 @@ namespace weft {
 namespace {
 
 constexpr double kGoodbye_s = 5;
-// Launchers read lines into buffers of 1024 bytes, whatever longer values they announce. Of these a
-// key of the KvsLauncher takes no more than kMostKey.
+// Launchers read lines into buffers of 1024 bytes, whatever longer values they announce. A key of
+// the KvsLauncher takes no more than kMostKey of these.
 constexpr std::size_t kMostLine = 1024;
 constexpr std::size_t kMostKey = 32;
 

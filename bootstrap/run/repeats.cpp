@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kShown = 100;  // characters of a message
 
-// What PEs write alike for one cause: "barrier on PE 2, which waits for PE 0, after 10.2 s" without
-// the writer and the time.
+// The part of a text that PEs write alike for one cause: "barrier on PE 2, which waits for PE 0,
+// after 10.2 s" without the writer and the time.
 std::string cause_of(int pe, std::string_view text) {
   std::string cause(text);
   const std::string writer = fmt::format(" on PE {}", pe);

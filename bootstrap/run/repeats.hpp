@@ -17,7 +17,7 @@ class Repeats {
     kMessage,  // a warning or an error
     kRepeat,   // of one that another PE wrote first: the same but for the PE and the time waited
   };
-  // What a line of the PE's standard error is. Indented lines behind a message belong to it.
+  // Sorts a line of the PE's standard error. Indented lines behind a message belong to it.
   Line look(int pe, std::string_view line);
   // A line for each message that was repeated: who wrote it, too, and how it begins.
   std::vector<std::string> summary() const;

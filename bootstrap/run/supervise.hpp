@@ -79,7 +79,7 @@ class Supervisor {
   void on_deadlines();
   void write_output();
   void lose_output(const Status& why);
-  // What the PE says through PMI, in so many pieces at most; the answers go out at once.
+  // Reads what the PE says through PMI, in so many pieces at most; the answers go out at once.
   void serve_pmi(Pe& pe, int most_reads);
   void tell_pmi(const Pmi1Server::Answer& answer);
   // Until there is no more for now. False: the stream has ended.

@@ -33,7 +33,7 @@ class Neighbours {
   // When to come back although nothing is ready: as poll() takes it, -1 for never.
   int retry_ms() const;
 
-  // What strangers may take: accepts in one call of advance(), and connections.
+  // Limits for strangers: accepts in one call of advance(), and connections.
   static constexpr int kMostAccepts = 32;
   static constexpr std::size_t kMostStrangers = 64;
   bool listens() const { return static_cast<bool>(listener_); }

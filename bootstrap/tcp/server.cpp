@@ -222,7 +222,7 @@ void Server::run() {
   finished_.store(true, std::memory_order_release);
 }
 
-// Of a dismissed connection only the end is awaited.
+// A dismissed connection is watched for its end only.
 void Server::watch(const std::list<Connection>& connections) {
   for (const Connection& connection : connections) {
     const int wanted = connection.state == Connection::State::kDismissed ? POLLRDHUP : POLLIN;
@@ -341,7 +341,7 @@ bool Server::serve(Connection& connection, Time now) {
   return status.is_ok();
 }
 
-// What is left over goes when the socket takes more; a connection that broke says so when it is
+// The rest goes when the socket takes more; a connection that broke says so when it is
 // read.
 void Server::flush(std::list<Connection>& connections) {
   for (Connection& connection : connections) {

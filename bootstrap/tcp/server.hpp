@@ -2,10 +2,10 @@
 // connection to it, over which a few hundred bytes go at the start and none while all goes well:
 // collective calls are the PEs' own. The rules are Meeting's; this file knows who speaks.
 //
-// A stranger is a connection that has not proved to know the job's secret. What strangers may take
-// is bounded: accepts in a round, bytes in a round and altogether, connections. A stranger is asked
-// for one message, and beyond the bound the oldest goes; who has proved the secret never goes for
-// others.
+// A stranger is a connection that has not proved to know the job's secret. There are limits
+// to what strangers take: accepts in a round, bytes in a round and altogether, connections. A
+// stranger is asked for one message, and beyond the bound the oldest goes; who has proved the
+// secret never goes for others.
 //
 // After everybody has left, the same PEs may come again: a process may make a runtime after the
 // last one is gone. A failed job stays failed.
@@ -63,7 +63,7 @@ class Server {
   // the failure that they see; else ok.
   Status ended(int pe, std::string_view how);
 
-  // What one round of the loop may take of others, and what it took.
+  // Limits of one round of the loop for others, and what it took.
   static constexpr int kMostAccepts = 32;
   static constexpr std::size_t kMostStrangers = 256;
   struct Load {

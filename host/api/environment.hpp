@@ -23,7 +23,7 @@ inline void set_default(const char* name, const char* value) {
 }
 
 // "0.5G" in bytes, with a point whatever the locale; negative if it is no size. K, M, G and T are
-// powers of 1024. What stands behind is ignored, as NVSHMEM does: "1GB", "64MiB".
+// powers of 1024. The rest is ignored, as NVSHMEM does: "1GB", "64MiB".
 inline double bytes_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   double number = 0;

@@ -16,9 +16,9 @@ inline bool is_misuse(Code code) {
          code == Code::kNotSymmetric || code == Code::kUnsupported;
 }
 
-// What the routine promises can never come about: a PE is lost, a wait has reached its limit, an
-// operation has failed. It must not return as if it had happened, so the job ends. Destructors and
-// exit handlers do not run: they may wait for this very routine.
+// The routine can never do what it promises: a PE is lost, a wait has reached its limit, an
+// operation has failed. It must not return as if it had, so the job ends. Destructors and exit
+// handlers do not run: they may wait for this very routine.
 [[noreturn, gnu::cold]] inline void end_job(Runtime* runtime, const Status& why) {
   report(why).ignore();
   if (runtime != nullptr && !why.is(Code::kAborted)) runtime->abort(1, why.text());

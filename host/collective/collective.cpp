@@ -127,9 +127,9 @@ Status fcollect_call(Context::Impl& c, const Team& team, void* dst, const void* 
   });
 }
 
-// How much dst takes is known only once the members have told their sizes; it is checked then. What
-// is wrong with the arguments may depend on my size, too. So who finds something wrong takes part
-// with a size that fits nowhere, and all refuse.
+// How much dst takes is known only once the members have told their sizes; it is checked then.
+// Whether the arguments are right may depend on my size, too. So a member that finds them wrong
+// takes part with a size that fits nowhere, and all refuse.
 Status collect_call(Context::Impl& c, const Team& team, void* dst, const void* src,
                     std::size_t bytes) {
   constexpr const char* kRoutine = "collect";

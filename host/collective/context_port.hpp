@@ -28,9 +28,9 @@ struct HostThread {
   bool all(bool mine) const { return mine; }
 };
 
-// Puts and gets keep the first failure; the next wait then fails without waiting. Of a context that
-// threads share, each thread in a collective has a port, for another team; what goes beyond mapped
-// memory takes turns.
+// Puts and gets keep the first failure; the next wait then fails without waiting. If threads
+// share a context, each of them in a collective has a port, for another team; what goes beyond
+// mapped memory takes turns.
 class ContextPort {
  public:
   using Thread = HostThread;

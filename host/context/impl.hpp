@@ -88,7 +88,7 @@ struct Context::Impl {
   Status complete(LaneQueue::Ticket ticket, const char* operation, int pe);
   // Keeps the first failure of an operation for quiet().
   Status remember(Status failure);
-  // Of threads that share the context, one hears of an operation's failure by quiet(), and it may
+  // If threads share the context, quiet() tells one of them of an operation's failure, and it may
   // be another one's operation. So `failures` counts them for those that are in collectives.
   Status latest_failure();
   Status note(int pe, std::uint64_t offset);

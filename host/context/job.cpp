@@ -21,7 +21,7 @@
 namespace weft {
 namespace {
 
-// Of this process.
+// The jobs of this process.
 struct Jobs {
   std::mutex mutex;
   std::set<Job*> live;  // guarded by mutex

@@ -124,7 +124,7 @@ class Job {
   std::array<Context::Impl*, kMaxLanes> contexts_{};
   std::vector<std::shared_ptr<void>> buried_;
 
-  // What kernels have of this job: nothing yet, a state, or one that says that the job has ended.
+  // Kernels have of this job: nothing yet, a state, or one that says that the job has ended.
   enum class Shown { kNothing, kState, kEnd };
   std::atomic<Shown> shown_to_kernels_{Shown::kNothing};
   std::uint64_t looked_ns_ = 0;  // at the job's health; of the proxy's thread

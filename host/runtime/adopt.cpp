@@ -40,7 +40,8 @@ std::string Runtime::Impl::describe(const OwnMemory& piece, bool on_gpu) const {
   return text;
 }
 
-// What one PE has freed, and now adopts under the same addresses, is adopted no longer on any.
+// Memory that one PE has freed, and now adopts under the same addresses, is adopted no longer on
+// any.
 Status Runtime::Impl::retire_freed(const std::vector<OwnMemory>& pieces) {
   if (job->gpu == nullptr) return Status::ok();
   std::vector<std::uint64_t> mine;

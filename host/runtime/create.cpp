@@ -239,7 +239,7 @@ void Runtime::Impl::destroy(std::unique_ptr<Impl> impl) {
   if (impl != nullptr && impl->job->is_inherited()) keep_for_parent(std::move(impl));
 }
 
-// What is outstanding is complete, and everybody is here.
+// Afterwards all that was outstanding is complete, and everybody is here.
 Status Runtime::Impl::complete() {
   RETURN_IF_ERROR(in_step());
   job->queued->wait([this] { return job->health().is_ok(); });

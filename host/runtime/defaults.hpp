@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Of heap_size, heap_chunk and adopt_size those that have their default: made smaller where a PE
-// has little memory, or little address space for its own heap and its peers'. Every PE gives the
+// Makes heap_size, heap_chunk and adopt_size smaller, if they have their defaults, where a PE has
+// little memory, or little address space for its own heap and its peers'. Every PE gives the
 // same facts and so gets the same sizes.
 void shrink_defaults(Options& options, const std::vector<Facts>& facts);
 

@@ -82,7 +82,7 @@ struct Runtime::Impl {
   // --- teams (teams.cpp): no lock is held while other PEs are waited for ---
   Result<Team> make_team(const char* routine, const Team& parent, const Pes& pes,
                          std::uint64_t arguments);
-  // That each team has for splits of it.
+  // Each team has so many words for splits of it.
   static std::size_t words_of_parent(int max_teams) { return 2 * (IdMask::words(max_teams) + 2); }
   Result<int> lowest_of_parent(const char* routine, const Team& parent, std::uint64_t arguments,
                                const TeamIds::Bits& mine);

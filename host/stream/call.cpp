@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// What a grid of host threads keeps until it has run: its argument, and the job whose memory it
+// A grid of host threads keeps this until it has run: its argument, and the job whose memory it
 // uses.
 struct HostGrid {
   HostGrid(std::shared_ptr<Job> owner, const Kernel& kernel, const void* from)

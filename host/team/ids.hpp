@@ -4,11 +4,11 @@
 // the same id, and neither may hold a lock while it waits for other PEs: their order may be another
 // one there. So a try has two exchanges:
 //
-//   1. Of the ids that are free. Nothing is held, so it may take as long as the last member takes
-//   to
-//      come. No id is free on all: the end, alike for all.
-//   2. Of the ids that are on offer: all that are free, or none. A PE offers to one try at a time.
-//      All members are there by now, so the offer is held for as long as messages take.
+//   1. Members agree on one of the ids that are free. Nothing is held, so it may take as long as
+//      the last member takes to come. No id is free on all: the end, alike for all.
+//   2. They agree on one of the ids that are on offer: all that are free, or none. A PE offers to
+//      one try at a time. All members are there by now, so the offer is held for as long as
+//      messages take.
 //
 // No id was on offer on all: again, from 1. Some try succeeds in the end: every PE offers to the
 // one with the lowest key of those that have come to 2, and keys are ordered alike on all PEs.
@@ -30,7 +30,7 @@ namespace weft {
 class TeamIds {
  public:
   // Names a try: alike on all members, and different for any two that have a PE in common at a
-  // time. Of a parent's members its id; else the heap offset of the words they find each other in.
+  // time: a parent's id for its members, else the heap offset of the words they find each other in.
   enum KeyKind { kParent, kWords };
   using Key = std::pair<KeyKind, std::uint64_t>;
   using Bits = std::vector<std::uint64_t>;

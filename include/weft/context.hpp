@@ -119,8 +119,9 @@ class WEFT_API Context {
   int npes() const;
   Runtime& runtime() const;
 
-  // From here on threads may use the context at once, also for collectives of different teams. What
-  // mapped memory answers costs the same; what a transport carries, fence and quiet take turns.
+  // From here on threads may use the context at once, also for collectives of different
+  // teams. Calls that mapped memory answers cost the same; those of a transport, fence and quiet
+  // take turns.
   void share();
 
   // --- bytes ------------------------------------------------------------------------------

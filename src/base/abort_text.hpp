@@ -1,4 +1,4 @@
-// What a PE has done that called abort(), for messages.
+// For messages: what a PE has done that called abort().
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Which process an object belongs to.
 //
 // A child of fork() has a copy of every object of its parent, in whatever state it was, and none of
-// the threads that serve them. What it does with a copy must concern nobody: it neither says
+// the threads that serve them. Its use of a copy must concern nobody: it neither says
 // goodbye to peers nor joins threads nor waits. The one question for that is is_inherited().
 #pragma once
 

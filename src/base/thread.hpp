@@ -51,7 +51,7 @@ struct ThreadPlan {
 
 Result<Thread> start_thread(const ThreadPlan& plan, std::function<void()> body);
 
-// What the system's refusal of a thread means to the user: its text, and which limit to raise.
+// Words the system's refusal of a thread for the user: its text, and which limit to raise.
 std::string describe_no_thread(int error);
 
 }  // namespace weft

@@ -106,7 +106,7 @@ void check_signals(Way way, Put put) {
       nvshmem_fence();
       nvshmemx_signal_op(group.told, round, NVSHMEM_SIGNAL_SET, next);
     }
-    // Who is told of the round finds its signal set.
+    // A group that is told of the round finds its signal set.
     if (leads(scope)) {
       nvshmem_signal_wait_until(group.told, NVSHMEM_CMP_GE, round);
       *group.wrong += nvshmem_signal_fetch(group.signal) == round ? 0 : 1;
@@ -153,7 +153,8 @@ TEST_P(NvshmemScopeTest, OneThreadWaitsForANonblockingGet) {
   });
 }
 
-// What all did before a call is there for each behind it, also where there is nothing to move.
+// All that anybody did before a call is there for each behind it, also where there is nothing to
+// move.
 TEST_P(NvshmemScopeTest, ACallOfNoElementsIsABarrier) {
   on_pictured_pes(GetParam(), 2, [](Pe& pe, Pictured& pictured) {
     int* data = pe.allocate<int>(1);

@@ -33,7 +33,7 @@ namespace {
 constexpr Word kSecret = 0x5ec4e7'5ec4e7;
 constexpr std::size_t kSecrets = 1024;
 
-// Of this process.
+// The listening sockets of this process.
 std::vector<sockaddr_in> listeners() {
   std::set<std::string> mine;
   DIR* const files = ::opendir("/proc/self/fd");
@@ -198,7 +198,7 @@ TEST(OfiStranger, FloodsWithMessages) {
   });
 }
 
-// What a member has asked for is answered although strangers' messages never cease.
+// A member's requests are answered although strangers' messages never cease.
 TEST(OfiStranger, DoesNotPutOffAnswers) {
   std::vector<std::unique_ptr<ofi::Endpoint>> ends;
   std::vector<network::Peer> peers(2);

@@ -112,7 +112,7 @@ class Stranger {
 
   fid_ep* ep() const { return endpoint_.get(); }
 
-  // What came out of the queue: 1 well, -1 badly, 0 nothing.
+  // The queue's next completion: 1 well, -1 badly, 0 nothing.
   int poll() {
     fi_cq_entry entry{};
     const ssize_t read = ::fi_cq_read(done_.get(), &entry, 1);

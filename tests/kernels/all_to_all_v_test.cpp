@@ -121,7 +121,7 @@ TEST(AllToAllV, ReportsAMemberThatIsMissing) {
   (void)status;  // the job has failed; how it ends is not the operator's
 }
 
-// Of PEs that only send, only receive, or do neither, buffers without elements are null.
+// PEs that only send, only receive, or do neither, have null buffers where there are no elements.
 TEST(AllToAllV, TakesNullWhereNothingComesOrGoes) {
   EXPECT_OK(run_local(
       3,

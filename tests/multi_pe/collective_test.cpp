@@ -348,7 +348,7 @@ TEST(CollectiveRefusals, CollectThatDoesNotFitFailsOnAllAlike) {
   }));
 }
 
-// What only one member reads, or only those with something to bring, all members look at.
+// All members check the arguments that only one of them reads, or those with something to bring.
 TEST(CollectiveRefusals, WhatIsWrongForSomeIsRefusedByAll) {
   for (const bool check : {false, true}) {
     Options options;
@@ -384,7 +384,7 @@ TEST(CollectiveRefusals, WhatIsWrongForSomeIsRefusedByAll) {
   }
 }
 
-// Of no elements null is fine, for all calls.
+// Null is fine for no elements, in all calls.
 TEST(CollectiveRefusals, NullIsFineForNothing) {
   for (const bool check : {false, true}) {
     Options options;

@@ -286,7 +286,7 @@ TEST_P(GpuCollectives, WrongArgumentsAreRefusedBeforeAnythingIsQueued) {
     OnStream q = desk.queue();
     auto* const dst = reinterpret_cast<double*>(desk.there(desk.dst_copy()));
     auto* const src = reinterpret_cast<double*>(desk.there(desk.src_copy()));
-    // Of a collect the others may have nothing wrong, so it is queued and refused there, by all
+    // The others of a collect may have nothing wrong, so it is queued and refused there, by all
     // (OnStreamTest.ACollectThatIsWrongForSomeFailsOnAll).
     EXPECT_CODE(q.alltoalls<double>(rt.world(), dst, src, 0, 1, 1), Code::kInvalidArgument);
     EXPECT_CODE(q.alltoalls<double>(rt.world(), dst, src, 1, -1, 1), Code::kInvalidArgument);

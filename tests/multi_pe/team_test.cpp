@@ -321,7 +321,7 @@ TEST_P(TeamTest, DifferentArguments) {
   }));
 }
 
-// What two threads of a PE do at once, each with teams of its own.
+// Two threads of a PE do such calls at once, each with teams of its own.
 struct Call {
   std::string name;
   std::function<Status(Runtime& rt, Team& team)> make;
@@ -344,7 +344,7 @@ std::vector<Call> calls_of_threads() {
           {"sync", use}};
 }
 
-// Of the whole job, so that no two of these are at once.
+// These calls are of the whole job, so that no two of them are at once.
 std::vector<Call> calls_of_job() {
   const auto zeroed = [](Runtime& rt, Team&) { return rt.callocate<std::uint64_t>(100).status(); };
   const auto growth = [](Runtime& rt, Team&) {

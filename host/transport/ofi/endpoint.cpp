@@ -283,8 +283,8 @@ void Endpoint::hear(int pe) {
   heard_[static_cast<std::size_t>(pe)].store(now_ns(), std::memory_order_relaxed);
 }
 
-// What does not begin with this PE's key is a stranger's. He speaks to no member: what he sends is
-// dropped, and is no sign of life.
+// A message that does not begin with this PE's key is a stranger's: it is dropped, and is no sign
+// of life.
 bool Endpoint::take_message(const std::byte* bytes, std::size_t size, std::vector<Event>& events) {
   Header header;
   if (size < sizeof header || size > kMessageBytes) return false;

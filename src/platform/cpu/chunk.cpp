@@ -25,7 +25,7 @@ namespace {
 // stopped process takes long.
 constexpr double kFetchSeconds = 30;
 
-// What share() tells open(): where the descriptor is, by either way, and what it must be.
+// share() tells open() this: where the descriptor is, by either way, and what it must be.
 struct ChunkBlob {
   static constexpr std::uint64_t kMagic = 0x3230'6b6e'7566'7477;
   std::uint64_t magic = kMagic;
@@ -71,8 +71,8 @@ Status check_file(int fd, std::uint64_t bytes) {
   return Status::ok();
 }
 
-// What the machine cannot have at all is refused; what it does not seem to have now, the kernel may
-// grant all the same.
+// More than the machine can have at all is refused; the kernel may grant what it does not seem to
+// have now.
 Status check_room(std::size_t bytes) {
   const Room room = memory_room();
   if (bytes <= room.bytes) return Status::ok();

@@ -9,7 +9,7 @@ namespace weft::cpu {
 struct Room {
   std::uint64_t bytes = 0;  // the largest number when nothing is known
   std::string limit;        // what sets it, for people: "memory limit 512M of cgroup /x", ...
-  // More than this is never granted. What a machine has free now is an estimate, since its memory
+  // More than this is never granted. A machine's free memory is an estimate, since its memory
   // may grow on demand; what it has in all, and the limit of a cgroup, are none.
   std::uint64_t most = 0;
 };

@@ -1,4 +1,4 @@
-// What programs count on when they include NVSHMEM's headers: names, macros and what else comes
+// Programs count on this when they include NVSHMEM's headers: names, macros and what else comes
 // along. Compiled by a host compiler and by nvcc, never run.
 
 // A program's own macros, which must neither break the headers nor be gone behind them.

@@ -9,7 +9,7 @@ import sys
 WEFT_RUN, PROGRAM = sys.argv[1:3]
 STREAMS = ["<&-", ">&-", "2>&-"]
 SKIPPED = 77
-# What PEs print where weft-run cannot write it ends the job, as a failure.
+# Output of PEs that weft-run cannot write ends the job, as a failure.
 OUTPUT_LOST = 1
 
 

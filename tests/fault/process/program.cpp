@@ -1,4 +1,4 @@
-// What process_test.py starts in surroundings that other programs leave out: closed standard
+// process_test.py starts this in surroundings that other programs leave out: closed standard
 // streams, children, no threads, small limits. A case each run, named by the first argument; 0
 // means that all was as it should be. It uses the public interface only.
 #include <sys/stat.h>
@@ -66,8 +66,8 @@ bool all_are(const Word* words, Word value) {
   return true;
 }
 
-// Memory, sockets and events of the library are not behind a standard stream. What was there from
-// the beginning may be anything.
+// Memory, sockets and events of the library are not behind a standard stream. Those that
+// were there from the beginning may be anything.
 void check_streams(const std::vector<bool>& was_open) {
   for (int fd = 0; fd <= 2; ++fd) {
     struct stat info {};

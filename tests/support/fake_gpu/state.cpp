@@ -22,7 +22,7 @@ std::string variable(const char* name, const char* fallback) {
   return value == nullptr ? fallback : value;
 }
 
-// What could wait for a stream, or take or give back memory that one uses.
+// A call that could wait for a stream, or take or give back memory that one uses.
 bool is_unsafe_in_captures(std::string_view function) {
   static const std::set<std::string_view> all = {
       "cuStreamSynchronize", "cuStreamQuery",         "cuMemAlloc_v2",       "cuMemFree_v2",

@@ -106,7 +106,7 @@ class Queue {
   std::thread thread_;
 };
 
-// What a stream keeps for later instead of doing it.
+// The work that a stream keeps for later instead of doing it.
 struct Capture {
   gpu::abi::CaptureMode mode = gpu::abi::CaptureMode::kGlobal;
   std::thread::id by;

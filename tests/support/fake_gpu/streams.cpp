@@ -142,7 +142,7 @@ Error refused_by_capture(fake_gpu::State& all, Stream stream) {
 }
 
 // One that is made to fail has waited like any other: what it was to wait for does not go on in
-// memory that the caller then gives back. Not so one that a capture forbids.
+// memory that the caller then gives back. A call that a capture forbids fails at once.
 extern "C" Error FAKE_NAME(cuStreamSynchronize, hipStreamSynchronize)(Stream stream) {
   fake_gpu::Queue* where = nullptr;
   Error result = Error::kSuccess;

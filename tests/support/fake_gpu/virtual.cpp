@@ -23,7 +23,7 @@ int device_at(Pointer address) {
   return allocated == nullptr ? -1 : allocated->second.device;
 }
 
-// Of what is mapped, the address's own, whatever lies there.
+// Mapped memory has its address's id, whatever lies there.
 std::uint64_t id_at(Pointer address) {
   if (const auto* const mapped = fake_gpu::mapping_at(address)) return mapped->first;
   const auto* const allocated = fake_gpu::allocation_at(address);

@@ -27,7 +27,7 @@ bool is_cut();
 bool is_busy();
 void count_unregistered();
 
-// What the real library asks for in mr_mode, whatever this one claims.
+// The real library's demands in mr_mode, whatever this one claims.
 int real_memory_mode();
 
 // Puts hooks on what was opened.

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// What `body` returns in a child that has the streams in `closed` (a bit each) closed.
+// Returns what `body` does in a child that has the streams in `closed` (a bit each) closed.
 template <class Body>
 int in_child(unsigned closed, Body body) {
   const pid_t pid = ::fork();

@@ -108,7 +108,7 @@ class ServerTest : public ::testing::Test {
     return channel;
   }
 
-  // What the server answers to this hello, or to this join.
+  // The server's answer to this hello, or to this join.
   Status refusal_of(const Hello& hello) {
     net::Channel channel = call_up();
     send_hello(channel, hello);

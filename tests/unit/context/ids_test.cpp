@@ -136,7 +136,7 @@ TEST(TeamIds, NoneThatAllHaveFree) {
   for (const Result<int>& end : ends) EXPECT_EQ(end.value_or(-1), 0);
 }
 
-// Who only has its say keeps the id.
+// A PE that only has its say keeps the id.
 TEST(TeamIds, NotAMember) {
   TeamIds ids(1);
   const auto alone = [](const TeamIds::Bits& mine) -> Result<int> {

@@ -334,7 +334,7 @@ TEST_F(GpuTest, CapturesStayWholeWhateverIsDoneBeside) {
   }).join();
 }
 
-// What a thread does by itself is forbidden as before.
+// A thread's own work is forbidden as before.
 TEST_F(GpuTest, TheThreadsOwnModeIsRestored) {
   std::thread([] {
     ASSERT_OK(gpu::make_current(kFake, 0));

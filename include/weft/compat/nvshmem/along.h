@@ -1,4 +1,4 @@
-/* What NVSHMEM's own nvshmem.h includes besides, and its programs count on. */
+/* Headers that NVSHMEM's own nvshmem.h includes besides, and its programs count on. */
 #ifndef WEFT_COMPAT_NVSHMEM_ALONG_H
 #define WEFT_COMPAT_NVSHMEM_ALONG_H
 

@@ -17,6 +17,7 @@
 #include <weft/signal.hpp>
 #include <weft/team.hpp>
 
+#include <weft/dev/packed_member.hpp>
 #include <weft/dev/team_block.hpp>
 
 #include "host/team/hosts.hpp"
@@ -253,11 +254,15 @@ class MemoryPort {
   bool wait(const std::uint64_t* word, std::uint64_t value, int) const {
     return wait([=] { return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value; });
   }
-  template <class Came, class Missing>
-  bool wait_for(Came came, Missing missing) const {
-    const bool ok = wait(came);
-    if (!ok) missed = missing().pe;
-    return ok;
+  bool wait_on(const dev::PackedRow& row) const {
+    for (int k = 0; k < row.count; ++k) {
+      if (k == row.without) continue;
+      if (wait([&] { return dev::has_flag(dev::platform::load_pair(row.words(k)), row.flag); }))
+        continue;
+      missed = row.pe(k);
+      return false;
+    }
+    return true;
   }
   template <class Scope>
   void fence(const Scope& scope) {

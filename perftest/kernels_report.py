@@ -22,7 +22,7 @@ import kernels_summary
 
 # The target of each kind of row: the least ratio. A product that is as fast as cuBLASLt's gains nothing by itself.
 LEAST_RATIO = {"collective": 1.0, "product": 0.97, "fused": 1.0}
-COLLECTIVE = re.compile(r"^(\w+): workspace of ")
+COLLECTIVE = re.compile(r"^(\w+(?: \d+)?): workspace of ")
 
 
 @dataclasses.dataclass

@@ -1,8 +1,9 @@
 #!/bin/sh
 # The operators of weft::kernels beside their peers on this machine's GPUs, in one run: collectives beside NCCL
 # (weft-gpu-kernels), the matrix product beside cuBLASLt (weft-gpu-gemm), fused operators beside both, one after the
-# other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory. What they
-# print goes to FOLDER, and a report of it: report.md, report.csv and report.svg.
+# other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory, and
+# FlashInfer's AllReduce with a norm where that is installed. What they print goes to FOLDER, and a report of it:
+# report.md, report.csv and report.svg.
 #
 #   perftest/kernels_report.sh [--gpus N] [--vs LIST] [--nccl FILE] [--build DIR] [--rounds N] [--link GB/s]
 #       [--rate TFLOP/s] FOLDER

@@ -41,8 +41,8 @@ struct NormCall {
   unsigned split = 1;
   float epsilon = 0;
 };
-inline constexpr unsigned kUnitsOfChunk = 128;  // of a row: what is squared and added up together
-inline constexpr unsigned kMostChunks = 128;    // of a row that blocks share
+inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
+inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share
 // Units that each block of a row has: whole chunks.
 WEFT_HOST_DEVICE constexpr std::size_t units_of_part(std::size_t row_bytes, unsigned split) {
   const std::size_t chunks = shares(shares(row_bytes, 8), kUnitsOfChunk);
@@ -63,13 +63,13 @@ struct Call {
   NormCall norm;         // AllReduceNorm only
 };
 
-// One per target, from one source (kernels.cpp).
+// One per target, from one source (kernels.cpp; of AllReduceNorm norm.cpp).
 using RunCall = Status(const Call& call, Stream stream);
 namespace cpu {
-RunCall run_call;
+RunCall run_call, run_norm;
 }
 namespace cuda {
-RunCall run_call;
+RunCall run_call, run_norm;
 }
 
 }  // namespace weft::kernels

@@ -8,6 +8,7 @@
 
 #include "kernels/collectives/layout.hpp"
 #include "kernels/collectives/limits.hpp"
+#include "kernels/collectives/row_cut.hpp"
 #include "kernels/core/agree.hpp"
 #include "kernels/core/gpu_share.hpp"
 #include "kernels/core/share.hpp"
@@ -44,6 +45,7 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   unsigned blocks = options_.blocks;
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
+  clusters_ = gpu_ && share.clusters;
   if (blocks == 0) {
     blocks = most_blocks(what_, most_bytes, team_size_, options_.symmetric, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
@@ -114,22 +116,40 @@ Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime,
   return made;
 }
 
+Result<Plan> CollectiveImpl::plan_bytes(std::size_t count) const {
+  return kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_, mapped_, limits_,
+                       table_, options_.algorithm, options_.blocks, options_.threads);
+}
+
 Result<Plan> CollectiveImpl::plan(std::size_t count) const {
-  ASSIGN_OR_RETURN(Plan made, kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_,
-                                            mapped_, limits_, table_, options_.algorithm,
-                                            options_.blocks, options_.threads));
+  ASSIGN_OR_RETURN(const Plan made, plan_bytes(count));
   if (shape_.hidden == 0) return made;
-  const std::size_t rows = std::max<std::size_t>(count / shape_.hidden, 1);
+  return plan_rows(made, std::max<std::size_t>(count / shape_.hidden, 1)).plan;
+}
+
+CollectiveImpl::RowPlan CollectiveImpl::plan_rows(Plan made, std::size_t rows) const {
+  if (is_words(made.algorithm)) {
+    const bool two_shot = made.algorithm == Algorithm::kTwoShotWords;
+    const auto cut = cut_rows({rows, row_bytes(), team_size_, two_shot, made.blocks, made.threads,
+                               clusters_, gpu_, limits_.word_bytes});
+    if (cut) {
+      made.blocks = cut->blocks;
+      made.threads = cut->threads;
+      return {made, cut->split};
+    }
+    made.algorithm = two_shot ? Algorithm::kTwoShotPackets : Algorithm::kPackets;
+  }
   if (made.algorithm == Algorithm::kBulk) {  // a row is one block's
     made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
-  } else {  // all count rows (row_sums.hpp)
-    made.blocks = blocks_of_rows();
-    made.threads = std::min(made.threads, kMostThreadsOfRows);
-    if (options_.threads == 0)
-      made.threads = static_cast<unsigned>(
-          std::min<std::size_t>(units_of_part(row_bytes(), split(rows)), made.threads));
+    return {made, 1};
   }
-  return made;
+  made.blocks = blocks_of_rows();  // all count rows (row_sums.hpp)
+  made.threads = std::min(made.threads, kMostThreadsOfRows);
+  const unsigned blocks = split(rows);
+  if (options_.threads == 0)
+    made.threads = static_cast<unsigned>(
+        std::min<std::size_t>(units_of_part(row_bytes(), blocks), made.threads));
+  return {made, blocks};
 }
 
 // Blocks that share a row, of calls in packets: as many as there are for each, and have a chunk.
@@ -202,14 +222,16 @@ Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_
   if (buffers.out == buffers.residual_out)
     return refuse(name() + ": out is residual_out; each takes its own buffer");
   Call call = call_;
-  ASSIGN_OR_RETURN(call.plan, plan(count));
+  ASSIGN_OR_RETURN(const Plan by_bytes, plan_bytes(count));
+  const RowPlan by_rows = plan_rows(by_bytes, rows);
+  call.plan = by_rows.plan;
   call.messages = messages(buffers.residual_out, buffers.in, count);
   call.messages.addend = static_cast<const std::byte*>(buffers.residual);
   call.norm = {static_cast<std::byte*>(buffers.out),
                static_cast<const std::byte*>(buffers.weight),
                shape_.hidden,
                row_bytes(),
-               split(rows),
+               by_rows.split,
                shape_.epsilon};
   return run_call_(call, stream);
 }

@@ -57,6 +57,13 @@ class CollectiveImpl {
   Status share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
                      std::uint64_t rows_of_first);
   Status make_workspace(Runtime& runtime);
+  Result<Plan> plan_bytes(std::size_t count) const;
+  // AllReduceNorm: `split` blocks share a row.
+  struct RowPlan {
+    Plan plan;
+    unsigned split;
+  };
+  RowPlan plan_rows(Plan made, std::size_t rows) const;
   // Some call may go as words.
   bool takes_words() const;
   unsigned split(std::size_t rows) const;
@@ -83,6 +90,7 @@ class CollectiveImpl {
   bool mapped_ = false;  // all members map all
   PlanLimits limits_;
   unsigned at_once_ = kMostBlocks;  // blocks that the GPU has room for
+  bool clusters_ = false;           // blocks may share a row as a cluster
   RunCall* run_call_ = nullptr;
   SymmetricMemory rounds_, rest_;
 };

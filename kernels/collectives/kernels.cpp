@@ -9,8 +9,8 @@
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/move_packet_kernels.hpp"
 #include "kernels/collectives/move_word_kernels.hpp"
-#include "kernels/collectives/norm_kernels.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/collectives/sum_word_kernels.hpp"
 #include "kernels/collectives/symmetric_kernels.hpp"
 
@@ -18,19 +18,6 @@ namespace weft::kernels {
 namespace WEFT_TARGET {
 namespace {
 
-template <class Kernel>
-Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t shared = 0) {
-  return dev::launch({call.plan.blocks, call.plan.threads, shared}, kernel, stream);
-}
-
-KernelCall kernel_call(const Call& call) {
-  return {call.handle, call.team, call.space, call.messages};
-}
-PacketCall packets(const Call& call) { return {kernel_call(call)}; }
-std::size_t shared_of_packets(const Call& call) {
-  return PacketChannel::shared_bytes(call.team.size);
-}
-BulkCall bulk(const Call& call) { return {kernel_call(call), call.plan.piece}; }
 SymmetricCall symmetric(const Call& call) { return {kernel_call(call)}; }
 template <class Kernel>
 Status start_symmetric(const Call& call, const Kernel& kernel, Stream stream) {
@@ -115,28 +102,6 @@ Status move_by_counts(const Call& call, Stream stream) {
   return start(call, kernel, stream, shared);
 }
 
-template <class T, int kUnits>
-Status norm_packets(const Call& call, Stream stream) {
-  using OneShot = FoldPackets<T, kUnits>;
-  using TwoShot = TwoShotPackets<T, kUnits>;
-  const NormCall& n = call.norm;
-  const std::size_t shared =
-      shared_of_packets(call) + kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
-  if (call.plan.algorithm == Algorithm::kPackets)
-    return start(call, NormPackets<T, OneShot, kUnits>{{packets(call), call.op}, n}, stream,
-                 shared);
-  return start(call, NormPackets<T, TwoShot, kUnits>{{packets(call), call.op}, n}, stream, shared);
-}
-template <class T>
-Status norm(const Call& call, Stream stream) {
-  const NormCall& n = call.norm;
-  if (call.plan.algorithm == Algorithm::kBulk)
-    return start(call, NormBulk<T>{{bulk(call), call.op}, n}, stream, kRowSumsBytes);
-  return units_of_part(n.row_bytes, n.split) <= call.plan.threads
-             ? norm_packets<T, 1>(call, stream)
-             : norm_packets<T, kUnitsTogether>(call, stream);
-}
-
 template <class T>
 Status reduce(const Call& call, Stream stream) {
   switch (call.plan.algorithm) {
@@ -172,14 +137,13 @@ Status run_call(const Call& call, Stream stream) {
     case Collective::kAllToAll: return move(call, stream);
     case Collective::kBroadcast: return broadcast(call, stream);
     case Collective::kAllToAllV: return move_by_counts(call, stream);
+    case Collective::kAllReduceNorm: return run_norm(call, stream);
     default: break;
   }
-  const bool norms = call.what == Collective::kAllReduceNorm;  // of floats only
   switch (call.dtype) {
-    case DType::kFloat32: return norms ? norm<float>(call, stream) : reduce<float>(call, stream);
-    case DType::kFloat16: return norms ? norm<Half>(call, stream) : reduce<Half>(call, stream);
-    case DType::kBfloat16:
-      return norms ? norm<Bfloat16>(call, stream) : reduce<Bfloat16>(call, stream);
+    case DType::kFloat32: return reduce<float>(call, stream);
+    case DType::kFloat16: return reduce<Half>(call, stream);
+    case DType::kBfloat16: return reduce<Bfloat16>(call, stream);
     case DType::kInt32: return reduce<std::int32_t>(call, stream);
     case DType::kUint8: return reduce<std::uint8_t>(call, stream);
     case DType::kFloat8E4m3: break;  // check_problem() has refused it

@@ -66,9 +66,14 @@ Slots slots_of(const LayoutProblem& p) {
 // as many beside, so two lines are the least.
 std::size_t words_of(const LayoutProblem& p) {
   const std::size_t room = (p.gpu ? kWordBytes : kWordBytes / 256) / (2 * others_of(p));
+  if (p.row_bytes != 0) {  // whole rows of a block, if there are no more than that
+    const std::size_t rows = shares(shares(p.most_bytes, p.row_bytes), p.channels);
+    const std::size_t units = rows * units_of_part(p.row_bytes, 1);
+    return rounded_up(std::min(units, room / p.channels / 8) + kUnitsOfLine - 1, kUnitsOfLine);
+  }
   const std::size_t units = dev::packed_units(std::min(p.most_bytes, room));
   return rounded_up(shares(units, p.channels) + kUnitsOfLine - 1,
-                    reduces(p.what) ? kUnitsOfLine : 2 * kUnitsOfLine);
+                    sends_sums(p.what) ? kUnitsOfLine : 2 * kUnitsOfLine);
 }
 
 }  // namespace
@@ -84,7 +89,7 @@ Layout layout_of(const LayoutProblem& p) {
   made.packet_slot = static_cast<std::uint32_t>(p.packs ? slots.packets : 0);
   made.bulk_slot = static_cast<std::uint32_t>(slots.bulk);
   made.data_words = static_cast<std::uint32_t>(p.words ? words_of(p) : 0);
-  made.word_slot = made.data_words + (reduces(p.what) ? 0 : made.data_words / 2);
+  made.word_slot = made.data_words + (sends_sums(p.what) ? 0 : made.data_words / 2);
   made.words = made.packets + 2 * members * made.packet_slot * sizeof(dev::Packet);
   made.staging = made.words + 2 * pairs * made.word_slot * sizeof(std::uint64_t);
   made.sums = made.staging + places * made.bulk_slot;

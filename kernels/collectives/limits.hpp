@@ -28,6 +28,10 @@ bool has_algorithm(Collective what, Algorithm algorithm);
 constexpr bool reduces(Collective what) {
   return what == Collective::kAllReduce || what == Collective::kReduceScatter;
 }
+// What goes as words is sums of floats, and no other data.
+constexpr bool sends_sums(Collective what) {
+  return reduces(what) || what == Collective::kAllReduceNorm;
+}
 constexpr bool is_words(Algorithm algorithm) {
   return algorithm == Algorithm::kWords || algorithm == Algorithm::kTwoShotWords;
 }

@@ -240,8 +240,8 @@ bool has_algorithm(Collective what, Algorithm algorithm) {
     case kTwoShotPackets: return sums_to_all;
     case kBulk: return true;
     case kScatteredBulk: return what == kBroadcast;
-    case kWords: return what != kAllToAllV && what != kAllReduceNorm;
-    case kTwoShotWords: return what == kAllReduce;
+    case kWords: return what != kAllToAllV;
+    case kTwoShotWords: return sums_to_all;
     case kSymmetric: return what != kAllReduceNorm;
   }
   return false;
@@ -314,6 +314,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
   made.algorithm = possible(made, what, bytes, npes, mapped, limits, forced != kAuto);
   const std::size_t parts = parts_of(what, made.algorithm, npes);
+  if (is_words(made.algorithm) && what == kAllReduceNorm) return made;  // rows decide on the rest
   if (is_words(made.algorithm))
     plan_words(made, shares(bytes, parts), limits);
   else if (made.algorithm == kSymmetric)

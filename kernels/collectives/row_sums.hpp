@@ -1,6 +1,6 @@
 // Sums of the squares of a row's elements, in an order that the row's length alone decides: an
-// element behind the other in units of 8 bytes; of a chunk of 128 units l, l + 16, ... to each of
-// 16 lanes; the lanes; and the chunks.
+// element behind the other in units of 8 bytes; in a chunk of 64 units neighbours by twos, their
+// sums by twos, and so on; and one chunk behind the other.
 //
 // Blocks that share a row tell each other the sums of their chunks in packets within the GPU. The
 // flag is a count of rows that all blocks of the grid keep alike, those that have no part, too; so
@@ -23,12 +23,21 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-inline constexpr unsigned kLanes = 16, kChunksTogether = 16;
+inline constexpr unsigned kLanes = 16, kChunksTogether = 32;
 inline constexpr std::size_t kRowSumsBytes =
     (kChunksTogether * (kUnitsOfChunk + kLanes) + kMostChunks) * sizeof(float);
 // Units of a row that a thread has under way, if it has more than one: then so many, behind one
 // another, cost less than their waits; if not, a kernel for one has less code to go through.
 inline constexpr int kUnitsTogether = 4;
+
+// Neighbours by twos, their sums by twos, and so on.
+template <int kMany>
+WEFT_DEVICE float sum_by_twos(const float* values) {
+  if constexpr (kMany == 1)
+    return values[0];
+  else
+    return sum_by_twos<kMany / 2>(values) + sum_by_twos<kMany / 2>(values + kMany / 2);
+}
 
 // 8 bytes of a row, as floats.
 template <class T>
@@ -168,18 +177,11 @@ class RowSums {
         }
       }
       dev::Block{}.sync();
-      for (unsigned l = dev::thread_rank(); l < some * kLanes; l += step) {
-        const float* const of_lane = partials_ + l / kLanes * kUnitsOfChunk + l % kLanes;
-        float sum = 0;
-        for (unsigned k = 0; k < kUnitsOfChunk; k += kLanes) sum += of_lane[k];
-        lanes_[l] = sum;
-      }
+      for (unsigned l = dev::thread_rank(); l < some * kLanes; l += step)
+        lanes_[l] = sum_by_twos<kUnitsOfChunk / kLanes>(partials_ + l * (kUnitsOfChunk / kLanes));
       dev::Block{}.sync();
-      for (unsigned c = dev::thread_rank(); c < some; c += step) {
-        float sum = 0;
-        for (unsigned l = 0; l < kLanes; ++l) sum += lanes_[c * kLanes + l];
-        sums_[done + c] = sum;
-      }
+      for (unsigned c = dev::thread_rank(); c < some; c += step)
+        sums_[done + c] = sum_by_twos<kLanes>(lanes_ + c * kLanes);
     }
     dev::Block{}.sync();
   }

@@ -18,7 +18,8 @@ Result<GpuIdentity> identity_of_current_gpu() {
     return Status::error(Code::kInternal,
                          std::string("asking what the GPU is: ") + cudaGetErrorString(error));
   const std::string_view uuid(properties.uuid.bytes, sizeof(properties.uuid.bytes));
-  return GpuIdentity{std::hash<std::string_view>()(uuid), properties.multiProcessorCount};
+  return GpuIdentity{std::hash<std::string_view>()(uuid), properties.multiProcessorCount,
+                     properties.major >= 9};
 }
 
 }  // namespace weft::kernels

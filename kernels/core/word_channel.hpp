@@ -75,6 +75,12 @@ class WordChannel : public Channel<&Rounds::words> {
     return true;
   }
 
+  // Pair `pair` of one of the others alone.
+  WEFT_DEVICE bool take_from(int rank, std::size_t pair, Pair* data, unsigned ahead = 0) const {
+    WEFT_KERNELS_PAUSE(kBeforeWait);
+    return take_one(rank, place(rank, pair, ahead), data);
+  }
+
   // The call is over, for all threads, which have come to what they have by themselves.
   WEFT_DEVICE void close(bool ok) const { Channel::close(dev::Block{}.all(ok)); }
 

@@ -36,7 +36,8 @@ struct Choices {
   std::optional<Collective> what;
   CollectiveOptions options;
   bool symmetric = true;  // buffers are
-  std::size_t from = 8, to = std::size_t{128} << 20, hidden = 8192;
+  std::size_t from = 8, to = std::size_t{128} << 20;
+  std::vector<std::size_t> hidden = {5120, 8192};
 };
 
 class Bench {
@@ -114,10 +115,14 @@ class Bench {
 
   // Sizes of whole rows only. Every PE has pe + 1 everywhere, and a residual of zeros.
   Status norms() {
-    const std::size_t row = choices_->hidden * sizeof(Bfloat16);
+    for (const std::size_t hidden : choices_->hidden) RETURN_IF_ERROR(norms_of(hidden));
+    return Status::ok();
+  }
+  Status norms_of(std::size_t hidden) {
+    const std::size_t row = hidden * sizeof(Bfloat16);
     ASSIGN_OR_RETURN(auto norm, weft::kernels::AllReduceNorm::create(
                                     *rt_,
-                                    {std::max<std::size_t>(choices_->to / row, 1), choices_->hidden,
+                                    {std::max<std::size_t>(choices_->to / row, 1), hidden,
                                      DType::kBfloat16, kEpsilon},
                                     choices_->options));
     std::byte *residual, *sums, *weight;
@@ -125,12 +130,12 @@ class Bench {
       RETURN_IF_ERROR(of(cudaMalloc(memory, choices_->to)));
       RETURN_IF_ERROR(of(cudaMemset(*memory, 0, choices_->to)));
     }
-    const std::vector<Bfloat16> ones(choices_->hidden, Bfloat16(1.0f));
+    const std::vector<Bfloat16> ones(hidden, Bfloat16(1.0f));
     RETURN_IF_ERROR(of(cudaMemcpy(weight, ones.data(), row, cudaMemcpyHostToDevice)));
-    print_head(Collective::kAllReduceNorm, norm.workspace_bytes(), "NCCL+ us");
+    print_head(Collective::kAllReduceNorm, norm.workspace_bytes(), "NCCL+ us", hidden);
     for (std::size_t rows = 1; rows * row <= choices_->to; rows *= 2)
       if (rows * row >= choices_->from)
-        RETURN_IF_ERROR(norm_row(norm, rows, residual, sums, weight));
+        RETURN_IF_ERROR(norm_row(norm, rows, hidden, residual, sums, weight));
     for (std::byte* const memory : {residual, sums, weight}) RETURN_IF_ERROR(of(cudaFree(memory)));
     return rt_->barrier();
   }
@@ -138,10 +143,9 @@ class Bench {
  private:
   Bench(Runtime& rt, const Choices& choices) : rt_(&rt), choices_(&choices) {}
 
-  Status norm_row(weft::kernels::AllReduceNorm& norm, std::size_t rows, std::byte* residual,
-                  std::byte* sums, const std::byte* weight) {
-    const std::size_t hidden = choices_->hidden, count = rows * hidden,
-                      bytes = count * sizeof(Bfloat16);
+  Status norm_row(weft::kernels::AllReduceNorm& norm, std::size_t rows, std::size_t hidden,
+                  std::byte* residual, std::byte* sums, const std::byte* weight) {
+    const std::size_t count = rows * hidden, bytes = count * sizeof(Bfloat16);
     const int calls = calls_of(bytes);
     const std::string name = name_of(Collective::kAllReduceNorm, bytes);
     ASSIGN_OR_RETURN(const Graph weft,
@@ -229,12 +233,16 @@ class Bench {
     return rt_->health();
   }
 
-  void print_head(Collective what, std::size_t workspace, const char* peer) const {
+  // `hidden`: of an AllReduceNorm's rows.
+  void print_head(Collective what, std::size_t workspace, const char* peer,
+                  std::size_t hidden = 0) const {
+    const std::string rows = hidden == 0 ? "" : " " + std::to_string(hidden);
     if (rt_->pe() == 0)
       std::printf(
-          "%s: workspace of %.1f MiB; GB/s: %s bytes / us / 1000\n%10s %10s %8s %10s %8s %7s  %s\n",
-          to_string(what), static_cast<double>(workspace) / (1 << 20), share(what).text, "bytes",
-          "us", "GB/s", peer, "GB/s", "ratio", "plan");
+          "%s%s: workspace of %.1f MiB; GB/s: %s bytes / us / 1000\n%10s %10s %8s %10s %8s %7s  "
+          "%s\n",
+          to_string(what), rows.c_str(), static_cast<double>(workspace) / (1 << 20),
+          share(what).text, "bytes", "us", "GB/s", peer, "GB/s", "ratio", "plan");
   }
   // `us` of Weft, `peer_us` of the peer; 0: none.
   void print_row(Collective what, std::size_t bytes, double us, double peer_us,

@@ -9,7 +9,7 @@
 //     --memory symmetric|plain         Weft's buffers; symmetric by default
 //     --blocks N --threads N           of the grid, for all sizes
 //     --from BYTES --to BYTES          sizes: powers of two; 8 to 134217728 by default
-//     --hidden N                       of an AllReduceNorm's rows, a multiple of 8; 8192 by default
+//     --hidden N                       of an AllReduceNorm, a multiple of 8; or 5120 and 8192
 //
 // Each PE has a GPU. A time is that of one call of many in a CUDA graph, the median of turns, on PE
 // 0. Elements are bfloat16. `bytes` is what an operator's count is of: the whole of an AllReduce or
@@ -99,7 +99,7 @@ std::optional<Choices> parse(int argc, char** argv) {
     } else if (name == "--threads") {
       choices.options.threads = static_cast<unsigned>(number);
     } else if (name == "--hidden" && number >= 8 && number % 8 == 0) {
-      choices.hidden = number;
+      choices.hidden = {number};
     } else if (name == "--from" && number >= 2) {
       choices.from = number;
     } else if (name == "--to" && number >= 2) {

@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""PyTorch's operators on symmetric memory beside the rows that weft-gpu-kernels and weft-gpu-fused have printed.
+"""PyTorch's operators on symmetric memory, and FlashInfer's AllReduce with a residual and a norm where it is installed,
+beside the rows that weft-gpu-kernels and weft-gpu-fused have printed.
 
   perftest/peers/torch_symmetric.py --gpus N FILE...
 
-Of each row of AllReduce, AgGemm, GemmRs and GemmAr in FILEs it prints "torch: what | size | us | which", on the same
-operands' sizes: the fastest of what PyTorch has (one_shot and two_shot all-reduces, behind torch.mm for GemmAr;
-fused_all_gather_matmul; fused_matmul_reduce_scatter), in bfloat16. A time is that of one call of many in a CUDA graph,
+Of each row of AllReduce, AllReduceNorm, AgGemm, GemmRs and GemmAr in FILEs it prints "torch: what | size | us | which",
+on the same operands' sizes: the fastest of what PyTorch has (one_shot and two_shot all-reduces, behind torch.mm for
+GemmAr, before an addition and rms_norm for AllReduceNorm; fused_all_gather_matmul; fused_matmul_reduce_scatter) and of
+FlashInfer's allreduce_fusion (one-shot and two-shot, with programmatic launch), in bfloat16. A time is that of one call of many in a CUDA graph,
 or without where capture fails, the median of turns, on the slowest GPU. Weights are taken in turns, as weft-gpu-fused
 takes them. NVLink's multicast stays off, as it is for Weft and NCCL.
 """
 import argparse
+import functools
+import importlib.util
 import os
 import pathlib
 import statistics
 import sys
 import tempfile
+import unittest.mock
 
 os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
 os.environ["NCCL_NVLS_ENABLE"] = "0"
@@ -29,12 +34,37 @@ import kernels_report  # noqa: E402
 TURNS = 5
 GRAPH_US = 6000.0
 CACHE_BYTES = 100 << 20
-KINDS = ("AllReduce", "AgGemm", "GemmRs", "GemmAr")
+KINDS = ("AllReduce", "AllReduceNorm", "AgGemm", "GemmRs", "GemmAr")
+
+
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@functools.cache
+def flashinfer_comm():
+    """FlashInfer's module, which compiles its kernels at the first call; None where it is not installed."""
+    if not is_installed("flashinfer"):
+        return None
+    # It imports cuda.tile for operators that are not called here.
+    for module in ("cuda", "cuda.tile"):
+        if not is_installed(module):
+            sys.modules[module] = unittest.mock.MagicMock()
+    try:
+        from flashinfer import comm  # pylint: disable=import-outside-toplevel
+        return comm
+    except ImportError as error:
+        print(f"without FlashInfer: {error}", file=sys.stderr)
+        return None
 
 
 class Bench:
-    def __init__(self, rank, gpus):
+    def __init__(self, rank, gpus, most_bytes):
         self.rank, self.gpus = rank, gpus
+        self.most_bytes = most_bytes  # of a collective's messages
         self.device = torch.device("cuda", rank)
         self.group = dist.group.WORLD.group_name
         self.op = torch.ops.symm_mem
@@ -89,7 +119,7 @@ class Bench:
         for name, call in ways:
             try:
                 us = self.time(call)
-            except RuntimeError:
+            except (RuntimeError, ValueError):
                 continue
             best = min(best or (us, name), (us, name))
         return best
@@ -117,6 +147,35 @@ class Bench:
     def all_reduce(self, count):
         return self.sums(self.symmetric(count)) if count % 8 == 0 else []
 
+    @functools.cache
+    def fusion_workspace(self, hidden, most_rows):
+        return flashinfer_comm().create_allreduce_fusion_workspace(
+            backend="trtllm", world_size=self.gpus, rank=self.rank, max_token_num=most_rows, hidden_dim=hidden,
+            dtype=torch.bfloat16)
+
+    def all_reduce_norm(self, rows, hidden, most_rows):
+        memory, residual, weight = self.symmetric(rows, hidden), self.random(rows, hidden), self.random(hidden)
+
+        def before_norm(name, reduce):
+            def call():
+                torch.nn.functional.rms_norm(reduce() + residual, (hidden,), weight)
+            return f"{name}, add, rms_norm", call
+
+        ways = [before_norm(name, reduce) for name, reduce in self.sums(memory)]
+        comm = flashinfer_comm()
+        if comm is None:
+            return ways
+        workspace, a = self.fusion_workspace(hidden, most_rows), self.random(rows, hidden)
+        sums, out = torch.empty_like(a), torch.empty_like(a)
+
+        def fused(one_shot):
+            return lambda: comm.allreduce_fusion(
+                input=a, workspace=workspace, pattern=comm.AllReduceFusionPattern.kARResidualRMSNorm,
+                launch_with_pdl=True, residual_in=residual, residual_out=sums, norm_out=out, rms_gamma=weight,
+                use_oneshot=one_shot)
+
+        return ways + [("FlashInfer, one-shot", fused(True)), ("FlashInfer, two-shot", fused(False))]
+
     def ag_gemm(self, m, n, k):
         a, b = self.random(m // self.gpus, k), self.random(n, k).t()
         return [("fused_all_gather_matmul", lambda: self.op.fused_all_gather_matmul(a, [b], 0, self.group))]
@@ -143,6 +202,9 @@ class Bench:
         kind = row.what.split()[0]
         if kind == "AllReduce":
             return self.all_reduce(row.bytes // 2)
+        if kind == "AllReduceNorm":
+            hidden = int(row.what.split()[1])
+            return self.all_reduce_norm(row.bytes // 2 // hidden, hidden, self.most_bytes // 2 // hidden)
         m, n, k = (int(side) for side in row.size.split(" x "))
         return {"AgGemm": self.ag_gemm, "GemmRs": self.gemm_rs, "GemmAr": self.gemm_ar}[kind](m, n, k)
 
@@ -151,7 +213,7 @@ def run(rank, gpus, meeting, rows):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", init_method=meeting, rank=rank, world_size=gpus, device_id=torch.device("cuda", rank))
     symm_mem.enable_symm_mem_for_group(dist.group.WORLD.group_name)
-    bench = Bench(rank, gpus)
+    bench = Bench(rank, gpus, max((row.bytes for row in rows), default=0))
     for row in rows:
         torch.manual_seed(rank)
         best = bench.fastest(bench.ways(row))

@@ -76,10 +76,8 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
   std::vector<Way> ways;
   add(ways, Algorithm::kPackets, some, threads);
   if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotPackets, some, threads);
-  if (what != Collective::kAllToAllV && what != Collective::kAllReduceNorm)
-    add(ways, Algorithm::kWords, some, threads);
-  if (what == Collective::kAllReduce && npes > 1)
-    add(ways, Algorithm::kTwoShotWords, some, threads);
+  if (what != Collective::kAllToAllV) add(ways, Algorithm::kWords, some, threads);
+  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotWords, some, threads);
   for (const Algorithm bulk : {Algorithm::kBulk, Algorithm::kScatteredBulk}) {
     if (bulk == Algorithm::kScatteredBulk && (what != Collective::kBroadcast || npes <= 2))
       continue;

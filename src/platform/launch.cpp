@@ -49,6 +49,10 @@ bool has_gpu_kernels(detail::GpuKind kind) {
 Status detail::check_grid(const dev::Grid& grid, unsigned most_threads) {
   if (grid.blocks == 0 || grid.threads == 0)
     return Status::error(Code::kInvalidArgument, describe(grid) + ": nothing to run");
+  if (grid.cluster == 0 || grid.blocks % grid.cluster != 0)
+    return Status::error(Code::kInvalidArgument,
+                         fmt::format("{}: the grid is not a multiple of its clusters of {} blocks",
+                                     describe(grid), grid.cluster));
   if (grid.threads <= most_threads) return Status::ok();
   return Status::error(Code::kOutOfRange,
                        fmt::format("{}: this kernel takes {} threads a block at most",

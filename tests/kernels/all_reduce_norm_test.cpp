@@ -18,7 +18,8 @@ TEST_P(NormTest, EqualsTheModel) {
       [](Runtime& rt) -> Status {
         std::mt19937_64 random(test_seed());
         for (const Algorithm algorithm :
-             {Algorithm::kAuto, Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+             {Algorithm::kAuto, Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kWords,
+              Algorithm::kTwoShotWords, Algorithm::kBulk})
           for (const std::size_t hidden : {1, 5, 64, 250, 4100, 70000}) {
             if (hidden > 9999 && rt.npes() > 2) continue;
             const DType dtype =
@@ -28,6 +29,7 @@ TEST_P(NormTest, EqualsTheModel) {
             options.blocks =
                 algorithm == Algorithm::kAuto ? 0 : 1 + static_cast<unsigned>(random() % 3);
             options.threads = kThreads + static_cast<unsigned>(random() % 2);
+            if (hidden <= 64 && random() % 2 == 0) options.threads = 32;  // one has a pair
             RETURN_IF_ERROR(play_norms(rt, dtype, hidden,
                                        hidden > 9999   ? 1
                                        : hidden > 1000 ? 3

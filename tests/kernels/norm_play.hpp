@@ -35,18 +35,17 @@ struct NormData {
 // The order of row_sums.hpp, said once more.
 template <class T>
 float sum_of_squares_model(const T* row, std::size_t hidden) {
-  constexpr std::size_t kUnit = 8 / sizeof(T), kUnits = 128, kLanes = 16;
+  constexpr std::size_t kUnit = 8 / sizeof(T), kUnits = 64;
   float sum = 0;
   for (std::size_t begin = 0; begin < hidden; begin += kUnits * kUnit) {
-    float lanes[kLanes] = {}, chunk = 0;
-    for (std::size_t unit = 0; unit < kUnits; ++unit) {
-      float squares = 0;
-      for (std::size_t i = begin + unit * kUnit; i < begin + (unit + 1) * kUnit && i < hidden; ++i)
-        squares = std::fmaf(static_cast<float>(row[i]), static_cast<float>(row[i]), squares);
-      lanes[unit % kLanes] += squares;
+    std::vector<float> squares(kUnits);
+    for (std::size_t i = begin; i < begin + kUnits * kUnit && i < hidden; ++i) {
+      float& of_unit = squares[(i - begin) / kUnit];
+      of_unit = std::fmaf(static_cast<float>(row[i]), static_cast<float>(row[i]), of_unit);
     }
-    for (const float lane : lanes) chunk += lane;
-    sum += chunk;
+    for (std::size_t many = kUnits; many > 1; many /= 2)
+      for (std::size_t i = 0; i < many / 2; ++i) squares[i] = squares[2 * i] + squares[2 * i + 1];
+    sum += squares[0];
   }
   return sum;
 }

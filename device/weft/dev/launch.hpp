@@ -52,9 +52,22 @@ inline const bool noted = weft::detail::note_gpu_kernels(
 using Error = cudaError_t;
 using NativeStream = cudaStream_t;
 inline const char* text(Error error) { return cudaGetErrorString(error); }
-inline Error start(const void* entry, dim3 blocks, dim3 threads, void** arguments,
-                   std::size_t shared_bytes, NativeStream stream) {
-  return cudaLaunchKernel(entry, blocks, threads, arguments, shared_bytes, stream);
+inline Error start(const void* entry, const Grid& grid, void** arguments, NativeStream stream) {
+  if (grid.cluster == 1)
+    return cudaLaunchKernel(entry, dim3(grid.blocks), dim3(grid.threads), arguments,
+                            grid.shared_bytes, stream);
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = grid.cluster;
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(grid.blocks);
+  config.blockDim = dim3(grid.threads);
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  return cudaLaunchKernelExC(&config, entry, arguments);
 }
 inline Error wait(NativeStream stream) { return cudaStreamSynchronize(stream); }
 inline Error create(NativeStream* stream) {
@@ -73,9 +86,10 @@ inline constexpr Error kDone = cudaSuccess;
 using Error = hipError_t;
 using NativeStream = hipStream_t;
 inline const char* text(Error error) { return hipGetErrorString(error); }
-inline Error start(const void* entry, dim3 blocks, dim3 threads, void** arguments,
-                   std::size_t shared_bytes, NativeStream stream) {
-  return hipLaunchKernel(entry, blocks, threads, arguments, shared_bytes, stream);
+inline Error start(const void* entry, const Grid& grid, void** arguments, NativeStream stream) {
+  if (grid.cluster != 1) return hipErrorNotSupported;
+  return hipLaunchKernel(entry, dim3(grid.blocks), dim3(grid.threads), arguments, grid.shared_bytes,
+                         stream);
 }
 inline Error wait(NativeStream stream) { return hipStreamSynchronize(stream); }
 inline Error create(NativeStream* stream) {
@@ -122,8 +136,7 @@ Status launch(Grid grid, Kernel kernel, Stream stream) {
   launching::Error error = launching::allow_shared(entry, grid.shared_bytes);
   if (error == launching::kDone) {
     void* arguments[] = {&kernel};
-    error = launching::start(reinterpret_cast<const void*>(entry), dim3(grid.blocks),
-                             dim3(grid.threads), arguments, grid.shared_bytes,
+    error = launching::start(reinterpret_cast<const void*>(entry), grid, arguments,
                              static_cast<launching::NativeStream>(stream));
   }
   if (error != launching::kDone)

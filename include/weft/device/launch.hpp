@@ -27,6 +27,7 @@ struct Grid {
   unsigned blocks = 1;
   unsigned threads = 1;          // per block
   std::size_t shared_bytes = 0;  // dynamic shared memory per block: dev::shared<T>()
+  unsigned cluster = 1;          // blocks of a cluster: more than one on NVIDIA's from sm_90 on
 };
 
 }  // namespace weft::dev
@@ -35,7 +36,8 @@ namespace weft::detail {
 enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
 // This program has kernels for such a GPU, so that a runtime looks for one. Always true.
 WEFT_API bool note_gpu_kernels(GpuKind kind);
-// An error unless the grid has blocks, and threads, of which no block has more than `most_threads`.
+// An error unless the grid has blocks in whole clusters, and threads, of which no block has more
+// than `most_threads`.
 WEFT_API Status check_grid(const dev::Grid& grid, unsigned most_threads);
 // What the text of a kernel's failure names, since that is known only at a later call: the last
 // kernels that this process launched, by the signature of a function that is made for each, and the

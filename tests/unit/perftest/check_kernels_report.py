@@ -20,7 +20,7 @@ KERNELS = """AllReduce: workspace of 35.1 MiB; GB/s: 2 (n-1)/n * bytes / us / 10
          8       3.40      0.0       5.70      0.0    1.68  packets, 1 blocks of 128 threads
       4096       3.70      1.1       3.50      1.2    0.95  packets, 4 blocks of 128 threads
    1048576      10.80     97.1      13.60     77.1    1.26  bulk, 64 blocks of 512 threads, pieces of 8192 bytes
-AllReduceNorm: workspace of 64.0 MiB
+AllReduceNorm 8192: workspace of 64.0 MiB
      bytes         us     GB/s   NCCL+ us     GB/s   ratio  plan
      16384       5.00      3.3      10.00      1.6    2.00  packets, 1 blocks of 512 threads
 """
@@ -119,7 +119,7 @@ def check_whole(machine):
     expect(small["date"][:2] == "20" and small["verdict"] == "met", "date and verdict", small)
     expect(large["ceiling"] == "50%", "97.1 of 194.2 GB/s", large)
     expect(rows["AllReduce", "4 KiB"]["verdict"] == "missed", "a miss", rows)
-    expect(rows["AllReduceNorm", "16 KiB"]["peer"] == "NCCL and a kernel", "the norm's peer", rows)
+    expect(rows["AllReduceNorm 8192", "16 KiB"]["peer"] == "NCCL and a kernel", "the norm's peer", rows)
     product = rows["Gemm", "8192 x 3584 x 8192"]
     expect((product["ceiling"], product["verdict"], product["plan"]) == ("88%", "met", "128x256, 132 blocks"),
            "a product", product)
@@ -133,7 +133,7 @@ def check_whole(machine):
            "the table", markdown)
     drawn = xml.etree.ElementTree.parse(out / "report.svg").getroot()
     words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    expect("AllReduce" in words and "AllReduceNorm" in words and "1.34" in words, "the plot", words)
+    expect("AllReduce" in words and "AllReduceNorm 8192" in words and "1.34" in words, "the plot", words)
     expect(len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 4, "two lines a collective", words)
 
 

@@ -1,0 +1,119 @@
+// The sum of the squares of a row whose pairs of units threads have in registers, in the order of
+// row_sums.hpp: a warp has a chunk. Blocks that share a row are a cluster of a GPU (sm_90), each of
+// which stores the sums of its chunks into the shared memory of all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/device.hpp>
+
+#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/row_sums.hpp"
+
+namespace weft::kernels {
+namespace WEFT_TARGET {
+
+inline constexpr unsigned kPairsOfChunk = kUnitsOfChunk / 2;
+
+// All threads of the cluster call everything, as often.
+class RowSquares {
+ public:
+  // On hosts threads have no registers in common, so squares lie in shared memory.
+  static constexpr std::size_t shared_bytes(unsigned chunks) {
+    return (2 * kMostChunks + (WEFT_TARGET_CPU ? chunks * kPairsOfChunk : 0)) * sizeof(float);
+  }
+
+  // Rows of so many `chunks`, at most kMostChunks.
+  WEFT_DEVICE RowSquares(std::byte* shared, unsigned split, unsigned chunks)
+      : sums_(reinterpret_cast<float*>(shared)), split_(split), chunks_(chunks) {
+    if (split_ > 1) arrive_relaxed();
+  }
+  // Before the first add(): the cluster's blocks are there, and have their shared memory.
+  WEFT_DEVICE void open() const {
+    if (split_ > 1) wait();
+  }
+  // Of a pair of the row: its units' squares. The threads of a warp have a chunk.
+  WEFT_DEVICE void add(unsigned pair, float squares) const {
+    const unsigned chunk = pair / kPairsOfChunk;
+#if WEFT_TARGET_CPU
+    if (chunk < chunks_) (sums_ + 2 * kMostChunks)[pair] = squares;
+#else
+    for (unsigned step = 1; step < kPairsOfChunk; step *= 2)
+      squares += __shfl_xor_sync(~0u, squares, static_cast<int>(step));
+    const unsigned lane = pair % kPairsOfChunk;
+    if (chunk >= chunks_) return;
+    if (split_ == 1) {
+      if (lane == 0) of_this_row()[chunk] = squares;
+    } else if (lane < split_) {
+      store_in(lane, of_this_row() + chunk, squares);
+    }
+#endif
+  }
+  // All pairs of the row have been added.
+  WEFT_DEVICE float total() {
+    const float* const sums = of_this_row();
+    meet();
+    // The sums of the next row go elsewhere, and those of the one behind it are stored by threads
+    // that have met once more: so all have read these.
+    is_odd_ = !is_odd_;
+    float sum = 0;
+    for (unsigned c = 0; c < chunks_; ++c) sum += sums[c];
+    return sum;
+  }
+
+ private:
+  WEFT_DEVICE float* of_this_row() const { return sums_ + (is_odd_ ? kMostChunks : 0); }
+
+#if WEFT_TARGET_CPU
+  WEFT_DEVICE void meet() const {
+    dev::Block{}.sync();
+    const float* const squares = sums_ + 2 * kMostChunks;
+    for (unsigned c = dev::thread_rank(); c < chunks_; c += dev::block_size())
+      of_this_row()[c] = sum_by_twos<kPairsOfChunk>(squares + c * kPairsOfChunk);
+    dev::Block{}.sync();
+  }
+  static void arrive_relaxed() {}
+  static void wait() {}
+#else
+  WEFT_DEVICE void meet() const {
+    if (split_ == 1) return dev::Block{}.sync();
+    arrive();
+    wait();
+  }
+  // Of GPUs without clusters no grid has any.
+  static WEFT_DEVICE void arrive_relaxed() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+#endif
+  }
+  // Release of what the thread has stored: pairs with the acquire of wait() in all blocks.
+  static WEFT_DEVICE void arrive() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+  }
+  static WEFT_DEVICE void wait() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+#endif
+  }
+  // To where `place` lies in the shared memory of that block of the cluster.
+  static WEFT_DEVICE void store_in([[maybe_unused]] unsigned block, [[maybe_unused]] float* place,
+                                   [[maybe_unused]] float value) {
+#if __CUDA_ARCH__ >= 900
+    const auto here = static_cast<std::uint32_t>(__cvta_generic_to_shared(place));
+    std::uint32_t there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
+    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+#endif
+  }
+#endif
+
+  float* const sums_;  // [parity][chunk of the row]
+  const unsigned split_, chunks_;
+  bool is_odd_ = false;
+};
+
+}  // namespace WEFT_TARGET
+}  // namespace weft::kernels

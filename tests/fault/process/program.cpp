@@ -253,8 +253,8 @@ int many_pes() {
 // --- limits
 // ---------------------------------------------------------------------------------------
 
-// The sanitizers reserve more addresses for themselves than any limit leaves.
-int takes_limits() { return weft::kAsan || weft::kTsan ? kSkipped : 0; }
+// AddressSanitizer reserves more addresses for itself than any limit leaves.
+int takes_limits() { return weft::kAsan ? kSkipped : 0; }
 
 // Where there is little address space, the defaults shrink to it.
 int limited_addresses() {

@@ -27,7 +27,9 @@ class WordChannel : public Channel<&Rounds::words> {
  public:
   using Pair = dev::WordPair;
   // What it takes of shared memory, from its beginning.
-  static std::size_t shared_bytes(int team_size) { return Twins<Pair>::shared_bytes(team_size); }
+  static WEFT_HOST_DEVICE std::size_t shared_bytes(int team_size) {
+    return Twins<Pair>::shared_bytes(team_size);
+  }
 
   // By all threads of the block. `where`: what reports call it.
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,

@@ -7,6 +7,7 @@
 #include "host/context/check.hpp"
 #include "host/context/impl.hpp"
 #include "host/context/waiter.hpp"
+#include "src/base/clock.hpp"
 #include "src/base/process.hpp"
 #include "src/base/status.hpp"
 
@@ -69,6 +70,14 @@ void Context::Impl::fail(const Status& why) {
 void Context::Impl::close_direct_way() {
   __atomic_store_n(&reachable.npes, 0u, __ATOMIC_RELAXED);
   posted = unfenced = true;
+}
+
+Status Context::Impl::look_at_health() {
+  constexpr std::uint64_t kBetweenLooks = 100'000'000;  // ns
+  const std::uint64_t now = now_ns();
+  if (now - looked_at < kBetweenLooks && !job->has_ended()) return Status::ok();
+  looked_at = now;
+  return job->health();
 }
 
 // --- fence and quiet -----------------------------------------------------------------------------

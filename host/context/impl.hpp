@@ -65,6 +65,14 @@ struct Context::Impl {
   Status usable();
   // The heap may have grown, or memory been adopted, since the direct way learnt of it.
   void refresh();
+  // For a test that has found nothing: the job's health, now and then.
+  Status still_there() {
+    constexpr unsigned kTests = 64;
+    if (++tests % kTests == 0) [[unlikely]]
+      return look_at_health();
+    return Status::ok();
+  }
+  [[gnu::noinline, gnu::cold]] Status look_at_health();
   // From here on every call returns `why`.
   void fail(const Status& why);
   // From here on every call comes to its slow path.
@@ -118,9 +126,11 @@ struct Context::Impl {
   // Where a transport brings the result of a blocking fetch.
   const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
   std::atomic<std::uint64_t> failures{0};
-  Status failed;       // sticky
-  Status first_error;  // of an operation, since the last quiet
-  Status latest;       // of an operation
+  unsigned tests = 0;           // that found nothing
+  std::uint64_t looked_at = 0;  // ns, when the last one looked at the job's health
+  Status failed;                // sticky
+  Status first_error;           // of an operation, since the last quiet
+  Status latest;                // of an operation
   LaneQueue queue;
 };
 

@@ -221,8 +221,10 @@ Result<std::size_t> run_over(Context::Impl& c, const WaitArgs& args, bool wait) 
   if (!readable) return words.status();
   if (at_once) return found;
   if (!wait) {
+    // A loop of tests is a wait, too: it moves operations on, and ends with the job.
     const auto alone = c.turn();
-    c.queue.move_on();  // a loop of tests is a wait, too
+    c.queue.move_on();
+    RETURN_IF_ERROR(c.still_there());
     return found;
   }
   const auto usable = [&] {

@@ -128,12 +128,12 @@ Status Runtime::Impl::disown_one(const OwnMemory& piece) {
 }
 
 Status Runtime::adopt(const std::vector<OwnMemory>& pieces) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   return report(impl_->adopt(pieces));
 }
 
 Status Runtime::disown(const std::vector<OwnMemory>& pieces) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   return report(impl_->disown(pieces));
 }
 

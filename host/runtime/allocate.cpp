@@ -71,14 +71,14 @@ Status Runtime::Impl::free(void* memory) {
 }
 
 Result<void*> Runtime::allocate_bytes(std::size_t bytes, std::size_t align, MemoryKind kind) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   auto memory = impl_->allocate("allocate", bytes, align, kind);
   if (!memory) return report(memory.status());
   return memory;
 }
 
 Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size, MemoryKind kind) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = kTooManyBytes;
   const auto zeroed = [&]() -> Result<void*> {
@@ -96,7 +96,7 @@ Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size, Memo
 }
 
 Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   const auto reallocate = [&]() -> Result<void*> {
     RETURN_IF_ERROR(impl_->usable());
     std::size_t old_bytes = 0;
@@ -131,7 +131,7 @@ std::optional<std::uint64_t> Runtime::offset_of(const void* address, std::size_t
 }
 
 Status Runtime::free(void* memory) {
-  const std::lock_guard lock(impl_->job_calls);
+  const auto alone = impl_->take_job_calls();
   return report(impl_->free(memory));
 }
 

@@ -110,6 +110,11 @@ struct Runtime::Impl {
   // One call of the whole job at a time (memory, adoption), for as long as it takes: all PEs make
   // those in the same order.
   std::mutex job_calls;
+  // In a child of fork() it may be held by a thread of the parent; the call is refused there
+  // anyway.
+  [[nodiscard]] std::unique_lock<std::mutex> take_job_calls() {
+    return job->is_inherited() ? std::unique_lock<std::mutex>() : std::unique_lock(job_calls);
+  }
   std::uint64_t collective_calls = 0;   // guarded by job_calls
   Team world, node, shared, everybody;  // everybody: the runtime's own, like world
   std::optional<TeamIds> ids;

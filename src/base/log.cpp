@@ -1,6 +1,7 @@
 #include "src/base/log.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -227,6 +228,10 @@ class Log {
     sink_.write(log_pe(), line);
   }
 
+  // A child of fork() logs, too, while another thread of its parent may just have done so.
+  static void lock_for_fork() { instance().mutex_.lock(); }
+  static void unlock_after_fork() { instance().mutex_.unlock(); }
+
  private:
   static constexpr int kUnset = -1;
 
@@ -250,6 +255,11 @@ class Log {
   Levels levels_;
   Sink sink_;
 };
+
+// When the library is loaded, before all others: the lock that fork() then takes last, as whoever
+// holds one of the others may log.
+[[maybe_unused]] const int kForkIsHandled =
+    ::pthread_atfork(Log::lock_for_fork, Log::unlock_after_fork, Log::unlock_after_fork);
 
 thread_local int this_pe = -1;
 

@@ -35,6 +35,7 @@ def cases():
     for case in ["fork_static", "fork_own"]:
         yield f"{case} alone", [PROGRAM, case], {0}
         yield f"{case} of 3 PEs", job(3, PROGRAM, case), {0}
+    yield "fork_beside_threads", shell(f'{PROGRAM} fork_beside_threads 2> /dev/null'), {0}
     for case in ["fork_local", "no_threads", "many_pes"]:
         yield case, [PROGRAM, case], {0, SKIPPED}
     yield "no_threads_in_job", job(2, PROGRAM, "no_threads_in_job"), {0, SKIPPED}

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <weft/device/cpu_grid.hpp>
@@ -196,6 +198,39 @@ int fork_local() {
   return result();
 }
 
+// The parent's other threads hold locks when it forks, and a child has none of them to give those
+// back: it makes calls all the same, and ends.
+int fork_beside_threads() {
+  auto made = Runtime::create();
+  if (!CHECK(made.is_ok())) return result();
+  runtime.emplace(std::move(*made));
+  Runtime& rt = *runtime;
+  context.emplace(rt.create_context().value());
+  Word* const word = rt.callocate<Word>(1).value();
+  std::atomic<bool> done{false};
+  std::thread logs([&] {
+    const Word value = 1;
+    while (!done) CHECK(!context->put(word, &value, 1, rt.npes()).is_ok());
+  });
+  std::thread allocates([&] {
+    while (!done) CHECK(rt.free(rt.allocate_bytes(64).value()).is_ok());
+  });
+  for (int turn = 0; turn < 100; ++turn) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      CHECK(refused(rt.health()));
+      CHECK(refused(rt.context().put(word, word, 1, 0)));
+      CHECK(refused(rt.allocate_bytes(64).status()));
+      ::_exit(result());
+    }
+    expect_child(pid, 0);
+  }
+  done = true;
+  logs.join();
+  allocates.join();
+  return result();
+}
+
 // A job of its own, which a child may have.
 int fork_own() {
   auto made = Runtime::create();
@@ -295,6 +330,7 @@ int main(int argc, char** argv) {
                                                   {"fork_static", fork_static},
                                                   {"fork_local", fork_local},
                                                   {"fork_own", fork_own},
+                                                  {"fork_beside_threads", fork_beside_threads},
                                                   {"no_threads", no_threads},
                                                   {"no_threads_in_job", no_threads_in_job},
                                                   {"many_pes", many_pes},

@@ -28,17 +28,14 @@ constexpr std::array kAlgorithms = {Algorithm::kPackets,  Algorithm::kTwoShotPac
                                     Algorithm::kWords,    Algorithm::kTwoShotWords,
                                     Algorithm::kSymmetric};
 
-using Words = std::vector<std::string_view>;
+using Words = std::vector<std::string>;
 
-Words words_of(std::string_view line) {
-  line = line.substr(0, line.find('#'));
+Words split(std::string_view line) {
+  std::string text(line.substr(0, line.find('#')));
   Words words;
-  constexpr std::string_view kBlanks = " \t\r";
-  for (std::size_t at = line.find_first_not_of(kBlanks); at != line.npos;) {
-    const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = line.find_first_not_of(kBlanks, end);
-  }
+  char* rest = nullptr;
+  for (char* at = text.data(); (at = strtok_r(at, " \t\r", &rest)) != nullptr; at = nullptr)
+    words.emplace_back(at);
   return words;
 }
 
@@ -141,12 +138,11 @@ Result<std::vector<PlanRow>> parse_table(std::string_view text, std::string_view
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const Words words = words_of(whole);
+    const Words words = split(whole);
     if (words.empty()) continue;
     const Line line(fmt::format("{}:{}", name, number), words);
     if (!has_head) {
-      if (words != words_of(kHead))
-        return line.refuse(fmt::format("a table begins with '{}'", kHead));
+      if (words != split(kHead)) return line.refuse(fmt::format("a table begins with '{}'", kHead));
       has_head = true;
       continue;
     }

@@ -154,6 +154,12 @@ void failed_put() {
   shmem_quiet();
   say_returned();
 }
+void failed_put_signal() {
+  static std::uint64_t signal;
+  for (int i = 0; i < 1000; ++i)
+    shmem_int_put_signal(&data, in, 1, &signal, 1, SHMEM_SIGNAL_ADD, 0);
+  say_returned();
+}
 void lost_peer() {
   if (shmem_my_pe() == 0) {
     usleep(kLate / 4);
@@ -168,14 +174,23 @@ struct Case {
   void (*run)();
 };
 constexpr Case kCases[] = {
-    {"barrier_all", barrier_all},     {"sync_all", sync_all},
-    {"team_sync", team_sync},         {"collective", collective},
-    {"active_set", active_set},       {"allocation", allocation},
-    {"wait_until", wait_until},       {"wait_until_any", wait_until_any},
-    {"set_lock", set_lock},           {"thread_lock", thread_lock},
-    {"finalize", finalize},           {"any_in_turn", any_in_turn},
-    {"never_set", never_set},         {"never_come", never_come},
-    {"never_cleared", never_cleared}, {"failed_put", failed_put},
+    {"barrier_all", barrier_all},
+    {"sync_all", sync_all},
+    {"team_sync", team_sync},
+    {"collective", collective},
+    {"active_set", active_set},
+    {"allocation", allocation},
+    {"wait_until", wait_until},
+    {"wait_until_any", wait_until_any},
+    {"set_lock", set_lock},
+    {"thread_lock", thread_lock},
+    {"finalize", finalize},
+    {"any_in_turn", any_in_turn},
+    {"never_set", never_set},
+    {"never_come", never_come},
+    {"never_cleared", never_cleared},
+    {"failed_put", failed_put},
+    {"failed_put_signal", failed_put_signal},
     {"lost_peer", lost_peer},
 };
 

@@ -27,6 +27,7 @@ CASES = {
     "never_come": (LIMITED, False, {GOES_ON: 2, "WEFT_WAIT_LIMIT=0.7": 1}),
     "never_cleared": (LIMITED, False, {"WEFT_WAIT_LIMIT=0.7": 1}),
     "failed_put": ({"WEFT_FAULT": "fail_after=20"}, False, {"put of 4 bytes to PE 0": 1}),
+    "failed_put_signal": ({"WEFT_FAULT": "fail_after=20"}, False, {"put of 4 bytes to PE 0": 1}),
     "lost_peer": ({}, False, {"PE 0": 1}),
 }
 

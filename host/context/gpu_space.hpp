@@ -4,11 +4,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <weft/dev/state.hpp>
@@ -122,6 +125,24 @@ class GpuSpace {
   std::array<Memory, kMaxLanes> results_busy_;  // of the rings
   mutable std::mutex answer_mutex_;             // guards the word behind the next
   Memory answer_;
+};
+
+// The GpuSpace of a job, which may come to have one while other threads look.
+class GpuSlot {
+ public:
+  // Acquire: pairs with the release in set.
+  GpuSpace* get() const { return space_.load(std::memory_order_acquire); }
+  GpuSpace* operator->() const { return get(); }
+  GpuSpace& operator*() const { return *get(); }
+  bool operator==(std::nullptr_t) const { return get() == nullptr; }
+  void set(std::unique_ptr<GpuSpace> space) {
+    space_.store(space.get(), std::memory_order_release);
+    owner_ = std::move(space);
+  }
+
+ private:
+  std::unique_ptr<GpuSpace> owner_;
+  std::atomic<GpuSpace*> space_{nullptr};
 };
 
 }  // namespace weft

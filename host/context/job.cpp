@@ -144,6 +144,8 @@ Status Job::make_proxy() {
   ASSIGN_OR_RETURN(proxy_, Proxy::create(std::move(config)));
   Status started = proxy_->start();
   if (!started.is_ok()) proxy_.reset();
+  if (proxy_ != nullptr)  // one that takes another's place drives what that drove
+    for (Context::Impl* live : contexts()) proxy_->drive(&live->queue);
   return started;
 }
 
@@ -268,7 +270,21 @@ Result<DeviceContext> Job::gpu_handle(int lane) {
   return handle;
 }
 
+bool Job::has_given_device() {
+  const std::lock_guard lock(device_mutex_);
+  return device_state_ != nullptr || gpu_state_;
+}
+
+// A proxy that was made before there was a GPU carries out nothing for kernels there. What it
+// drives stands still only while another one is made, which waits for no other PE.
+Status Job::prepare_for_kernels() {
+  const std::lock_guard lock(device_mutex_);
+  if (gpu != nullptr && stream_waits == nullptr) proxy_.reset();
+  return make_device_state();
+}
+
 Result<DeviceContext> Job::device(int lane) {
+  const std::lock_guard alone(gpu_mutex_);
   const std::lock_guard lock(device_mutex_);
   RETURN_IF_ERROR(make_device_state());
   ASSIGN_OR_RETURN(DeviceContext handle, gpu == nullptr ? cpu_handle(lane) : gpu_handle(lane));
@@ -289,7 +305,7 @@ void Job::drop_gpu() {
   gpu_state_ = false;
   shown_to_kernels_ = Shown::kNothing;
   gpu_rings_.reset();
-  gpu.reset();
+  gpu.set(nullptr);
 }
 
 // Filled once: what a lane's handle says never changes, and kernels may be reading it.

@@ -50,7 +50,7 @@ class Job {
   std::vector<Facts> facts;  // of all PEs, once they have met
   Routes routes;
   TeamBlocks teams;
-  std::unique_ptr<GpuSpace> gpu;              // null: there is host memory only
+  GpuSlot gpu;                                // null: there is host memory only
   std::unique_ptr<StreamWaits> stream_waits;  // with a GPU, once there was a device()
   Status no_gpu;                              // why, if there are GPUs
   std::uint64_t journal_offset = 0;           // of dev/journal.hpp's table; 0: WEFT_CHECK is off
@@ -71,6 +71,12 @@ class Job {
 
   // What a kernel gets, on the GPU if there is one. The state is made at the first call.
   Result<DeviceContext> device(int lane);
+  // A job that has started without a GPU takes one: as long as the result lives no other thread has
+  // what device() gives. Nobody must have had it before.
+  std::unique_lock<std::mutex> hold_device() { return std::unique_lock(gpu_mutex_); }
+  bool has_given_device();
+  // What device() needs, for the GPU if there is one; before anybody has what that gave.
+  Status prepare_for_kernels();
   // The job does without a GPU after all; before anybody has what device() gave.
   void drop_gpu();
   // The same in memory that the kernel reads.
@@ -129,6 +135,7 @@ class Job {
   std::atomic<Shown> shown_to_kernels_{Shown::kNothing};
   std::uint64_t looked_ns_ = 0;  // at the job's health; of the proxy's thread
 
+  std::mutex gpu_mutex_;     // held while device() is called, or a GPU is taken
   std::mutex device_mutex_;  // guards the seven below
   Memory device_memory_;
   DeviceState* device_state_ = nullptr;           // of kernels on the CPU target

@@ -185,6 +185,23 @@ Section tried_checks(const Options& options) {
   return section;
 }
 
+namespace {
+
+// What allocate_device() gives, and why not a GPU's.
+Line device_memory(Runtime& runtime) {
+  const char* const name = "device memory";
+  const Result<std::uint64_t*> word = runtime.allocate_device<std::uint64_t>(1);
+  if (!word.is_ok()) return missing(name, std::string(word.status().text()));
+  if (runtime.gpu() >= 0)
+    return there(name, fmt::format("allocate_device gives memory of GPU {}", runtime.gpu()));
+  const std::string text = runtime.describe();
+  const std::size_t at = text.find("allocate_device gives ");
+  return there(name, at == std::string::npos ? "allocate_device gives memory of the host"
+                                             : text.substr(at, text.find('\n', at) - at));
+}
+
+}  // namespace
+
 Section test_run(Runtime& runtime) {
   Section section{"test run", {}};
   const auto say = [&](const std::string& what, const Status& status) {
@@ -213,6 +230,7 @@ Section test_run(Runtime& runtime) {
     section.lines.push_back(there(
         "puts", fmt::format("each of {} PEs wrote to this one and met it; {} of them on its host",
                             npes, runtime.node().size)));
+  section.lines.push_back(device_memory(runtime));
   return section;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <weft/collective.hpp>
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 
 namespace weft::kernel {
 

@@ -1,5 +1,7 @@
 // The kernels as code for GPUs: a module of them, which libweft carries
 // (src/platform/gpu/image.cpp).
+#include <weft/dev/launch.hpp>
+
 #include "host/kernel/kernels.hpp"
 
 namespace weft::kernel {

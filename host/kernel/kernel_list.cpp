@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include <weft/dev/launch.hpp>
+
 namespace weft::kernel {
 
 #define WEFT_ROW(name, Body)                                                            \

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include <weft/collective.hpp>
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 #include <weft/wait.hpp>
 
 #include "host/kernel/any_fold.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 
 #include "host/kernel/any_fold.hpp"
 #include "host/kernel/units.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 
 #include "host/kernel/any_fold.hpp"
 #include "host/kernel/units.hpp"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 
 namespace weft::kernel {
 

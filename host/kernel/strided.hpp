@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/device.hpp>
+#include <weft/device/kernel.hpp>
 
 #include "host/kernel/units.hpp"
 

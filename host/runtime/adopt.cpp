@@ -98,6 +98,7 @@ Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
 Status Runtime::Impl::adopt(const std::vector<OwnMemory>& pieces) {
   RETURN_IF_ERROR(usable());
   ++collective_calls;
+  RETURN_IF_ERROR(look_if_some_driver_is_loaded());
   RETURN_IF_ERROR(retire_freed(pieces));
   std::vector<std::string> values;
   for (const OwnMemory& piece : pieces) values.push_back(describe(piece, is_gpu_memory(piece)));

@@ -47,6 +47,7 @@ Result<void*> Runtime::Impl::allocate(const char* routine, std::size_t bytes, st
         Code::kOutOfRange,
         fmt::format("{}: the count of elements is so large that their bytes do not fit in {} bits",
                     caller_or(routine), 8 * sizeof(std::size_t)));
+  if (for_kernels) RETURN_IF_ERROR(look_for_gpus_again());
   if (for_kernels && !job->no_gpu.is_ok())
     return Status::error(job->no_gpu.code(),
                          fmt::format("{}: {}", caller_or(routine), job->no_gpu.text()));

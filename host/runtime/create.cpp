@@ -105,7 +105,7 @@ Status Runtime::Impl::meet() {
 Status Runtime::Impl::prepare(Facts* mine) {
   ASSIGN_OR_RETURN(*mine, discover());
   mine->part = part_of_machine(job->options.pretend_hosts, job->pe, job->npes);
-  return find_gpus(mine);
+  return find_gpus(mine, false);
 }
 
 // My heap, and what carries operations to the others'.

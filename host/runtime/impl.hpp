@@ -52,13 +52,18 @@ struct Runtime::Impl {
   Status in_step() const;
 
   // --- GPU memory (gpu.cpp) ---
-  std::vector<gpu::Library> drivers() const;
-  Status find_gpus(Facts* mine);
+  std::vector<gpu::Library> drivers(bool asks_all) const;
+  Status find_gpus(Facts* mine, bool asks_all);
   Result<int> choose_gpu(const std::vector<Facts>& facts) const;
   Status open_gpu(const std::vector<Facts>& facts);
   Status agree_to_pack();
   Status join_gpus(const std::vector<Facts>& facts);
   Status start_gpu(const std::vector<Facts>& facts);
+  // Of a program that creates the runtime before it first uses a GPU. Collective; once.
+  Status look_for_gpus_again();
+  Status look_if_some_driver_is_loaded();
+  Status join_late();
+  const char* why_on_host() const;
 
   // --- allocation (allocate.cpp) ---
   Result<void*> allocate(const char* routine, std::size_t bytes, std::size_t align,
@@ -125,6 +130,8 @@ struct Runtime::Impl {
   std::optional<Context> own;         // the runtime's; threads share it
   bool wired = false;                 // rendezvous() can work
   gpu::Library gpu_driver;            // of the GPU that this PE takes, if it takes one
+  bool has_looked_again = false;      // for GPUs; guarded by job_calls, as is the next
+  std::string why_host_memory;        // there is none on GPUs; "" until one has looked again
 };
 
 }  // namespace weft

@@ -113,6 +113,8 @@ std::string Runtime::describe() const {
                         job.gpu->ordinal(), heap.in_use(), heap.committed(), heap.range().bytes,
                         fmt::ptr(heap.range().base));
   }
+  if (!impl_->why_host_memory.empty())
+    text += fmt::format("allocate_device gives memory of the host: {}\n", impl_->why_host_memory);
   text += fmt::format("teams: world {}, node {}, shared {}; blocks of {} bytes\n",
                       impl_->world.size, impl_->node.size, impl_->shared.size, job.teams.stride);
   text += describe_routes("PE", job.routes);

@@ -8,4 +8,15 @@
 #include <weft/device/launch.hpp>
 
 #include <weft/dev/launch.hpp>
+
+#if WEFT_TARGET_CPU
+namespace weft::dev {
+inline namespace WEFT_TARGET {
+namespace launching {
+// Before main(): such kernels load and store what allocate_device() gives.
+inline const bool noted = weft::detail::note_host_kernels();
+}  // namespace launching
+}  // namespace WEFT_TARGET
+}  // namespace weft::dev
+#endif
 #endif

@@ -71,7 +71,8 @@ class WEFT_API Runtime {
   const Options& options() const;
   // The GPU of this PE, as CUDA counts in this process: that which is current in the thread that
   // creates the runtime (cudaSetDevice), else WEFT_GPU, else one after the other on each host, and
-  // then it is made current. -1: none, kernels run on host threads.
+  // then it is made current. -1: none, kernels run on host threads; or none yet, since a program
+  // that has not used a GPU so far gets one at its first allocate_device() or adopt().
   int gpu() const;
 
   // --- symmetric heap: collective over the job, same arguments and order everywhere ----------

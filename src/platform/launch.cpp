@@ -14,6 +14,7 @@ namespace weft {
 namespace {
 
 std::atomic<unsigned> gpu_kernels{0};  // a bit for each kind
+std::atomic<bool> host_kernels{false};
 
 std::string describe(const dev::Grid& grid) {
   return fmt::format("launching {} blocks of {} threads with {} bytes of shared memory",
@@ -45,6 +46,12 @@ bool detail::note_gpu_kernels(GpuKind kind) {
 bool has_gpu_kernels(detail::GpuKind kind) {
   return (gpu_kernels.load(std::memory_order_relaxed) & static_cast<unsigned>(kind)) != 0;
 }
+
+bool detail::note_host_kernels() {
+  host_kernels.store(true, std::memory_order_relaxed);
+  return true;
+}
+bool has_host_kernels() { return host_kernels.load(std::memory_order_relaxed); }
 
 Status detail::check_grid(const dev::Grid& grid, unsigned most_threads) {
   if (grid.blocks == 0 || grid.threads == 0)

@@ -175,6 +175,8 @@ using Uuid = std::array<std::byte, 16>;
 Uuid process_uuid();
 // Whether some part of this program holds kernels for such a GPU (weft/device/launch.hpp).
 bool has_gpu_kernels(detail::GpuKind kind);
+// The same of kernels for host threads, but for libweft's own.
+bool has_host_kernels();
 Uuid random_uuid();
 
 }  // namespace weft

@@ -36,6 +36,8 @@ namespace weft::detail {
 enum class GpuKind : unsigned { kCuda = 1, kHip = 2 };
 // This program has kernels for such a GPU, so that a runtime looks for one. Always true.
 WEFT_API bool note_gpu_kernels(GpuKind kind);
+// This program has kernels for host threads, so that its memory is theirs. Always true.
+WEFT_API bool note_host_kernels();
 // An error unless the grid has blocks in whole clusters, and threads, of which no block has more
 // than `most_threads`.
 WEFT_API Status check_grid(const dev::Grid& grid, unsigned most_threads);

@@ -68,6 +68,7 @@ expect(code == 1 and "/nowhere is empty or cannot be read" in err, "a machine th
 code, out, err = run("--doctor")
 expect(code in (0, 1) and err == "" and "each of 1 PEs wrote to this one" in out, "--doctor examines this host", (code, out, err))
 expect((code == 0) == (" (PE 0): well " in out) and ("\n  - " in out) == (code == 1), "its exit status is its verdict", (code, out))
+expect("allocate_device gives memory of " in out, "--doctor says what allocate_device gives", (code, out, err))
 code, out, err = run("--doctor", "--json")
 expect(json.loads(out)[0]["checks"]["test_run"]["puts"]["available"] is True, "--doctor --json", (code, out, err))
 code, out, err = run("--doctor", WEFT_TRANSPORTS="telepathy")

@@ -8,6 +8,7 @@
 #include <weft/types.hpp>
 
 #include "host/runtime/impl.hpp"
+#include "host/transport/agree.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -84,12 +85,16 @@ Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size, Memo
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = kTooManyBytes;
   const auto zeroed = [&]() -> Result<void*> {
     ASSIGN_OR_RETURN(void* const memory, impl_->allocate("callocate", bytes, 0, kind));
-    if (bytes != 0 && impl_->job->is_on_gpu(memory))
-      RETURN_IF_ERROR(impl_->job->gpu->zero({static_cast<std::byte*>(memory), bytes}));
-    else if (bytes != 0)
-      std::memset(memory, 0, bytes);
+    const bool on_gpu = bytes != 0 && impl_->job->is_on_gpu(memory);
+    if (bytes != 0 && !on_gpu) std::memset(memory, 0, bytes);
+    const Status mine =
+        on_gpu ? impl_->job->gpu->zero({static_cast<std::byte*>(memory), bytes}) : Status::ok();
     RETURN_IF_ERROR(impl_->rendezvous());
-    return memory;
+    if (!on_gpu) return memory;
+    const Status all = agree(*impl_->job->bootstrap, mine, "zeroing memory");
+    if (all.is_ok()) return memory;
+    RETURN_IF_ERROR(impl_->job->heap_of(memory).free(memory));
+    return all;
   };
   auto memory = zeroed();
   if (!memory) return report(memory.status());

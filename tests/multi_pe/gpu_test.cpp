@@ -322,6 +322,23 @@ TEST_P(GpuTest, CapturesOfTheProgramStayWhole) {
   }));
 }
 
+// What one PE cannot zero no PE has, and nobody waits for it.
+TEST(GpuMemory, ThatOnePeCannotZeroFailsOnAll) {
+  if (driver().file.empty()) GTEST_SKIP() << "no real driver fails when told to";
+  EXPECT_OK(run_pes({Pes::kProcesses, 3, with_gpus(), {}}, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const first, rt.callocate_device<std::uint64_t>(100));
+    RETURN_IF_ERROR(rt.free(first));
+    RETURN_IF_ERROR(rt.barrier());
+    if (rt.pe() == 1) fail_in("cuMemsetD8Async:1:999");
+    const Status refused = rt.callocate_device<std::uint64_t>(100).status();
+    EXPECT_CODE(refused, Code::kIo);
+    EXPECT_THAT(said(refused), HasSubstr("(999)"));
+    ASSIGN_OR_RETURN(auto* const again, rt.callocate_device<std::uint64_t>(100));
+    EXPECT_EQ(again, first) << "not given back";
+    return rt.barrier();
+  }));
+}
+
 // How often `text` stands in what a PE wrote.
 int count_of(const PeEnd& end, const std::string& text) {
   int count = 0;

@@ -44,7 +44,7 @@ def build(arguments, folder):
     weft, nvshmem = folder / "weft_collectives", folder / "nvshmem_collectives"
     lib = arguments.build / "lib"
     ways = [[*NVCC, f"-I{HERE}/include/weft/compat", f"-I{HERE}/include", f"-I{HERE}/device", "-o", weft, f"-L{lib}",
-             "-lweft", "-Xlinker", f"-rpath={lib}"],
+             "-lweft_nvshmem", "-lweft", "-Xlinker", f"-rpath={lib}"],
             [*NVCC, "-rdc=true", f"-I{arguments.nvshmem}/include", "-o", nvshmem, f"-L{arguments.nvshmem}/lib",
              "-L/usr/local/cuda/lib64/stubs", "-l:libnvshmem_host.so.3", "-lnvshmem_device", "-lcuda", "-Xlinker",
              f"-rpath={arguments.nvshmem}/lib"]]

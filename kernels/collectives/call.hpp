@@ -40,6 +40,7 @@ struct NormCall {
   std::size_t hidden = 0, row_bytes = 0;
   unsigned split = 1;
   float epsilon = 0;
+  bool starts_early = false;  // as words: the GPU has programmatic dependent launch
 };
 inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
 inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share

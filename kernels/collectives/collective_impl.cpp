@@ -232,7 +232,8 @@ Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_
                shape_.hidden,
                row_bytes(),
                by_rows.split,
-               shape_.epsilon};
+               shape_.epsilon,
+               clusters_};  // sm_90 brought both
   return run_call_(call, stream);
 }
 

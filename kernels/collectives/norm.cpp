@@ -26,7 +26,7 @@ Status norm_words_as(const Call& call, Stream stream) {
   using Kernel = NormWords<T, Pairs, kOthers, kTwoShot, kOnePair>;
   const NormCall& n = call.norm;
   return dev::launch({call.plan.blocks, call.plan.threads,
-                      Kernel::shared_bytes(call.team.size, n.row_bytes), n.split},
+                      Kernel::shared_bytes(call.team.size, n.row_bytes), n.split, n.starts_early},
                      Kernel{kernel_call(call), n}, stream);
 }
 template <class T, bool kTwoShot>

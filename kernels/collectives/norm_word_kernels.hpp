@@ -34,13 +34,15 @@ struct NormWords : KernelCall {
   WEFT_DEVICE void operator()() const {
     const Work work = work_of_block();
     const unsigned thread = dev::thread_rank();
-    dev::WordPair first{0, 0};
-    if constexpr (kOnePair)
-      if (thread < work.lanes) first = load(m.in, work.row, lane(work, thread, 0).pair);
     RowSquares squares(dev::shared<std::byte>() + sums_at(team.size), norm.split,
                        chunks_of_row(norm.row_bytes));
     const dev::Context ctx(handle);
-    WordChannel channel(ctx, team, space, "AllReduceNorm");
+    WordChannel channel(ctx, team, space, "AllReduceNorm", WordChannel::Later{});
+    wait_for_kernel_before();
+    dev::WordPair first{0, 0};
+    if constexpr (kOnePair)
+      if (thread < work.lanes) first = load(m.in, work.row, lane(work, thread, 0).pair);
+    channel.begin();
     WEFT_KERNELS_PAUSE(kBeforeData);
     // Whoever gives up still comes to where the cluster's blocks meet.
     bool ok = channel.is_open();
@@ -59,6 +61,15 @@ struct NormWords : KernelCall {
   }
 
  private:
+  // All before it finds places alone, which no kernel changes. Acquire of what the kernels before
+  // stored, and of this operator's rounds among it: pairs with their ends. The kernel behind may
+  // start as soon as all blocks are here; it waits here, too, for the end of this one.
+  static WEFT_DEVICE void wait_for_kernel_before() {
+#if WEFT_TARGET_CUDA && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  }
   // What is this block's: rows row, row + groups, ..., and of each a part from pair `begin`.
   struct Work {
     std::size_t row, groups;

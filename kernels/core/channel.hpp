@@ -53,11 +53,19 @@ class Channel {
   WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
                       const char* where)
       : ctx_(ctx), team_(team), space_(space), where_(where) {
+    read_rounds();
+  }
+  // Before read_rounds() it knows of no rounds.
+  struct Later {};
+  WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                      const char* where, Later)
+      : ctx_(ctx), team_(team), space_(space), where_(where), first_(0), round_(0), open_(false) {}
+  WEFT_DEVICE void read_rounds() {
     // What all threads load from one address a compiler keeps where only arithmetic on what all
     // have in common is done, for which it waits at once. So each seems to have an address of its
     // own.
     const unsigned nothing = dev::thread_rank() >> 30;
-    const Rounds* const kept = space.rounds + dev::block_rank() + nothing;
+    const Rounds* const kept = space_.rounds + dev::block_rank() + nothing;
     first_ = round_ = kept->*kCount;
     open_ = kept->broken == 0;
   }

@@ -34,12 +34,13 @@ class WordChannel : public Channel<&Rounds::words> {
   // By all threads of the block. `where`: what reports call it.
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
-      : Channel(ctx, team, space, where),
-        twins_(
-            ctx, team, dev::shared<std::byte>(),
-            [&](int rank) { return places(distance(team.rank, rank)); },
-            [&](int rank) { return places(distance(rank, team.rank)); }),
-        half_(space.channels * static_cast<std::size_t>(team.size - 1) * (space.word_slot / 2)) {}
+      : Channel(ctx, team, space, where), twins_(find_twins()), half_(pairs_of_round()) {}
+  // It finds places, and reads no rounds before begin().
+  using Channel::Later;
+  WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                          const char* where, Later later)
+      : Channel(ctx, team, space, where, later), twins_(find_twins()), half_(pairs_of_round()) {}
+  WEFT_DEVICE void begin() { read_rounds(); }
 
   static WEFT_DEVICE Pair carried(Pair data) {
     return {sendable(data.first), sendable(data.second)};
@@ -115,6 +116,15 @@ class WordChannel : public Channel<&Rounds::words> {
   Twins<Pair> twins_;  // places of even rounds
 
  private:
+  WEFT_DEVICE Twins<Pair> find_twins() const {
+    return Twins<Pair>(
+        ctx_, team_, dev::shared<std::byte>(),
+        [&](int rank) { return places(distance(team_.rank, rank)); },
+        [&](int rank) { return places(distance(rank, team_.rank)); });
+  }
+  WEFT_DEVICE std::size_t pairs_of_round() const {
+    return space_.channels * static_cast<std::size_t>(team_.size - 1) * (space_.word_slot / 2);
+  }
   // Of even rounds, for what the sender so many ranks before sends.
   WEFT_DEVICE Pair* places(int distance) const {
     const std::size_t others = static_cast<std::size_t>(team_.size) - 1;

@@ -53,20 +53,22 @@ using Error = cudaError_t;
 using NativeStream = cudaStream_t;
 inline const char* text(Error error) { return cudaGetErrorString(error); }
 inline Error start(const void* entry, const Grid& grid, void** arguments, NativeStream stream) {
-  if (grid.cluster == 1)
+  if (grid.cluster == 1 && !grid.starts_early)
     return cudaLaunchKernel(entry, dim3(grid.blocks), dim3(grid.threads), arguments,
                             grid.shared_bytes, stream);
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = grid.cluster;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim.x = grid.cluster;
+  attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(grid.blocks);
   config.blockDim = dim3(grid.threads);
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = grid.starts_early ? 2 : 1;
   return cudaLaunchKernelExC(&config, entry, arguments);
 }
 inline Error wait(NativeStream stream) { return cudaStreamSynchronize(stream); }

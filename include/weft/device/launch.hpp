@@ -28,6 +28,9 @@ struct Grid {
   unsigned threads = 1;          // per block
   std::size_t shared_bytes = 0;  // dynamic shared memory per block: dev::shared<T>()
   unsigned cluster = 1;          // blocks of a cluster: more than one on NVIDIA's from sm_90 on
+  // On NVIDIA's from sm_90 on, programmatic dependent launch: blocks may start while the kernel
+  // before is still at work, and wait for its end by themselves (griddepcontrol.wait).
+  bool starts_early = false;
 };
 
 }  // namespace weft::dev

@@ -281,6 +281,19 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
   return !waits || wait(h, where, op, ticket, is_over);
 }
 
+// The end of a fetch whose word has not come in time.
+WEFT_DEVICE_COLD void give_up(ColdContext h, const char* where, const Op& op, Turn& turn,
+                              std::uint64_t waited_ns) {
+  const auto& ring = of(h);
+  // Nobody will read the cell now; it is used again only after the late result has arrived.
+  if (turn.published)
+    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
+                                                     0u);
+  abandon(ring, turn, op);
+  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
+                 turn.published ? turn.ticket + 1 : consumed(ring) + 1, waited_ns);
+}
+
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
 // has its word must give the cell back while others still wait for room.
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
@@ -300,15 +313,8 @@ WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint
                                                      0u);
     return true;
   });
-  if (done) return true;
-  // Nobody will read the cell now; it is used again only after the late result has arrived.
-  if (turn.published)
-    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
-                                                     0u);
-  abandon(ring, turn, op);
-  report_timeout(h, where, static_cast<int>(op.pe), op.remote,
-                 turn.published ? turn.ticket + 1 : consumed(ring) + 1, deadline.waited_ns());
-  return false;
+  if (!done) give_up(h, where, op, turn, deadline.waited_ns());
+  return done;
 }
 
 // Has anything ever gone through this ring?

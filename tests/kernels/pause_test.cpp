@@ -104,6 +104,7 @@ TEST_P(PausedNormTest, CallsEqualTheModel) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
                          ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
+                                           Algorithm::kWords, Algorithm::kTwoShotWords,
                                            Algorithm::kBulk),
                          [](const auto& info) {
                            std::string name = to_string(info.param);

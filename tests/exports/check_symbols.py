@@ -8,7 +8,7 @@ import sys
 
 OWN = re.compile(r"_ZNK?4weft|_ZT[ISV]N4weft|weft_|p?shmemx?_|nvshmemx?_|nvshmemid_"
                  r"|p?(shmalloc|shrealloc|shmemalign|shfree|start_pes)$|p?_(my_pe|num_pes)$")
-READS = re.compile(r"istream|stringstream|ifstream|_ZNK?Si|_ZStrs|strto|wcsto|scanf|ato[fil]|atoll")
+READS = re.compile(r"istream|stringstream|ifstream|_ZNK?Si|_ZStrs|strto(?!k)|wcsto|scanf|ato[fil]|atoll")
 
 
 def symbols(library, kind):

@@ -67,7 +67,7 @@ Status allocate(Runtime& rt) {
   return rt.destroy(team);
 }
 
-// Lives on after the body: the runtime ends later.
+// Until it is given up.
 thread_local std::vector<OwnGpuMemory> kept;
 
 Status adopt(Runtime& rt) {
@@ -78,7 +78,9 @@ Status adopt(Runtime& rt) {
   RETURN_IF_ERROR(rt.adopt({{words, 4096, "words"}}));
   EXPECT_GE(rt.gpu(), 0) << rt.describe();
   RETURN_IF_ERROR(pass_on(rt, words));
-  return rt.disown({{words, 4096, "words"}});
+  RETURN_IF_ERROR(rt.disown({{words, 4096, "words"}}));
+  kept.pop_back();
+  return Status::ok();
 }
 
 // PEs as processes, or as threads of a new process.

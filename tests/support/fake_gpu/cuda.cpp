@@ -1,6 +1,4 @@
 // What CUDA's driver has and HIP's has not, or has otherwise: contexts, above all.
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -22,22 +20,9 @@ using fake_gpu::Call;
 
 namespace {
 
-// The thread's contexts, by GPU; the last one is current. Nothing of it is destroyed: a thread's
-// other variables may release memory of a GPU later.
-class Contexts {
- public:
-  bool empty() const { return count_ == 0; }
-  std::size_t size() const { return count_; }
-  int back() const { return gpus_[count_ - 1]; }
-  void push_back(int gpu) { gpus_.at(count_++) = gpu; }
-  void pop_back() { --count_; }
-
- private:
-  std::array<int, 64> gpus_{};
-  std::size_t count_ = 0;
-};
-Contexts& contexts() {
-  thread_local Contexts stack;
+// The thread's contexts, by GPU; the last one is current.
+std::vector<int>& contexts() {
+  thread_local std::vector<int> stack;
   return stack;
 }
 

@@ -59,7 +59,7 @@ WEFT_DEVICE_COLD bool wait_on_packets(ColdContext cold, const char* where, Packe
   for (int k = 0; k < row.count; ++k) {
     if (k == row.without) continue;
     const std::uint64_t* const words = row.words(k);
-    const bool came = wait_on(
+    const bool came = wait_on(  // mutation: equivalent, the caller polls again
         *cold.state,
         [&](std::uint64_t waited_ns) {
           const std::uint64_t seen = platform::load_pair(words).first >> 32;
@@ -115,7 +115,9 @@ class ContextPort {
   WEFT_DEVICE bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) const {
     return wait_at(direct(word, pe), word, value, pe);
   }
-  WEFT_DEVICE bool wait_on(const PackedRow& row) const { return wait_on_packets(h(), where_, row); }
+  WEFT_DEVICE bool wait_on(const PackedRow& row) const {
+    return wait_on_packets(h(), where_, row);  // mutation: equivalent, the caller polls again
+  }
   template <class T>
   WEFT_DEVICE T* there(T* in_block, int pe) const {
     const auto offset = reinterpret_cast<const std::byte*>(in_block) - h().heap;

@@ -51,7 +51,8 @@ WEFT_DEVICE bool broadcast_packed(Member& m, std::byte* dst, const std::byte* sr
   m.find_places();
   auto next = static_cast<std::size_t>(m.scope().rank());
   WEFT_DEVICE_AS_A_LOOP
-  while (ok && (next = pass_units(next)) < count) ok = m.wait_for_units(parent, next, step, count);
+  while (ok && (next = pass_units(next)) < count)
+    ok = m.wait_for_units(parent, next, step, count);  // mutation: equivalent, polled again
   return m.finish(ok, false);
 }
 
@@ -93,7 +94,7 @@ WEFT_DEVICE bool exchange_units(Member& m, std::size_t bytes, std::size_t mine, 
   }
   WEFT_DEVICE_AS_A_LOOP
   while ((mine = use_units(m, bytes, mine, step, block_for, use)) < count)
-    if (!m.wait_for_ranks(mine)) return false;
+    if (!m.wait_for_ranks(mine)) return false;  // mutation: equivalent, polled again
   return true;
 }
 

@@ -105,7 +105,8 @@ class PackedMember {
         sends, [&](int k) { return first + k; }, [&](int) { return unit; }, data);
   }
   WEFT_DEVICE bool wait_for_ranks(std::size_t unit) const {
-    return port_.wait_on({at(0, unit), place_bytes_, size(), rank(), flag(), -1, team_});
+    const PackedRow row{at(0, unit), place_bytes_, size(), rank(), flag(), -1, team_};
+    return port_.wait_on(row);  // mutation: equivalent, the caller polls again
   }
   // From `from` the units first, first + step, ... below `count`; likewise.
   WEFT_DEVICE bool take_units(int from, std::size_t first, std::size_t step, std::size_t count,
@@ -116,9 +117,9 @@ class PackedMember {
   WEFT_DEVICE bool wait_for_units(int from, std::size_t first, std::size_t step,
                                   std::size_t count) const {
     const std::size_t left = (count - first + step - 1) / step;
-    return port_.wait_on({at(from, first), step * sizeof(Pair),
-                          left < kTogether ? static_cast<int>(left) : kTogether, -1, flag(), from,
-                          team_});
+    const int some = left < kTogether ? static_cast<int>(left) : kTogether;
+    const PackedRow row{at(from, first), step * sizeof(Pair), some, -1, flag(), from, team_};
+    return port_.wait_on(row);  // mutation: equivalent, the caller polls again
   }
 
  private:

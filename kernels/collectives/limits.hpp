@@ -28,7 +28,7 @@ bool has_algorithm(Collective what, Algorithm algorithm);
 constexpr bool reduces(Collective what) {
   return what == Collective::kAllReduce || what == Collective::kReduceScatter;
 }
-// What goes as words is sums of floats, and no other data.
+// Its words are sums of floats, and no other data.
 constexpr bool sends_sums(Collective what) {
   return reduces(what) || what == Collective::kAllReduceNorm;
 }

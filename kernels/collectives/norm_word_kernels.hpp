@@ -70,7 +70,7 @@ struct NormWords : KernelCall {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
   }
-  // What is this block's: rows row, row + groups, ..., and of each a part from pair `begin`.
+  // This block's share: rows row, row + groups, ..., and of each a part from pair `begin`.
   struct Work {
     std::size_t row, groups;
     unsigned begin, part;    // pairs
@@ -115,7 +115,7 @@ struct NormWords : KernelCall {
                          dev::WordPair data) const {
     pairs().store(rows + row * norm.row_bytes, pair, data);
   }
-  // What I have of that lane.
+  // My pair of that lane.
   WEFT_DEVICE dev::WordPair own(std::size_t row, unsigned count, const Lane& l,
                                 dev::WordPair first) const {
     return kOnePair && count == 0 ? first : load(m.in, row, l.pair);

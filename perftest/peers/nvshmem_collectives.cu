@@ -14,13 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "perftest/peers/peer.hpp"
+#include "perftest/peers/nvshmem_job.hpp"
 
 using namespace weft::perf::gpu;
 
 namespace {
-
-using Job = Peer<nvshmemx_uniqueid_t>;
 
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kTurns = 3;
@@ -98,18 +96,6 @@ __global__ void __launch_bounds__(512) many(Args<T> args, int calls) {
     if (kScope == Scope::kWarp) Operation::by_warp(args);
     if (kScope == Scope::kBlock) Operation::by_block(args);
   }
-}
-
-void start(const Job& job) {
-  nvshmemx_uniqueid_t id = job.id([](nvshmemx_uniqueid_t* made) {
-    *made = NVSHMEMX_UNIQUEID_INITIALIZER;
-    if (nvshmemx_get_uniqueid(made) != 0) fail("nvshmemx_get_uniqueid failed");
-  });
-  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-  if (nvshmemx_set_attr_uniqueid_args(job.pe, job.npes, &id, &attributes) != 0)
-    fail("nvshmemx_set_attr_uniqueid_args failed");
-  if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
-    fail("nvshmemx_init_attr failed");
 }
 
 class Bench {

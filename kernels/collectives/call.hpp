@@ -64,12 +64,16 @@ struct Call {
   NormCall norm;         // AllReduceNorm only
 };
 
-// One per target, from one source (kernels.cpp; of AllReduceNorm norm.cpp).
+// One per target, from one source: kernels.cpp, and norm.cpp for AllReduceNorm. Nothing starts
+// those for HIP yet; they are compiled.
 using RunCall = Status(const Call& call, Stream stream);
 namespace cpu {
 RunCall run_call, run_norm;
 }
 namespace cuda {
+RunCall run_call, run_norm;
+}
+namespace hip {
 RunCall run_call, run_norm;
 }
 

@@ -40,7 +40,7 @@ class RowSquares {
     if (chunk < chunks_) (sums_ + 2 * kMostChunks)[pair] = squares;
 #else
     for (unsigned step = 1; step < kPairsOfChunk; step *= 2)
-      squares += __shfl_xor_sync(~0u, squares, static_cast<int>(step));
+      squares += of_lane_across(squares, step);
     const unsigned lane = pair % kPairsOfChunk;
     if (chunk >= chunks_) return;
     if (split_ == 1) {
@@ -76,6 +76,15 @@ class RowSquares {
   static void arrive_relaxed() {}
   static void wait() {}
 #else
+  // From the lane whose number differs by the bit `step`: never beyond a chunk's lanes, also where
+  // a wavefront has two chunks.
+  static WEFT_DEVICE float of_lane_across(float value, unsigned step) {
+#if WEFT_TARGET_HIP
+    return __shfl_xor(value, static_cast<int>(step));
+#else
+    return __shfl_xor_sync(~0u, value, static_cast<int>(step));
+#endif
+  }
   WEFT_DEVICE void meet() const {
     if (split_ == 1) return dev::Block{}.sync();
     arrive();

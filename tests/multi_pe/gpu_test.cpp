@@ -339,14 +339,6 @@ TEST(GpuMemory, ThatOnePeCannotZeroFailsOnAll) {
   }));
 }
 
-// How often `text` stands in what a PE wrote.
-int count_of(const PeEnd& end, const std::string& text) {
-  int count = 0;
-  for (auto at = end.log.find(text); at != std::string::npos; at = end.log.find(text, at + 1))
-    ++count;
-  return count;
-}
-
 #if WEFT_TARGET_CUDA
 Status reset_gpu(const Runtime&) {
   const cudaError_t reset = cudaDeviceReset();
@@ -386,6 +378,13 @@ constexpr const char* kText = "(700)";
 #endif
 
 #if !WEFT_TARGET_HIP
+// How often `text` stands in what a PE wrote.
+int count_of(const PeEnd& end, const std::string& text) {
+  int count = 0;
+  for (auto at = end.log.find(text); at != std::string::npos; at = end.log.find(text, at + 1))
+    ++count;
+  return count;
+}
 
 TEST(GpuReset, BeforeTheEndOfTheRuntimeIsToldOnce) {
   if (driver().kind == gpu::Kind::kHip) GTEST_SKIP() << "of CUDA";

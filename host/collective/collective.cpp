@@ -215,9 +215,13 @@ bool is_for_gpu(Context& ctx, const void* dst) { return ctx.impl().job->is_on_gp
 template <class Queue>
 Status on_gpu(Context& ctx, Queue queue) {
   Job& job = *ctx.impl().job;
-  OnStream stream(ctx, job.gpu->stream());
-  RETURN_IF_ERROR(queue(stream));
-  Status done = job.gpu->platform().synchronize(stream.stream());
+  const auto lease = job.gpu->streams().take();
+  if (!lease) return report(lease.status());
+  OnStream stream(ctx, lease->stream());
+  const Status queued = queue(stream);  // has been reported
+  // In any case: a part may have been queued, and the stream goes back.
+  Status done = job.gpu->platform().synchronize(lease->stream());
+  RETURN_IF_ERROR(queued);
   return report(done.is_ok() ? job.device_health() : std::move(done));
 }
 

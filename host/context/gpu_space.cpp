@@ -27,7 +27,12 @@ static_assert(kHandlesAt % alignof(DeviceContext) == 0 && kAdoptedAt % alignof(A
 }  // namespace
 
 GpuSpace::GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options)
-    : platform_(platform), ordinal_(ordinal), pe_(pe), npes_(npes), options_(options) {
+    : platform_(platform),
+      ordinal_(ordinal),
+      pe_(pe),
+      npes_(npes),
+      options_(options),
+      streams_(platform) {
   options_.fault.clear();  // kernels store to mapped memory: there is nothing to inject into
 }
 
@@ -41,6 +46,8 @@ Result<std::unique_ptr<GpuSpace>> GpuSpace::create(Platform& platform, int ordin
   RETURN_IF_ERROR(space->reserve());
   RETURN_IF_ERROR(kernel::prepare(platform));
   ASSIGN_OR_RETURN(space->stream_, platform.create_stream());
+  constexpr std::size_t kCallsAtATime = 4;  // more are rare, and make streams of their own
+  RETURN_IF_ERROR(space->streams_.prepare(kCallsAtATime));
   return space;
 }
 
@@ -151,7 +158,7 @@ Status GpuSpace::publish(DeviceState state) {
   return copy(picture_, &state, sizeof(state));
 }
 
-// By a copy on a stream of its own, which no kernel that waits keeps from running.
+// By a copy on a stream on which no kernel waits.
 Status GpuSpace::end_waits() {
   auto* const state = reinterpret_cast<DeviceState*>(picture_);
   return copy(&state->deadline_ns, &kJobHasEnded, sizeof(kJobHasEnded));

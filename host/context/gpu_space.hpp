@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <weft/result.hpp>
 
 #include "bootstrap/bootstrap.hpp"
+#include "host/context/stream_pool.hpp"
 #include "host/memory/heap.hpp"
 #include "host/transport/routes.hpp"
 #include "src/platform/platform.hpp"
@@ -81,8 +81,8 @@ class GpuSpace {
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes) const;
   Status zero(Range mine) const;
-  // For what host threads wait for.
-  Stream stream() const { return stream_; }
+  // For what waits for peers.
+  StreamPool& streams() { return streams_; }
   // A kernel's atomic, whose old value it gives; complete on return.
   Result<std::uint64_t> amo(const kernel::AmoKernel& amo) const;
   // Where pe's copy of a symmetric address lies, for copies and kernels of mine; null: out of
@@ -112,7 +112,10 @@ class GpuSpace {
   Platform& platform_;
   const int ordinal_, pe_, npes_;
   Options options_;  // as the transports take them
+  // Shared by all threads, so nothing on it may wait for a peer: the proxy's copies are among what
+  // the peer may be waiting for.
   Stream stream_ = nullptr;
+  StreamPool streams_;
   Memory places_;  // of all PEs' heaps, at equal distances; nothing: each lies where there was room
   std::unique_ptr<Heap> heap_;
   Routes routes_;

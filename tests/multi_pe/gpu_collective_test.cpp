@@ -5,8 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include <weft/weft.hpp>
@@ -326,6 +332,94 @@ TEST_P(GpuCollectives, CollectThatDoesNotFitFailsOnAllAlike) {
     EXPECT_EQ(after, before);
     return rt.barrier();
   }));
+}
+
+// --- several at a time ---------------------------------------------------------------------------
+
+// Long enough for a call of another thread to be under way; if it is not, nothing is tested.
+void let_it_begin() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
+
+// PE 0 makes two calls at a time, and the others one after the other, the later one first.
+TEST_P(GpuCollectives, ThreadsCallOnTwoTeamsInAnyOrder) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    constexpr std::size_t kCount = 20000;
+    const auto npes = static_cast<std::size_t>(rt.npes());
+    ASSIGN_OR_RETURN(const Team second, rt.split_strided(rt.world(), 0, 1, rt.npes()));
+    ASSIGN_OR_RETURN(Context other, rt.create_context());
+    ASSIGN_OR_RETURN(auto* const dst, rt.allocate_device<std::uint32_t>(2 * npes * kCount));
+    ASSIGN_OR_RETURN(auto* const src, rt.allocate_device<std::uint32_t>(kCount));
+    std::uint32_t* const second_dst = dst + npes * kCount;
+    const std::vector<std::uint32_t> mine(kCount, static_cast<std::uint32_t>(rt.pe() + 1));
+    RETURN_IF_ERROR(rt.context().put(src, mine.data(), kCount, rt.pe()));
+    const auto call = [&](Context& context, const Team& team, std::uint32_t* to) {
+      return fcollect(context, team, to, src, kCount);
+    };
+    Status first_call;
+    if (rt.pe() == 0) {
+      std::thread caller([&] { first_call = call(other, rt.world(), dst); });
+      let_it_begin();
+      Status second_call = call(rt.context(), second, second_dst);
+      caller.join();
+      RETURN_IF_ERROR(second_call);
+    } else {
+      RETURN_IF_ERROR(call(rt.context(), second, second_dst));
+      first_call = call(rt.context(), rt.world(), dst);
+    }
+    RETURN_IF_ERROR(first_call);
+    std::vector<std::uint32_t> got(2 * npes * kCount);
+    RETURN_IF_ERROR(rt.context().get(got.data(), dst, got.size(), rt.pe()));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (got[i] != i / kCount % npes + 1) {
+        ADD_FAILURE() << "element " << i << " is " << got[i];
+        break;
+      }
+    return rt.barrier();
+  }));
+}
+
+// What the others wait for before their call comes behind mine.
+TEST_P(GpuCollectives, PutsPassACallThatWaits) {
+  EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Context other, rt.create_context());
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(3));
+    const auto call = [&](Context& context) {
+      return reduce(context, rt.world(), words + 2, words + 1, 1, ReduceOp::kSum);
+    };
+    if (rt.pe() != 0) {
+      RETURN_IF_ERROR(wait_until(rt.context(), words, Cmp::kEq, std::uint64_t{1}));
+      RETURN_IF_ERROR(call(rt.context()));
+      return rt.barrier();
+    }
+    Status called, sent;
+    std::thread caller([&] { called = call(other); });
+    let_it_begin();
+    for (int pe = 1; pe < rt.npes() && sent.is_ok(); ++pe)
+      sent = rt.context().signal(set(words, 1), pe);
+    caller.join();
+    RETURN_IF_ERROR(called);
+    RETURN_IF_ERROR(sent);
+    return rt.barrier();
+  }));
+}
+
+TEST(GpuCollective, OfHostThreadsEndsWithTheJob) {
+  PeGroup group = groups({2}).front();
+  group.pes = Pes::kProcesses;
+  const auto ends = watch_pes(group, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(2));
+    RETURN_IF_ERROR(reduce(rt.context(), rt.world(), words, words + 1, 1, ReduceOp::kSum));
+    if (rt.pe() == 1) {
+      let_it_begin();
+      kill(getpid(), SIGKILL);
+    }
+    const Status ended = reduce(rt.context(), rt.world(), words, words + 1, 1, ReduceOp::kSum);
+    EXPECT_CODE(ended, Code::kPeerLost);
+    EXPECT_CODE(rt.health(), Code::kPeerLost);
+    return Status::ok();
+  });
+  if (is_pe_process()) return;
+  EXPECT_FALSE(ends[0].failed) << ends[0].log;
+  EXPECT_EQ(ends[0].signal, 0) << ends[0].log;
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, GpuCollectives, ::testing::ValuesIn(groups({1, 2, 3, 5})),

@@ -10,8 +10,8 @@ a release of the word). Compile time is CPU seconds of nvcc for an object with t
 (-arch=sm_90a would go through everything once more, for PTX), medians of runs in turns: other work on
 the machine changes them less than wall time.
 
-Then one kernel for each call and scope, compiled for sm_80 and sm_90a, without -rdc=true and with it (linked), and
-without launch bounds. Exit status 1 if one takes more than 56 registers, or with -rdc=true more than 64: a
+Then one kernel for each call and scope, and for each of packet.hpp, word.hpp and flag.hpp, compiled for sm_80 and
+sm_90a, without -rdc=true and with it (linked), and without launch bounds. Exit status 1 if one takes more than 56 registers, or with -rdc=true more than 64: a
 block of 1024 threads has 64. Collectives take more, and are not looked at.
 
 Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
@@ -71,6 +71,28 @@ THREAD_CALLS = {
     "signal": "ctx.signal(weft::add(word, count), pe);",
     "test_some": "*dst = ctx.test_some(src, count, word, dst, weft::Cmp::kGe, 7);",
     "quiet_pe": "ctx.quiet_pe(pe);"}
+# The headers below the context: each call with what it includes.
+LOW_CALLS = {
+    "put, bulk warp":
+        ("context", "ctx.put(Bulk(Warp{}, shared<std::byte>(), 4096), dst, src, count, pe);"),
+    "put, bulk thread":
+        ("context", "ctx.put(Bulk(Thread{}, shared<std::byte>(), 4096), dst, src, count, pe);"),
+    "send_packet": ("packet", "send_packet(reinterpret_cast<Packet*>(word), count, pe);"),
+    "take_packets": ("packet", """
+  std::uint64_t data[4];
+  const auto packets = reinterpret_cast<const Packet*>(word);
+  const auto awaited = [&](int k) { return Awaited{packets + k * count, k}; };
+  if (take_packets(ctx, "test", awaited, pe, data)) *word = data[0] + data[1] + data[2] + data[3];"""),
+    "load_unit, store_unit": ("packet", """
+  const std::uint64_t unit = load_unit(reinterpret_cast<const std::byte*>(src), count, threadIdx.x);
+  store_unit(reinterpret_cast<std::byte*>(dst), count, threadIdx.x, unit);"""),
+    "send_words": ("word", "send_words(reinterpret_cast<WordPair*>(word), {count, 7});"),
+    "take_words": ("word", """
+  WordPair data[3];
+  const auto pairs = reinterpret_cast<WordPair*>(word);
+  const auto awaited = [&](int k) { return AwaitedPair{pairs + k * count, k}; };
+  if (take_words(handle, "test", awaited, data)) *word = data[0].first + data[1].first + data[2].second;"""),
+    "wait_flag": ("flag", "*dst = wait_flag(handle, \"test\", {word, pe}, count);")}
 # A bandwidth loop as NVIDIA's tests have it.
 NVSHMEM_LOOP = """
 #include <weft/compat/nvshmem.h>
@@ -196,20 +218,23 @@ def entry_of(said):
 
 def launch_kernels():
     """Source of each call's kernel, by its name."""
-    def source(call, scope):
+    def source(call, scope, header="context"):
         return f"""
 #include <cstdint>
 #include <weft/device/kernel.hpp>
+#include <weft/device/{header}.hpp>
+using namespace weft::dev;
 __global__ void kernel(weft::DeviceContext handle, int* dst, const int* src, std::size_t count,
                        std::uint64_t* word, int pe) {{
-  const weft::dev::Context ctx(handle);
-  [[maybe_unused]] const weft::dev::{scope} scope;
+  const Context ctx(handle);
+  [[maybe_unused]] const {scope} scope;
   {call}
 }}
 """
     kernels = {f"{name}, {scope}": source(call, SCOPES[scope][0])
                for name, call in CALLS.items() for scope in SCOPES}
     kernels.update({name: source(call, "Thread") for name, call in THREAD_CALLS.items()})
+    kernels.update({name: source(call, "Thread", header) for name, (header, call) in LOW_CALLS.items()})
     kernels["bandwidth of nvshmem.h"] = NVSHMEM_LOOP
     return kernels
 

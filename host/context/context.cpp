@@ -58,6 +58,13 @@ Context::Raw Context::Impl::put_further(void* dst, const void* src, std::size_t 
   return nullptr;
 }
 
+// A program may read a word in a loop until another PE has written it, and such a loop must end
+// when the job does: one read in so many of a thread looks at the job. It counts behind the read,
+// since an atomic would wait for the store of the count.
+static constexpr unsigned kReadsPerLook = 1024;
+static constinit thread_local unsigned reads_until_look [[gnu::tls_model("initial-exec")]] =
+    kReadsPerLook;
+
 Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int pe, Done done,
                               Caller caller) {
   const std::byte* const heap = way_.heap_of(pe);
@@ -65,7 +72,7 @@ Context::Raw Context::raw_get(void* dst, const void* src, std::size_t bytes, int
   if (heap == nullptr || at == detail::kNowhere || dst == nullptr) [[unlikely]]
     return impl_->report_get(dst, src, bytes, pe, done, caller);
   get_from(dst, heap + at, bytes);
-  return nullptr;
+  return --reads_until_look == 0 ? impl_->report_end(caller) : nullptr;
 }
 
 Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64_t value,
@@ -77,9 +84,15 @@ Context::Raw Context::raw_amo(Amo amo, void* dst, std::size_t width, std::uint64
   const bool no_place = is_fetching(amo) && result == nullptr;
   if (heap == nullptr || at == detail::kNowhere || !word || no_place) [[unlikely]]
     return impl_->report_amo(amo, dst, width, value, compare, result, pe, done, caller);
-  const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
-  if (is_fetching(amo)) store_result(result, old, width);
-  return nullptr;
+  // A fetch, which programs wait by, is spared the search among all kinds.
+  if (amo == Amo::kFetch) {
+    store_result(result, amo_at(OpKind::kAmoFetch, heap + at, width, value, compare), width);
+  } else {
+    const std::uint64_t old = amo_at(op_kind(amo), heap + at, width, value, compare);
+    if (!is_fetching(amo)) return nullptr;
+    store_result(result, old, width);
+  }
+  return --reads_until_look == 0 ? impl_->report_end(caller) : nullptr;
 }
 
 // --- out of line ---------------------------------------------------------------------------------
@@ -114,6 +127,13 @@ Context::Raw Context::Impl::report_amo(Amo amo, void* dst, std::size_t width, st
   const CallerName name(name_of(caller));
   const auto alone = turn();
   return to_raw(this->amo(op_kind(amo), dst, width, value, compare, result, target, done));
+}
+
+Context::Raw Context::Impl::report_end(Caller caller) {
+  reads_until_look = kReadsPerLook;
+  const CallerName name(name_of(caller));
+  const auto alone = turn();
+  return to_raw(look_at_health());
 }
 
 Status Context::Impl::report_fence(Caller caller) {

@@ -55,6 +55,8 @@ struct Context::Impl {
   [[gnu::noinline, gnu::cold]] Raw report_amo(Amo amo, void* dst, std::size_t width,
                                               std::uint64_t value, std::uint64_t compare,
                                               void* result, int pe, Done done, Caller caller);
+  // Null while the job goes on, as far as is known.
+  [[gnu::noinline, gnu::cold]] Raw report_end(Caller caller);
   [[gnu::noinline, gnu::cold]] Status report_fence(Caller caller);
   [[gnu::noinline, gnu::cold]] Status report_quiet(Caller caller);
   Status fence(std::uint32_t pe);
@@ -65,10 +67,10 @@ struct Context::Impl {
   Status usable();
   // The heap may have grown, or memory been adopted, since the direct way learnt of it.
   void refresh();
-  // For a test that has found nothing: the job's health, now and then.
+  // For a call that a program may make in a loop, as a wait: the job's health, now and then.
   Status still_there() {
-    constexpr unsigned kTests = 64;
-    if (++tests % kTests == 0) [[unlikely]]
+    constexpr unsigned kPolls = 64;
+    if (++polls % kPolls == 0) [[unlikely]]
       return look_at_health();
     return Status::ok();
   }
@@ -126,7 +128,7 @@ struct Context::Impl {
   // Where a transport brings the result of a blocking fetch.
   const std::shared_ptr<std::uint64_t> fetched = std::make_shared<std::uint64_t>();
   std::atomic<std::uint64_t> failures{0};
-  unsigned tests = 0;           // that found nothing
+  unsigned polls = 0;           // tests that found nothing, and slow reads
   std::uint64_t looked_at = 0;  // ns, when the last one looked at the job's health
   Status failed;                // sticky
   Status first_error;           // of an operation, since the last quiet

@@ -121,6 +121,7 @@ Status Context::Impl::check_get(void* dst, const void* src, std::size_t bytes, i
 
 Status Context::Impl::get(void* dst, const void* src, std::size_t bytes, int target, Done done) {
   RETURN_IF_ERROR(usable());
+  RETURN_IF_ERROR(still_there());
   if (job->is_on_gpu(src)) return get_on_gpu(dst, src, bytes, target);
   Op op;
   op.flags = done == Done::kLater ? kOpSourceStays : 0;
@@ -162,6 +163,7 @@ Status Context::Impl::check_amo(OpKind kind, void* dst, std::size_t width, void*
 Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value,
                           std::uint64_t compare, void* result, int target, Done done) {
   RETURN_IF_ERROR(usable());
+  RETURN_IF_ERROR(still_there());
   Op op;
   RETURN_IF_ERROR(check_amo(kind, dst, width, result, target, &op));
   op.value = value;

@@ -145,8 +145,11 @@ class WEFT_API Context {
                    std::uint64_t compare, void* result, int pe, Done done = Done::kLocal,
                    Caller caller = {}) {
     // Counters are added to right here: a call alone, which stores its return address, would cost
-    // half as much again as the hardware's add, which waits for all stores before it.
-    if ((amo == Amo::kAdd || (amo == Amo::kFetchAdd && result != nullptr)) && width == 8) {
+    // half as much again as the hardware's add, which waits for all stores before it. One that
+    // fetches and adds 0 is a read, as in a loop that waits.
+    const bool adds =
+        amo == Amo::kAdd || (amo == Amo::kFetchAdd && result != nullptr && value != 0);
+    if (adds && width == 8) {
       if (std::uint64_t* const word = way_.word(dst, pe)) {
         const std::uint64_t old = __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
         if (amo == Amo::kFetchAdd) std::memcpy(result, &old, sizeof(old));

@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kLate = 1'000'000;  // us; several times WEFT_WAIT_TIMEOUT
 
 int data;
+std::uint64_t word;
 long flag, lock_word;
 int in[2] = {1, 2}, sum[2];
 
@@ -169,6 +170,42 @@ void lost_peer() {
   say_returned();
 }
 
+// Loops that a program waits by, for a PE that is gone.
+template <class Read>
+void poll_lost_peer(Read read) {
+  std::signal(SIGTERM, SIG_IGN);  // of weft-run: the loop ends by itself
+  shmem_barrier_all();
+  if (shmem_my_pe() == 0) {
+    usleep(kLate / 4);
+    kill(getpid(), SIGKILL);
+  }
+  while (read() != 1) {
+  }
+  say_returned();
+}
+void lost_signal_fetch() {
+  poll_lost_peer([] { return shmem_signal_fetch(&word); });
+}
+void lost_g() {
+  poll_lost_peer([] { return shmem_uint64_g(&word, 0); });
+}
+void lost_get() {
+  poll_lost_peer([] {
+    std::uint64_t value = 0;
+    shmem_getmem(&value, &word, sizeof(value), 0);
+    return value;
+  });
+}
+void lost_fetch() {
+  poll_lost_peer([] { return shmem_uint64_atomic_fetch(&word, shmem_my_pe()); });
+}
+void lost_fetch_add() {
+  poll_lost_peer([] { return shmem_uint64_atomic_fetch_add(&word, 0, 0); });
+}
+void lost_swap() {
+  poll_lost_peer([] { return shmem_uint64_atomic_compare_swap(&word, 1, 0, 0); });
+}
+
 struct Case {
   const char* name;
   void (*run)();
@@ -192,6 +229,12 @@ constexpr Case kCases[] = {
     {"failed_put", failed_put},
     {"failed_put_signal", failed_put_signal},
     {"lost_peer", lost_peer},
+    {"lost_signal_fetch", lost_signal_fetch},
+    {"lost_g", lost_g},
+    {"lost_get", lost_get},
+    {"lost_fetch", lost_fetch},
+    {"lost_fetch_add", lost_fetch_add},
+    {"lost_swap", lost_swap},
 };
 
 }  // namespace

@@ -29,6 +29,12 @@ CASES = {
     "failed_put": ({"WEFT_FAULT": "fail_after=20"}, False, {"put of 4 bytes to PE 0": 1}),
     "failed_put_signal": ({"WEFT_FAULT": "fail_after=20"}, False, {"put of 4 bytes to PE 0": 1}),
     "lost_peer": ({}, False, {"PE 0": 1}),
+    "lost_signal_fetch": ({}, False, {"weft[1] error": 1}),
+    "lost_g": ({}, False, {"weft[1] error": 1}),
+    "lost_get": ({}, False, {"weft[1] error": 1}),
+    "lost_fetch": ({}, False, {"weft[1] error": 1}),
+    "lost_fetch_add": ({}, False, {"weft[1] error": 1}),
+    "lost_swap": ({}, False, {"weft[1] error": 1}),
 }
 
 

@@ -3,6 +3,7 @@
 
 #include "host/api/shmem/state.hpp"
 #include "host/api/wait_forms.hpp"
+#include "src/base/clock.hpp"
 
 namespace weft::shmem {
 namespace {
@@ -39,8 +40,30 @@ struct Waits : WaitForms<Call, comparison> {
     wait_until(routine, ivar, SHMEM_CMP_NE, value);
   }
 
+  // A loop of loads ends when the job does: one in so many looks.
   static std::uint64_t signal_fetch(const char* routine, const std::uint64_t* sig_addr) {
-    if (default_ctx.quick == nullptr && admit(routine, SHMEM_CTX_DEFAULT) == nullptr) return 0;
+    if (default_ctx.quick == nullptr || --loads_until_look == 0) [[unlikely]]
+      return look_and_fetch(routine, sig_addr);
+    return weft::signal_fetch(sig_addr);
+  }
+
+ private:
+  static constexpr unsigned kLoadsPerLook = 1024;
+  static inline constinit thread_local unsigned loads_until_look
+      [[gnu::tls_model("initial-exec")]] = kLoadsPerLook;
+
+  [[gnu::noinline, gnu::cold]] static std::uint64_t look_and_fetch(const char* routine,
+                                                                   const std::uint64_t* sig_addr) {
+    constexpr std::uint64_t kBetweenLooks = 100'000'000;  // ns
+    static thread_local std::uint64_t looked_at = 0;
+    loads_until_look = kLoadsPerLook;
+    if (admit(routine, SHMEM_CTX_DEFAULT) == nullptr) return 0;
+    const std::uint64_t now = now_ns();
+    if (now - looked_at >= kBetweenLooks) {
+      looked_at = now;
+      const CallerName name(routine);
+      settle(runtime(routine)->health());
+    }
     return weft::signal_fetch(sig_addr);
   }
 };

@@ -29,7 +29,22 @@ void say_returned() {
   std::fflush(stdout);
 }
 
+// Loops that a program waits by, for a PE that is gone.
+template <class Read>
+void poll_lost_peer(Read read) {
+  std::signal(SIGTERM, SIG_IGN);  // of weft-run: the loop ends by itself
+  if (nvshmem_my_pe() == 0) {
+    usleep(kLate / 4);
+    kill(getpid(), SIGKILL);
+  }
+  while (read() != 1) {
+  }
+  say_returned();
+}
+
 void run(const std::string& name) {
+  if (name == "lost_signal_fetch") return poll_lost_peer([] { return nvshmem_signal_fetch(flag); });
+  if (name == "lost_g") return poll_lost_peer([] { return nvshmem_uint64_g(flag, 0); });
   if (name == "never_set") {
     if (nvshmem_my_pe() == 0) return;
     nvshmem_signal_wait_until(flag, NVSHMEM_CMP_EQ, 1);

@@ -102,11 +102,7 @@ Status Context::Impl::quiet(int target) {
   if (posted && !complete()) {
     queue.flush();
     Status waited = wait_for(*job, &queue, complete, [&] {
-      return WaitFacts{
-          .operation = "quiet",
-          .peer = target,
-          .seen = fmt::format("{} operations of lane {} are not complete", queue.outstanding(),
-                              static_cast<unsigned>(queue.lane()))};
+      return WaitFacts{.operation = "quiet", .peer = target, .seen = queue.describe_outstanding()};
     });
     if (!waited.is_ok()) {
       fail(waited);

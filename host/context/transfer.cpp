@@ -222,11 +222,9 @@ Status Context::Impl::complete(LaneQueue::Ticket ticket, const char* operation, 
   Status waited = wait_for(
       *job, &queue, [&] { return queue.done(ticket); },
       [&] {
-        return WaitFacts{
-            .operation = operation,
-            .peer = target,
-            .seen = fmt::format("no answer; {} operations of lane {} are not complete",
-                                queue.outstanding(), static_cast<unsigned>(queue.lane()))};
+        return WaitFacts{.operation = operation,
+                         .peer = target,
+                         .seen = fmt::format("no answer; {}", queue.describe_outstanding())};
       });
   if (!waited.is_ok()) {
     fail(waited);  // operations complete in order: none behind this one will be known to

@@ -152,6 +152,17 @@ std::uint64_t LaneQueue::outstanding() const {
   return sum;
 }
 
+std::string LaneQueue::describe_outstanding() const {
+  std::string text = fmt::format("{} operations of lane {} are not complete", outstanding(),
+                                 static_cast<unsigned>(lane_));
+  for (const Used& each : used_) {
+    const std::string oldest = routes_.transports[each.index]->oldest(lane_);
+    if (!oldest.empty())
+      text += fmt::format("; the oldest by {}: {}", routes_.transports[each.index]->name(), oldest);
+  }
+  return text;
+}
+
 bool LaneQueue::needs_progress(const Used& each) const {
   return each.needs_progress && !done_up_to(each.index);
 }

@@ -46,6 +46,8 @@ class LaneQueue {
   bool all_done() const;        // everything posted is complete
   bool all_done(int pe) const;  // at least everything posted to `pe` is complete
   std::uint64_t outstanding() const;
+  // "3 operations of lane 0 are not complete", and which is the oldest, where that is known.
+  std::string describe_outstanding() const;
   // True if something is outstanding that moves only by progress().
   bool needs_progress() const;
   // True if who waits, for these or for what others send, is to call progress() meanwhile.

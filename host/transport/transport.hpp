@@ -80,6 +80,9 @@ class Transport {
   // How many of the lane's posted ops are complete; they complete in order. A failed op counts as
   // complete, and its Status comes from the next progress().
   virtual std::uint64_t completed(Lane lane) const = 0;
+  // The lane's op that has been under way for longest and how far it is, for people; "" if that is
+  // not known.
+  virtual std::string oldest(Lane /*lane*/) const { return ""; }
   // Tells that somebody waits for everything posted so far; a transport that may hold ops back
   // (for batching, or to inject faults) must now let them go. Does not wait.
   virtual Status flush(Lane lane) = 0;

@@ -1,11 +1,13 @@
 // Whole runtimes by ib over a library of verbs that loses datagrams, refuses calls and pulls
 // cables: every wait ends, with a text that says what, where and whom to, and nothing is left
 // behind.
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -154,6 +156,59 @@ TEST_F(IbTest, ACableIsPulled) {
   };
   // Ending the job finds the way still cut off on one of its lanes, which is no news.
   run_local(2, body, by_ib()).ignore();
+}
+
+// A device may sleep over a queue that is not empty until something is posted there again, whoever
+// it is that has nothing more to post: whoever asks, or the owner with its answer.
+Status talk_to_sleepers(Runtime& rt) {
+  for (std::size_t nth = 1; nth <= 12; ++nth) {
+    RETURN_IF_ERROR(talk(rt));
+    if (rt.pe() == 0) fake_verbs_doze(0, nth, 1);
+  }
+  RETURN_IF_ERROR(talk(rt));
+  if (rt.pe() == 0) fake_verbs_doze(0, 0, 0);
+  return rt.barrier();
+}
+Options impatient(const char* atomics) {
+  Options options = by_ib();
+  options.ib_atomics = atomics;
+  options.wait_timeout = 20;
+  return options;
+}
+TEST_F(IbTest, ADeviceThatSleepsOverItsQueueIsRungAgain) {
+  EXPECT_OK(run_local(2, talk_to_sleepers, impatient("owner")));
+}
+TEST_F(IbTest, ADeviceThatSleepsOverAtomicsIsRungAgain) {
+  EXPECT_OK(run_local(2, talk_to_sleepers, impatient("nic")));
+}
+
+// One that nothing wakes: a wait that ends by its deadline names what it waits for.
+TEST_F(IbTest, AReportNamesTheOldestOperation) {
+  Options options = impatient("nic");
+  options.wait_timeout = 3;
+  std::string text;
+  std::atomic<bool> is_over{false};
+  const auto body = [&](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Word* const word, rt.callocate<Word>(1));
+    RETURN_IF_ERROR(talk(rt));
+    RETURN_IF_ERROR(rt.context().quiet());
+    RETURN_IF_ERROR(rt.barrier());
+    RETURN_IF_ERROR(rt.context().quiet());
+    if (rt.pe() == 1) {  // nothing of this PE's may take the other's place in front of the device
+      while (!is_over.load()) std::this_thread::yield();
+      return Status::ok();
+    }
+    fake_verbs_doze(0, 1, 1000);
+    RETURN_IF_ERROR(rt.context().p(word, Word{1}, 1));
+    text = rt.context().quiet().text();
+    is_over.store(true);
+    return Status::ok();
+  };
+  run_local(2, body, options).ignore();
+  EXPECT_THAT(text, AllOf(HasSubstr("1 operations of lane 0 are not complete; the oldest by ib: "
+                                    "put of 8 bytes to PE 1 at heap offset "),
+                          HasSubstr("fake0 port 1 to PE 1 on "),
+                          HasSubstr("has been handed to the device")));
 }
 
 // Whatever call fails: all PEs hear, or nobody needed it.

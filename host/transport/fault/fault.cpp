@@ -59,6 +59,7 @@ class FaultTransport final : public Transport {
   }
   Status progress(Lane lane) override { return at(lane).progress(); }
   std::uint64_t completed(Lane lane) const override { return at(lane).completed(); }
+  std::string oldest(Lane lane) const override { return inner_->oldest(lane); }
   Status flush(Lane lane) override { return at(lane).flush(); }
 
  private:

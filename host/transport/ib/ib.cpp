@@ -68,6 +68,7 @@ class Ib final : public network::NetworkTransport {
   Status post(Lane lane, const Op& op) override;
   Status progress(Lane lane) override;
   std::uint64_t completed(Lane lane) const override;
+  std::string oldest(Lane lane) const override;
   Status flush(Lane lane) override;
 
  private:
@@ -193,6 +194,11 @@ Status Ib::flush(Lane lane) {
 std::uint64_t Ib::completed(Lane lane) const {
   const IbLane* const where = lanes_.find(lane);
   return where == nullptr ? 0 : where->completed();
+}
+
+std::string Ib::oldest(Lane lane) const {
+  const IbLane* const where = lanes_.find(lane);
+  return where == nullptr ? "" : where->oldest();
 }
 
 Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const {

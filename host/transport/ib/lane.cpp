@@ -43,7 +43,7 @@ Status IbLane::progress() {
   ring_all();
   for (const auto& port : ports_) poll(*port);
   for (std::size_t i = moving_.size(); i > 0; --i) make_ready(*moving_[i - 1]).ignore();
-  if (requests_ > 0) look_for_silence();
+  if (flights_.next() != flights_.first()) look_for_silence();
   Status failed = std::move(error_);
   retire();
   return failed;

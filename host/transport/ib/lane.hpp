@@ -32,6 +32,14 @@
 // request behind it has the owner copy; what is got is read out of the pane once the owner has
 // answered. A pane is this lane's until then, whatever paths fail meanwhile.
 //
+// Silence. An op that is under way for a second has its device's doorbell rung again, by an empty
+// write, or by its request once more, which its owner does not execute twice. The write fails if
+// the way is gone while nothing else of mine is there to find out. And a device may sleep over its
+// queue: soft-RoCE's looks whether too many packets are on their way, or whether a fence is open,
+// and only then marks that it waits for that (Linux 6.1, rxe_requester). What happens between the
+// two is not noticed, no timer runs, and nothing but the next doorbell wakes it, here or at the
+// owner, whose answer is in such a queue.
+//
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them
 // before.
@@ -97,6 +105,8 @@ class IbLane {
   Status progress();
   void flush();
   std::uint64_t completed() const { return flights_.completed(); }
+  // The op that has been under way for longest and how far it is, for people; "" if there is none.
+  std::string oldest() const;
   // A peer's reply to a request for a queue pair.
   void replied(const Dial& reply, std::size_t rail);
 
@@ -186,6 +196,8 @@ class IbLane {
   }
   void lift_fence(Link& link) const;
   void look_for_silence();
+  static std::string how_far(const Flight& flight);
+  void ask_again(Flight& flight, std::uint64_t number);
   Status cause(const Path& path, const ibv_wc& done) const;
 
   void note(Status failure);
@@ -203,18 +215,19 @@ class IbLane {
 
   const LaneEnv env_;
   const std::uint32_t number_;
-  std::mutex mutex_;                              // of all but completed()
+  mutable std::mutex mutex_;                      // of all but completed()
   std::vector<std::unique_ptr<LanePort>> ports_;  // by rail
   std::vector<std::unique_ptr<Link>> links_;      // by PE; null: not spoken to yet
   network::Flights<Flight> flights_;
-  std::vector<Heaps::There> parts_, word_;   // of the op that is being posted
-  WorkList work_;                            // likewise
-  Request request_;                          // likewise
-  std::vector<Path*> holding_;               // who hold something
-  std::vector<Link*> moving_;                // whose path has failed
-  std::vector<std::uint64_t> repeating_;     // flights whose next step is to go
-  int requests_ = 0;                         // without answers on all links
-  std::uint64_t oldest_ = 0, since_ns_ = 0;  // flight that is not over, and since when it is that
+  std::vector<Heaps::There> parts_, word_;  // of the op that is being posted
+  WorkList work_;                           // likewise
+  Request request_;                         // likewise
+  std::vector<Path*> holding_;              // who hold something
+  std::vector<Link*> moving_;               // whose path has failed
+  std::vector<std::uint64_t> repeating_;    // flights whose next step is to go
+  int requests_ = 0;                        // without answers on all links
+  // The first flight that is not over, looks at it, and since when it is that (0: not known yet).
+  std::uint64_t oldest_ = 0, looks_ = 0, since_ns_ = 0;
   Status error_;
 };
 

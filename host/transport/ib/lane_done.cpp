@@ -7,6 +7,7 @@
 
 #include "host/transport/apply.hpp"
 #include "host/transport/ib/lane.hpp"
+#include "src/base/log.hpp"
 
 namespace weft::ib {
 
@@ -170,6 +171,7 @@ void IbLane::leave_pane(Flight& flight, std::uint64_t number, bool is_well) {
 void IbLane::read_pane(Flight& flight, std::uint64_t number) {
   Link& link = *flight.link;
   flight.reading = true;
+  flight.is_there = false;
   flight.path = &link.main_path();
   if (link.moving || flight.path->state() != Path::State::kReady) {
     flight.again = true;  // when there is a way
@@ -184,18 +186,48 @@ void IbLane::read_pane(Flight& flight, std::uint64_t number) {
   ring(*flight.path);
 }
 
-// An answer may be lost where nothing of mine is: the oldest request that waits for long asks the
-// network whether its path is still there.
+// The clock is looked at now and then: that takes about as long as a look at the device.
 void IbLane::look_for_silence() {
-  constexpr std::uint64_t kLongNs = 1'000'000'000;
-  const std::uint64_t first = flights_.first(), now = now_ns();
-  if (std::exchange(oldest_, first) != first || since_ns_ == 0) since_ns_ = now;
-  if (now - since_ns_ < kLongNs || !flights_.has(first)) return;
+  constexpr std::uint64_t kLooks = 32, kLongNs = 1'000'000'000;
+  const std::uint64_t first = flights_.first();
+  if (std::exchange(oldest_, first) != first) looks_ = since_ns_ = 0;
+  if (++looks_ % kLooks != 0) return;
+  const std::uint64_t now = now_ns();
+  if (since_ns_ == 0) since_ns_ = now;
+  if (now - since_ns_ < kLongNs) return;
   since_ns_ = now;
-  const Flight& oldest = flights_[first];
-  if (!oldest.asking || oldest.sending != 0 || oldest.again) return;
+  Flight& oldest = flights_[first];
+  if (oldest.again || (oldest.sending == 0 && !oldest.asking)) return;
+  LOG(kDebug, "transport", "ib: {} for a second; its port is rung again", how_far(oldest));
+  if (oldest.sending == 0 && oldest.path->has_room(1)) return ask_again(oldest, first);
   oldest.path->probe();
   ring(*oldest.path);
+}
+
+// Its request, whose bytes are there already. The owner knows it by its sequence, and answers it
+// again.
+void IbLane::ask_again(Flight& flight, std::uint64_t number) {
+  flight.is_there = true;
+  const Request request = request_of(flight, number);
+  WorkList work;  // not work_ and request_, as in read_pane()
+  work.message(request);
+  give(flight, number, work);
+  ring(*flight.path);
+}
+
+std::string IbLane::how_far(const Flight& flight) {
+  const char* const state = flight.again         ? "waits for another port"
+                            : flight.sending > 0 ? "has been handed to the device"
+                            : flight.asking      ? "waits for its owner's answer"
+                                                 : "waits for what it compares with";
+  return fmt::format("{}: {}, {}", describe(flight.op), flight.path->describe(), state);
+}
+
+std::string IbLane::oldest() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t first = flights_.first();
+  if (!flights_.has(first) || flights_[first].is_done()) return "";
+  return how_far(flights_[first]);
 }
 
 Status IbLane::cause(const Path& path, const ibv_wc& done) const {

@@ -14,7 +14,8 @@ namespace weft::ib {
 class Path;
 
 struct LanePort {
-  static constexpr int kSends = 1024;  // work requests under way
+  static constexpr int kSends = 1024;  // work requests under way,
+  static constexpr int kProbes = 8;    // and so many empty ones beyond them
   // wr_ids: places of answers, or flights.
   static constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;
 
@@ -23,7 +24,7 @@ struct LanePort {
     static_assert(sizeof(Answer) <= kAnswerBytes);
     auto made = std::make_unique<LanePort>(LanePort{.port = port, .rail = rail});
     // Answers, and as many reads of panes.
-    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + 2 * kLaneRequests, nullptr));
+    ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + kProbes + 2 * kLaneRequests, nullptr));
     ASSIGN_OR_RETURN(made->answers, Receives::make(port, kLaneRequests, kAnswerBytes, kAnswers));
     ASSIGN_OR_RETURN(made->nowhere, Buffer::make(port, sizeof(std::uint64_t)));
     return made;

@@ -46,7 +46,8 @@ Status Path::ask() {
     ASSIGN_OR_RETURN(qp_, make_reliable(at_.port, {.sent = at_.done.get(),
                                                    .received = at_.done.get(),
                                                    .receives = at_.answers.queue(),
-                                                   .sends = kSends + network::Windows::kPanes,
+                                                   .sends = kSends + network::Windows::kPanes +
+                                                            LanePort::kProbes,
                                                    .access = IBV_ACCESS_LOCAL_WRITE}));
     psn_ = random_psn();
     at_.by_qp[qp_->qp_num] = this;
@@ -130,7 +131,9 @@ std::uint64_t Path::packets_of(const Work& work) const {
 }
 
 void Path::probe() {
-  if (state_ != State::kReady || sends_ != 0) return;
+  const bool is_full =
+      sends_ >= kSends + LanePort::kProbes || at_.sends >= LanePort::kSends + LanePort::kProbes;
+  if (state_ != State::kReady || is_full) return;
   Work nothing;
   nothing.request.opcode = IBV_WR_RDMA_WRITE;
   give({&nothing, 1}, kProbe);

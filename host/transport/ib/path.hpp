@@ -66,7 +66,8 @@ class Path {
   bool has_room(int sends) const;
   // What comes next is carried out after the reads and atomics before it.
   void fence() { is_fenced_ = true; }
-  // Something to send, if nothing is under way: a path that is broken is found out by that.
+  // An empty write, behind all that is under way: a path that is broken is found out by that, and a
+  // device that has gone to sleep over its queue goes on.
   void probe();
   // Takes work of a flight; ring() hands the device what is held.
   void give(std::span<Work> work, std::uint64_t flight);

@@ -61,4 +61,10 @@ FAKE_VERB void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effe
   device_at(device).last_takes_effect = takes_effect;
 }
 
+FAKE_VERB void fake_verbs_doze(int device, std::size_t nth, std::size_t posts) {
+  const std::lock_guard lock(state().mutex);
+  device_at(device).doze_at = nth;
+  device_at(device).doze_posts = posts;
+}
+
 }  // namespace weft::fake_verbs

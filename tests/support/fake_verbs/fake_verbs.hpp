@@ -44,4 +44,7 @@ void fake_verbs_mend(int device);
 // Pulls it at the nth request from now that the device sends over reliable connections. That one
 // may still take effect at the other end; its sender does not hear of it.
 void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effect);
+// At the nth request from now that the device would send over reliable connections, it sleeps over
+// that queue pair's queue, until so many more calls have posted sends there; nth 0: it does not.
+void fake_verbs_doze(int device, std::size_t nth, std::size_t posts);
 }

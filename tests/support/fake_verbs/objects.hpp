@@ -35,7 +35,8 @@ struct Device : ibv_device {
   bool is_cut = false;
   std::uint64_t cut_after = 0;  // requests over reliable connections; 0: not
   bool last_takes_effect = false;
-  std::uint64_t carried = 0;  // of these, ever
+  std::size_t doze_at = 0, doze_posts = 0;  // requests until it sleeps; 0: it does not
+  std::uint64_t carried = 0;                // of these, ever
   std::uint16_t lid;
   std::vector<ibv_gid_entry> gids;
 };
@@ -122,6 +123,7 @@ struct Qp : ibv_qp {
   std::uint64_t posted = 0;             // sends, ever
   std::atomic<std::uint64_t> freed{0};  // of these, up to which one slots are free again
   bool is_listed = false;               // in State::busy
+  std::size_t asleep = 0;               // calls that must post sends until the device goes on
   std::uint32_t taken = 0;              // packets of the other end's
   std::uint64_t read = 0;               // what the word held that its next send changes
 };

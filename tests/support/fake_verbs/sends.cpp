@@ -62,6 +62,7 @@ int post_send(ibv_qp* posted, ibv_send_wr* list, ibv_send_wr** bad) {
     if (error != 0) break;
   }
   if (error != 0) *bad = list;
+  if (qp.asleep > 0) --qp.asleep;
   enlist(qp);
   wake_wire();
   return error;

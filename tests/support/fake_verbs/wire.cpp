@@ -26,8 +26,16 @@ void flush_one(Qp& qp) {
   complete_receive(qp, wc, false);
 }
 
+bool falls_asleep(Qp& qp) {
+  Device& device = qp.device_of();
+  if (qp.qp_type != IBV_QPT_RC || device.doze_at == 0 || --device.doze_at != 0) return false;
+  qp.asleep = device.doze_posts;
+  return true;
+}
+
 void carry_out_next(Qp& qp) {
   if (qp.now == IBV_QPS_ERR) return flush_one(qp);
+  if (falls_asleep(qp)) return;
   if (reads_word(qp)) return;
   Send work = std::move(qp.sends.front());
   qp.sends.pop_front();
@@ -45,7 +53,8 @@ Qp* pick() {
   const std::size_t first = state().random() % busy.size();
   for (std::size_t i = 0; i < busy.size(); ++i) {
     Qp* const qp = busy[(first + i) % busy.size()];
-    if (qp->now == IBV_QPS_ERR || !(waits_for_receive(*qp) || waits_for_device(*qp))) return qp;
+    const bool waits = qp->asleep > 0 || waits_for_receive(*qp) || waits_for_device(*qp);
+    if (qp->now == IBV_QPS_ERR || !waits) return qp;
   }
   return nullptr;
 }

@@ -119,8 +119,9 @@ class Runner:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False,
                                   timeout=self.arguments.timeout)
-        except subprocess.TimeoutExpired:
-            fail(f"no end after {self.arguments.timeout:g} s: {shlex.join(map(str, command))}")
+        except subprocess.TimeoutExpired as late:
+            said = b"".join(each or b"" for each in (late.stdout, late.stderr)).decode(errors="replace")
+            fail(f"no end after {self.arguments.timeout:g} s: {shlex.join(map(str, command))}\n{said[-4000:]}")
         if done.returncode != 0:
             fail(f"exit status {done.returncode}: {shlex.join(map(str, command))}\n"
                  f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -134,6 +135,8 @@ class Runner:
             command = [self.launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", self.arguments.rsh,
                        "-H", ",".join(f"{host}:1" for host in self.hosts), "-np", "2"]
         command += ["-x", f"WEFT_TRANSPORTS={transport},loopback"]
+        # A wait that does not end says for what before the program is ended from here.
+        command += ["-x", f"WEFT_WAIT_TIMEOUT={self.arguments.timeout / 2:g}"]
         for variable in row.variables:
             command += ["-x", variable]
         if transport == "ofi":

@@ -1,4 +1,4 @@
-// What atomics take.
+// Operands of atomics, as the bits of a word.
 #pragma once
 
 #include <cstdint>

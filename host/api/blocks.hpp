@@ -1,4 +1,4 @@
-// What the sized names (put32, broadcastmem) move.
+// Blocks of bytes, which the sized names (put32, broadcastmem) move.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ enum class Routine : std::uint32_t {
 };
 const char* to_string(Routine routine);
 
-// What a member is about to do. What must be equal on all members is sent around as it stands.
+// The call that a member is about to make. Fields that must be equal on all are sent as they stand.
 struct CollectiveCall {
   Routine routine = Routine::kSync;
   std::uint32_t detail = 0;  // root; element and operator; 0

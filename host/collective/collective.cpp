@@ -187,7 +187,7 @@ Status alltoalls_call(Context::Impl& c, const Team& team, void* dst, const void*
   });
 }
 
-// What reductions and scans share: src holds `src_blocks` times what dst holds.
+// Reductions and scans share this: src holds `src_blocks` times what dst holds.
 template <class Algorithm>
 Status fold_call(Context::Impl& c, const Team& team, Routine routine, void* dst, const void* src,
                  std::size_t count, Element element, ReduceOp op, bool src_per_member,

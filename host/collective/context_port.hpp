@@ -90,7 +90,7 @@ class ContextPort {
   bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
     return wait_at(at(c_.mapped(pe), word), word, value, pe);
   }
-  // What went straight to memory is ordered by the release of the signal that follows.
+  // Stores that went straight to memory are ordered by the release of the signal that follows.
   void fence(HostThread) {
     if (!c_.unfenced) return;
     const auto alone = c_.turn();

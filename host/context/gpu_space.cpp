@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// What lies where in the picture.
+// The layout of the picture.
 constexpr std::size_t kHandlesAt = sizeof(DeviceState);
 constexpr std::size_t kTicketsAt =
     round_up(kHandlesAt + kMaxLanes * sizeof(DeviceContext), alignof(RingTickets));
@@ -128,7 +128,7 @@ Status GpuSpace::lay_out() {
   return Status::ok();
 }
 
-// Of this GPU, zeroed, for its kernels alone.
+// Memory of this GPU, zeroed, for its kernels alone.
 Result<Memory> GpuSpace::memory_for(std::size_t bytes) const {
   const std::size_t whole = round_up(bytes, platform_.granularity());
   ASSIGN_OR_RETURN(Memory place, platform_.reserve(whole));
@@ -164,7 +164,7 @@ Status GpuSpace::end_waits() {
   return copy(&state->deadline_ns, &kJobHasEnded, sizeof(kJobHasEnded));
 }
 
-// What only kernels touch lies in their memory: it is a microsecond nearer.
+// Words that only kernels touch lie in their memory, which is a microsecond nearer.
 Status GpuSpace::publish_ring(int lane, const RingView& ring) {
   auto* const state = reinterpret_cast<DeviceState*>(picture_);
   RingView own = ring;

@@ -58,13 +58,13 @@ class GpuSpace {
   // Makes my block of the team as good as new.
   Status reset_team(int id);
 
-  // What kernels are given: `state`, of which this fills what it knows, as the GPU sees it.
+  // Shows kernels `state`, of which this fills what it knows, as the GPU sees it.
   Status publish(DeviceState state);
   // The same once the job has ended: waits of kernels, those that run too, end at their next look.
   Status end_waits();
   // Adds the ring of a lane to it; before kernels of that lane start.
   Status publish_ring(int lane, const RingView& ring);
-  // Whose memory it is, and how peers' is found: what does not depend on the context.
+  // The heap, and how peers' heaps are found: this does not depend on the context.
   DeviceContext handle() const;
   // GPU memory that the program has already becomes symmetric where it is, for kernels, too.
   // Collective in effect; so are the next three.
@@ -91,7 +91,7 @@ class GpuSpace {
 
  private:
   GpuSpace(Platform& platform, int ordinal, int pe, int npes, const Options& options);
-  // What of a piece of adopted memory the heap does not know.
+  // A piece of adopted memory, as far as the heap does not know it.
   struct Piece {
     std::vector<std::byte*>
         places;             // where each PE's lies, for copies and kernels of mine; or null
@@ -102,7 +102,7 @@ class GpuSpace {
   Status reserve();
   HeapShape shape_of_heap() const;
   Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
-  // Of one of heap_->adopted().
+  // The index of one of heap_->adopted().
   std::size_t index_of(const AdoptedRange& range) const {
     return static_cast<std::size_t>(&range - heap_->adopted().data());
   }

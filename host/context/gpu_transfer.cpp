@@ -1,4 +1,4 @@
-// What host threads do with symmetric GPU memory: puts and gets are copies, atomics are kernels,
+// Symmetric GPU memory as host threads use it: puts and gets are copies, atomics are kernels,
 // and what a peer's memory needs that is not mapped is an op of its transport; all complete on
 // return.
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
-// What happens at a symmetric address of GPU memory, which has been checked.
+// An op at a symmetric address of GPU memory, which has been checked.
 Op op_there(const GpuSpace& gpu, OpKind kind, const void* symmetric, int pe) {
   Op op;
   op.kind = kind;

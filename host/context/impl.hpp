@@ -31,7 +31,7 @@ struct Context::Impl {
   Status get(void* dst, const void* src, std::size_t bytes, int pe, Done done);
   Status amo(OpKind kind, void* dst, std::size_t width, std::uint64_t value, std::uint64_t compare,
              void* result, int pe, Done done);
-  // What of these concerns symmetric GPU memory (gpu_transfer.cpp).
+  // The same for symmetric GPU memory (gpu_transfer.cpp).
   Status put_on_gpu(void* dst, const void* src, std::size_t bytes, int pe, Notify notify);
   Status get_on_gpu(void* dst, const void* src, std::size_t bytes, int pe);
   // Bytes between my memory and what pe's GPU has at a symmetric address, complete on return.

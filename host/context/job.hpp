@@ -69,13 +69,13 @@ class Job {
   // The runtime is gone: the others are told, and health() answers so from now on.
   void close();
 
-  // What a kernel gets, on the GPU if there is one. The state is made at the first call.
+  // A kernel gets this, on the GPU if there is one. The state is made at the first call.
   Result<DeviceContext> device(int lane);
   // A job that has started without a GPU takes one: as long as the result lives no other thread has
   // what device() gives. Nobody must have had it before.
   std::unique_lock<std::mutex> hold_device() { return std::unique_lock(gpu_mutex_); }
   bool has_given_device();
-  // What device() needs, for the GPU if there is one; before anybody has what that gave.
+  // Makes what device() needs, for the GPU if there is one; before anybody has what that gave.
   Status prepare_for_kernels();
   // The job does without a GPU after all; before anybody has what device() gave.
   void drop_gpu();
@@ -83,7 +83,7 @@ class Job {
   Result<const DeviceContext*> device_pointer(int lane);
   // Whether `address` lies in symmetric GPU memory, or in what may become that.
   bool is_on_gpu(const void* address) const;
-  // Whose that memory is, or would be if it were symmetric.
+  // The heap that has that memory, or would if it were symmetric.
   Heap& heap_of(const void* address) const { return is_on_gpu(address) ? gpu->heap() : *heap; }
   // Kernels that start from now on know of what the heap has adopted.
   void show_adopted();

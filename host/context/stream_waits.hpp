@@ -43,7 +43,7 @@ class StreamWaits {
   bool any_left();
 
  private:
-  // What a mark says. The stream writes the last two.
+  // The values of a mark. The stream writes the last two.
   enum Mark : std::uint64_t { kQueued = 2, kBegun = 1, kEnded = 0 };
   struct Entry {
     Wait wait;

@@ -65,7 +65,7 @@ Status Context::Impl::put(void* dst, const void* src, std::size_t bytes, int tar
   op.flags = done == Done::kLater ? kOpSourceStays : 0;
   RETURN_IF_ERROR(check_put(dst, src, bytes, target, notify, &op));
   if (bytes == 0 && notify.op == NotifyOp::kNone) return Status::ok();
-  // Who reads the journal because of the signal has seen this note: it comes before.
+  // A reader of the journal that has seen the signal sees this note: it comes before.
   if (checks && notify.op != NotifyOp::kNone) RETURN_IF_ERROR(note(target, op.signal));
   std::byte* const peer = mapped(target);
   if (peer == nullptr) return post(op, nullptr);

@@ -19,7 +19,7 @@
 
 namespace weft {
 
-// What a report says about a wait. Made only when the wait has failed.
+// The facts that a report of a wait names. Made only when the wait has failed.
 struct WaitFacts {
   const char* operation = "wait";  // "wait_until", "quiet", "barrier"
   int peer = -1;                   // who should have acted; -1: not known

@@ -21,7 +21,7 @@ namespace weft::info {
 namespace {
 
 Line from_status(const char* name, const char* when_ok, const Status& status) {
-  // Who failed knows best what to do: the text says it.
+  // The text of the failure says what to do.
   return status.is_ok() ? there(name, when_ok) : missing(name, std::string(status.text()));
 }
 

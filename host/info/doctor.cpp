@@ -187,7 +187,7 @@ Section tried_checks(const Options& options) {
 
 namespace {
 
-// What allocate_device() gives, and why not a GPU's.
+// The memory that allocate_device() gives, and why not a GPU's.
 Line device_memory(Runtime& runtime) {
   const char* const name = "device memory";
   const Result<std::uint64_t*> word = runtime.allocate_device<std::uint64_t>(1);

@@ -26,7 +26,7 @@ Section tried_checks(const Options& options);
 // Every PE writes to every other and looks at what came. Collective.
 Section test_run(Runtime& runtime);
 
-// What one PE found on its host.
+// The findings of one PE on its host.
 struct Diagnosis {
   std::string host;
   int pe = -1;        // -1: there is no job

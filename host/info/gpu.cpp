@@ -9,7 +9,7 @@
 namespace weft::info {
 namespace {
 
-// What a PE's heap needs of its GPU: address space, memory in it, a handle for other processes.
+// A PE's heap needs this of its GPU: address space, memory in it, a handle for other processes.
 Status try_memory(const gpu::Library& driver, int ordinal) {
   ASSIGN_OR_RETURN(Platform* const gpu, gpu::platform(driver, ordinal));
   ASSIGN_OR_RETURN(const Memory range, gpu->reserve(gpu->granularity()));
@@ -18,7 +18,7 @@ Status try_memory(const gpu::Library& driver, int ordinal) {
   return gpu->share(chunk).status();
 }
 
-// Of NVIDIA's, by the architecture that compilers call sm_90; of AMD's 9.4 is gfx942.
+// NVIDIA's go by the architecture that compilers call sm_90; AMD's 9.4 is gfx942.
 std::string describe(const gpu::Library& driver, const gpu::Gpu& gpu) {
   const std::string architecture = driver.kind == gpu::Kind::kHip
                                        ? fmt::format("gfx {}.{}", gpu.major, gpu.minor)
@@ -55,7 +55,7 @@ Line gpus_of(const char* name, const gpu::Library& driver) {
   return there(name, found + "; symmetric memory and its sharing tried on each" + *apart);
 }
 
-// Of the first driver that has one.
+// The GPUs of the first driver that has one.
 Result<Platform*> first_gpu(const Options& options) {
   Status refused;
   for (const gpu::Library& driver : {gpu::Library{gpu::Kind::kCuda, options.cuda_library},

@@ -10,7 +10,7 @@ namespace {
 
 Line library(const char* name, const Result<std::string>& described) {
   if (described.is_ok()) return there(name, *described);
-  // Who failed knows best what to do: the text says it.
+  // The text of the failure says what to do.
   return missing(name, std::string(described.status().text()));
 }
 

@@ -1,4 +1,4 @@
-// What the machine is made of, from hwloc when built with it, else from /proc and /sys.
+// The parts of the machine, from hwloc when built with it, else from /proc and /sys.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ OptionValue without_secret(const OptionRow& row, OptionValue value) {
   return std::string("(set; not shown, it holds the job's secret)");
 }
 
-// What holds for one row, and where that comes from.
+// The value of one row, and where that comes from.
 struct Current {
   std::string value;
   bool from_environment = false;

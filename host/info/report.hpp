@@ -1,4 +1,4 @@
-// What weft-info tells: sections of lines, shown as text for people or as JSON for programs.
+// The report of weft-info: sections of lines, shown as text for people or as JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -16,9 +16,9 @@ Section machine_section();  // processors, memory, what of it this process may u
 // `root` stands before /proc and /sys, for tests.
 Section limits_section(const std::string& root = "");
 Section capabilities_section(const Options& options);  // each tried; what is missing has its mend
-// What of launchers surrounds this process, and which bootstrap it would choose.
+// The launchers around this process, and which bootstrap it would choose.
 Section launchers_section(const Options& options);
-// What each transport can do and whom it reaches. Collective over the job of `bootstrap`.
+// Each transport's abilities and whom it reaches. Collective over the job of `bootstrap`.
 std::vector<Section> transport_sections(const Options& options, Bootstrap& bootstrap);
 
 }  // namespace weft::info

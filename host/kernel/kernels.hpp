@@ -1,4 +1,4 @@
-// What libweft runs as kernels, on GPUs and on host threads: one struct each, a kernel's parameter.
+// The kernels of libweft, for GPUs and for host threads: one struct each, a kernel's parameter.
 // Compiled by the host compiler (kernel_list.cpp) and, where there is one, by a GPU's
 // (gpu_code.cpp).
 //
@@ -20,7 +20,7 @@
 
 namespace weft::kernel {
 
-// What is queued on a stream behind an operation begins when that is complete, so one that went by
+// Work that a stream has behind an operation begins when that is complete, so one that went by
 // the ring is waited for.
 template <class Scope>
 WEFT_DEVICE void complete(const DeviceContext& handle, Scope scope, int pe) {

@@ -1,4 +1,4 @@
-// What the grids that work on a team's memory have in common. Every peer is mapped.
+// The common part of grids that work on a team's memory. Every peer is mapped.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ WEFT_DEVICE T* on_member(const Kernel& k, T* mine, int rank) {
   return reinterpret_cast<T*>(dev::mapped_on(k.handle, mine, dev::heap_of(k.handle, pe), pe));
 }
 
-// What a thread loads and stores at once.
+// A thread loads and stores so much at once.
 template <class T>
 struct alignas(16) Pack {
   static constexpr std::size_t kMany = 16 / sizeof(T);

@@ -82,7 +82,7 @@ class Heap {
     return detail::adopted_range(own.data(), own.size(), address, bytes);
   }
   static constexpr std::size_t kMaxAdopted = 256;
-  // What has been; never moves. A piece that was given up holds nothing.
+  // The pieces that have been adopted; never moves. A piece that was given up holds nothing.
   std::span<const AdoptedRange> adopted() const {
     // acquire: pairs with the release in adopt().
     return {adopted_.data(), adopted_count_.load(std::memory_order_acquire)};

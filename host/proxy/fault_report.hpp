@@ -1,4 +1,4 @@
-// What a kernel's fault record means, for people. Pure.
+// The meaning of a kernel's fault record, for people. Pure.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Who last wrote the signal word at a heap offset ("PE 3"); "" when nobody knows.
+// Names who last wrote the signal word at a heap offset ("PE 3"); "" when nobody knows.
 using LastWriter = std::function<std::string(std::uint64_t offset)>;
 
 // The status that a finished record stands for: what, where, seen and wanted, how long, the mend.

@@ -27,7 +27,7 @@ bool Runtime::Impl::is_gpu_memory(const OwnMemory& piece) const {
   return job->gpu != nullptr && job->gpu->platform().is_device_memory(piece.address);
 }
 
-// What must be the same on every PE: a piece that is there already stands for the same pieces of
+// All PEs must agree on this: a piece that is there already stands for the same pieces of
 // the others as before.
 std::string Runtime::Impl::describe(const OwnMemory& piece, bool on_gpu) const {
   std::string text = fmt::format("{} bytes of {}", piece.bytes, piece.name);
@@ -83,7 +83,7 @@ Status Runtime::Impl::adopt_one(const OwnMemory& piece) {
   return Status::ok();
 }
 
-// What fails on one PE alone is no success on any.
+// A failure on one PE alone is a failure on all.
 Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
                                  const std::vector<OwnMemory>& pieces, std::string values,
                                  Status (Impl::*one)(const OwnMemory&)) {

@@ -1,4 +1,4 @@
-// What all PEs of a job must have alike, compared when they meet. Pure.
+// Facts that all PEs of a job must have alike, compared when they meet. Pure.
 #pragma once
 
 #include <span>

@@ -157,7 +157,7 @@ Status Runtime::Impl::start_gpu(const std::vector<Facts>& facts) {
   return Status::ok();
 }
 
-// What of this PE keeps the whole job's device memory with the host; null: nothing does. What was
+// The reason of this PE to keep the job's device memory with the host; null: none. Memory that was
 // given to kernels, or lies where only host threads read it, stays as it is.
 const char* Runtime::Impl::why_on_host() const {
   if (job->options.gpu == "off") return "has WEFT_GPU=off";

@@ -59,7 +59,7 @@ struct Runtime::Impl {
   Status agree_to_pack();
   Status join_gpus(const std::vector<Facts>& facts);
   Status start_gpu(const std::vector<Facts>& facts);
-  // Of a program that creates the runtime before it first uses a GPU. Collective; once.
+  // For a program that creates the runtime before it first uses a GPU. Collective; once.
   Status look_for_gpus_again();
   Status look_if_some_driver_is_loaded();
   Status join_late();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kRoutine = "team_of";
 
-// What the words are for. Each is put back to zero by the PE in whose heap it lies, before anybody
+// Uses of the words. Each is put back to zero by the PE in whose heap it lies, before anybody
 // goes on to where it is used next.
 enum Word : std::size_t {
   kArrived,      // at the first: how many have left their bits

@@ -35,7 +35,7 @@ class StreamCall {
                      std::size_t align = 1) const;
   Status check_notify(const Notify& notify) const;
 
-  // Of the stream's device.
+  // These act on the stream's device.
   Status copy(void* dst, const void* src, std::size_t bytes) const {
     return platform_.copy(dst, src, bytes, stream_);
   }

@@ -147,7 +147,7 @@ Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, cons
   });
 }
 
-// What does not go by one block.
+// Folds that do not go by one block.
 Status queue_shares(const StreamCall& call, Folding what, const Team& team, const AnyFold& fold,
                     std::byte* dst, const std::byte* src, std::size_t count) {
   const bool scatters = what == Folding::kReduceScatter;

@@ -1,4 +1,4 @@
-// Who belongs to a team. Pure: rules of the splits, and the shape of a list of PEs.
+// Members of a team. Pure: rules of the splits, and the shape of a list of PEs.
 #pragma once
 
 #include <cstdint>

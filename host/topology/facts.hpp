@@ -33,7 +33,7 @@ struct Facts {
 
 bool same_machine(const Facts& a, const Facts& b);
 bool same_host(const Facts& a, const Facts& b);  // a part of a machine counts as one
-// Of each PE the first that is on its host, in time that grows little faster than the job.
+// For each PE the first that is on its host, in time that grows little faster than the job.
 std::vector<int> hosts_of(const std::vector<Facts>& facts);
 bool same_process(const Facts& a, const Facts& b);
 

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// What one transport says, in order of preference.
+// The answer of one transport, in order of preference.
 struct Offer {
   std::string name;
   std::vector<std::string> why_not;  // per PE; "" means that it reaches it

@@ -114,7 +114,7 @@ void apply_op(const Op& op, std::byte* heap);
 // fetches.
 void bring_result(const Op& op, std::uint64_t old);
 
-// What of a target's offsets exists: its heap, and what it has adopted.
+// The offsets of a target that exist: its heap, and what it has adopted.
 struct Extent {
   std::uint64_t heap = 0;
   std::uint64_t adopted_at = 0, adopted_end = 0;
@@ -127,8 +127,8 @@ struct Extent {
   }
 };
 
-// What can be wrong with an op, whoever made it (a kernel's ring is not to be trusted): an error
-// that names kind, PE, offset and bytes.
+// Checks an op, whoever made it (a kernel's ring is not to be trusted): an error names kind, PE,
+// offset and bytes.
 Status check_op(const Op& op, int npes, const Extent& extent);
 
 // "put of 24 bytes to PE 3 at heap offset 0x40, then add 1 at 0x80": for messages.

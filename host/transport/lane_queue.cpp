@@ -27,7 +27,7 @@ Status LaneQueue::post(const Op& op, Ticket* ticket) {
   return status;
 }
 
-// Who brings an op to a PE does not know what another has brought there, so what is on both sides
+// A transport does not know what another one has brought to a PE, so what is on both sides
 // of a fence must not be under way at once.
 Status LaneQueue::wait_for_split() {
   if (!split_) return Status::ok();

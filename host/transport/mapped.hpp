@@ -28,7 +28,7 @@ class MappedTransport : public Transport {
   // to their last bytes from now on. 0 bytes take the chunk away.
   void map(int pe, std::byte* heap, std::uint64_t offset, std::uint64_t bytes);
   std::byte* base_of(int pe) const;
-  // What is there lies apart from the heap, at each PE elsewhere.
+  // Memory there lies apart from the heap, at each PE elsewhere.
   bool lies_apart(std::uint64_t offset) const {
     return offset >= env_.adopted_at && !env_.platform->adopts_where_told();
   }

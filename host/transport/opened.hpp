@@ -33,7 +33,7 @@ class OpenedTransport : public MappedTransport {
   // Why the memory of a PE of this host cannot be used, as far as can be told without opening it;
   // `identity` is that of its platform.
   virtual std::string why_not_opened(int pe, const Blob& identity) const = 0;
-  // Whose open() takes its chunks, asked before each; and a reservation for them all.
+  // The platform whose open() takes its chunks, asked before each; and a reservation for them all.
   virtual Result<Platform*> opener(int pe, const Blob& identity) = 0;
   virtual Result<Memory> place_of(int pe, Platform& opener) const = 0;
   // Where the offset of a PE lies whose heap is mapped at `heap`; null: it was adopted, and is no
@@ -41,8 +41,8 @@ class OpenedTransport : public MappedTransport {
   std::byte* address_of(int pe, std::byte* heap, std::uint64_t offset) const;
 
  private:
-  // What a PE tells the others, and behind it its platform's identity. Bytes, since both ends are
-  // one build (the bootstrap checks).
+  // A PE sends this to the others, and behind it its platform's identity. Bytes, since both ends
+  // are one build (the bootstrap checks).
   struct Address {
     Facts facts;
     std::uint64_t heap = 0;  // of use within one process only

@@ -17,7 +17,7 @@ namespace {
 // Transports that are wired at one time.
 using Stage = std::vector<Transport*>;
 
-// What is at hand first, and with it the network that is preferred, and one that owns atomics. A
+// Transports at hand come first, and with them the preferred network, and one that owns atomics. A
 // further network is opened only if those leave somebody out.
 std::vector<Stage> stages_of(const std::vector<std::unique_ptr<Transport>>& transports) {
   std::vector<Stage> stages(1);

@@ -31,7 +31,7 @@ struct Routes {
   bool by_atomics(OpKind kind, std::size_t width) const {
     return atomics.has_value() && is_amo(kind) && width == sizeof(std::uint64_t);
   }
-  // Of a PE that exists.
+  // The transport of an op to a PE that exists.
   std::uint32_t way_of(const Op& op) const {
     return by_atomics(op.kind, op.width) ? *atomics : via[op.pe];
   }

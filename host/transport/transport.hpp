@@ -69,7 +69,7 @@ class Transport {
   // Forgets a chunk that was attached but then refused by another PE.
   virtual void detach(int pe, std::uint64_t offset) = 0;
 
-  // What is wrong with an op, whatever its size: a piece of a bad op may look right. post() makes
+  // An error if an op is wrong, whatever its size: a piece of a bad op may look right. post() makes
   // the same check.
   virtual Status check(const Op& op) const = 0;
   // post never blocks: kBusy means progress(), then again; any other error means that the op was
@@ -88,14 +88,14 @@ class Transport {
   virtual Status flush(Lane lane) = 0;
 };
 
-// What a transport is built from.
+// A transport is built from this.
 struct TransportEnv {
   int pe = 0;
   int npes = 1;
   Platform* platform = nullptr;
   Range heap;  // my reservation; only committed chunks may be touched
   const Options* options = nullptr;
-  // Of all PEs, from address() on; null or empty: not known.
+  // The facts of all PEs, from address() on; null or empty: not known.
   const std::vector<Facts>* facts = nullptr;
   std::uint64_t adopted_at = ~std::uint64_t{0};  // offsets from here on are of adopted memory
   const char* size_option = "WEFT_HEAP_SIZE";    // that says how large the heap may grow
@@ -105,7 +105,7 @@ struct TransportEnv {
   Memory places;
 };
 
-// What is known of my PE: as the job has it, or looked for now.
+// The facts of my PE: as the job has them, or looked for now.
 Result<Facts> facts_of(const TransportEnv& env);
 
 // Registry: one row per transport, in transport.cpp.

@@ -1,5 +1,5 @@
-// What NVSHMEM's names need of NVIDIA's driver: symbols of modules that the program has loaded
-// through it, and the end of a stream's work. Found at run time; without CUDA's headers.
+// The part of NVIDIA's driver that NVSHMEM's names need: symbols of modules that the program has
+// loaded through it, and the end of a stream's work. Found at run time; without CUDA's headers.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ Status read_debug(Options*) {
   return Status::ok();
 }
 
-// Who was started by weft-run has met already, whatever a script has set for others.
+// A process that weft-run started has met the others already, whatever a script has set.
 Status read_bootstrap(Options* options) {
   if (!options->unique_id.empty()) return Status::ok();
   const std::string_view wanted = variable_or("BOOTSTRAP", "");

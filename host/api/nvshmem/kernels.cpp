@@ -1,4 +1,4 @@
-// What kernels find: each module of the program holds a Picture of the runtime, which it is given
+// The runtime as kernels find it: each module of the program holds a Picture of it, which is given
 // here.
 #include <atomic>
 #include <cstddef>

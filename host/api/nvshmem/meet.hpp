@@ -19,12 +19,12 @@ Options for_other_hosts(Options options);
 // Collective over the job. `attr` may be null where the flags ask for nothing of it.
 Result<Runtime> meet(unsigned flags, const nvshmemx_init_attr_t* attr, const Options& options);
 
-// Of a program that runs already: the ranks of *(MPI_Comm*)comm, and the PEs of OpenSHMEM. Their
+// Processes of a program that runs already: ranks of *(MPI_Comm*)comm, PEs of OpenSHMEM. Their
 // libraries are those that the process has loaded.
 Result<Runtime> meet_by_mpi(void* comm, const Options& options);
 Result<Runtime> meet_by_shmem(const Options& options);
 
-// What PE 0 tells all: a unique id, or why there is none.
+// The message of PE 0 to all: a unique id, or why there is none.
 class Announcement {
  public:
   static constexpr int kBytes = 1024;

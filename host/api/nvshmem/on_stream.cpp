@@ -1,4 +1,4 @@
-// What is queued on streams: the calls of weft/on_stream.hpp behind the names of stream.def.h.
+// Operations on streams: the calls of weft/on_stream.hpp behind the names of stream.def.h.
 #include <weft/on_stream.hpp>
 
 #include <cstddef>

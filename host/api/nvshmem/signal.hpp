@@ -1,4 +1,4 @@
-// What NVSHMEM's numbers of signal operations and comparisons mean.
+// NVSHMEM's numbers of signal operations and comparisons, in Weft's terms.
 #pragma once
 
 #include <cstdint>

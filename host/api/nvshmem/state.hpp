@@ -17,7 +17,7 @@ Runtime* runtime(const char* routine);
 Runtime* runtime_if_any();
 // The level that nvshmem_init_thread was asked for.
 int thread_level();
-// What a failure is to NVSHMEM: nvshmemx_status.
+// The nvshmemx_status of a failure.
 int error_code(const Status& status);
 // Reports "ROUTINE: WHY" and returns error_code() of it.
 int refuse(const char* routine, Code code, std::string_view why,
@@ -67,7 +67,7 @@ Status barrier_of_world();
 
 // --- between the files ---------------------------------------------------------------------------
 
-// What was registered (memory.cpp), at the end.
+// Forgets what was registered (memory.cpp), at the end.
 void forget_buffers();
 
 // --- kernels (kernels.cpp) -----------------------------------------------------------------------
@@ -76,7 +76,7 @@ void forget_buffers();
 std::size_t most_teams(const Runtime& rt);
 // Symmetric memory for the teams that kernels see.
 Status start_kernels(Runtime& rt);
-// What kernels find for the number from now on.
+// Sets the team that kernels find for the number from now on.
 Status show_team(Runtime& rt, nvshmem_team_t number, const Team& team);
 // The modules of this program learn where the runtime is; one that is loaded later learns it then.
 Status tell_modules(Runtime& rt);
@@ -95,7 +95,7 @@ int library_finalize(const char* routine, CUlibrary library);
 
 // NVSHMEM_SYMMETRIC_SIZE and others, where Weft's own do not say otherwise.
 Status read_environment(Options* options);
-// What they ask to be printed, on PE 0.
+// Prints on PE 0 what they ask for.
 void greet(const Runtime& rt);
 
 }  // namespace weft::nvshmem

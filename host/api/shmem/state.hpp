@@ -56,8 +56,8 @@ inline weft_shmem_team* admit(const char* routine, shmem_team_t team) {
     return place;
   return refuse(routine, team);
 }
-// What a call with a context and a PE aims at: `if (Aim aim(...); aim) aim->put_bytes(...)`. On the
-// quick way that is one load and one test.
+// The target of a call with a context and a PE: `if (Aim aim(...); aim) aim->put_bytes(...)`. On
+// the quick way that is one load and one test.
 class Aim {
  public:
   [[gnu::always_inline]] Aim(const char* routine, shmem_ctx_t ctx, int pe)
@@ -130,7 +130,7 @@ void stop_contexts_of(shmem_team_t team);
 // SHMEM_SYMMETRIC_SIZE and the other variables of OpenSHMEM 1.5, 7, where Weft's own do not say
 // otherwise.
 Status read_environment(Options* options);
-// What they ask to be printed, on PE 0.
+// Prints on PE 0 what they ask for.
 void greet(const Runtime& rt);
 
 }  // namespace weft::shmem

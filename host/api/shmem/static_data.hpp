@@ -11,7 +11,7 @@ namespace weft::shmem {
 
 class StaticData {
  public:
-  // What options.static_data says; makes room for it in options.adopt_size.
+  // Does as options.static_data says; makes room for it in options.adopt_size.
   explicit StaticData(Options* options);
   // Collective. Fails on every PE alike if they do not run the same program.
   Status share(Runtime& runtime) const;

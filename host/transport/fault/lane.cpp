@@ -23,8 +23,8 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 bool is_plain_put(const Op& op) { return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone; }
 
-// Whose bytes may move twice without a legal program noticing. Words may not: a waiter could poll
-// one, reset it, and then see it set again. Nor may atomics and notifies.
+// Bytes of such an op may move twice without a legal program noticing. Words may not: a waiter
+// could poll one, reset it, and then see it set again. Nor may atomics and notifies.
 bool may_move_twice(const Op& op) {
   const bool word = op.bytes == 1 || op.bytes == 2 || op.bytes == 4 || op.bytes == 8;
   return op.kind == OpKind::kGet || (op.kind == OpKind::kPut && op.bytes != 0 && !word);
@@ -152,7 +152,7 @@ bool FaultLane::deliver_some(Queue& queue) {
     wanted = std::max(wanted, held.epoch);
   }
   if (!due) return false;
-  // What must go takes along what is fenced before it.
+  // An op that must go takes along what is fenced before it.
   for (Held& held : queue.held)
     if (held.epoch < wanted && held.due == kNever) held.due = tick_;
   return deliver_epoch(queue, first);

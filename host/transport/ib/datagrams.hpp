@@ -12,7 +12,7 @@ namespace weft::ib {
 
 class Datagrams {
  public:
-  // What comes in is told to `received`, with wr_ids from `first` on.
+  // Messages that come in are told to `received`, with wr_ids from `first` on.
   static Result<std::unique_ptr<Datagrams>> create(const Port& port, std::size_t rail,
                                                    ibv_cq* received, std::uint64_t first);
 
@@ -25,7 +25,7 @@ class Datagrams {
   // sender's to repeat.
   Status send(int pe, const Dial& dial);
 
-  // What came with a wr_id. By one thread, which then gives the place back.
+  // The message that came with a wr_id. By one thread, which then gives the place back.
   bool read(const ibv_wc& done, Dial* dial) const;
   Status post_receive(std::uint64_t wr_id);
 

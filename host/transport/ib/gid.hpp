@@ -12,7 +12,7 @@
 
 namespace weft::ib {
 
-// Of the port's table; `wanted` is an index of it, -1: the best. `port` is its name, for messages.
+// Chooses from a port's table; `wanted` is an index of it, -1: the best. `port` is for messages.
 Result<const ibv_gid_entry*> best_gid(std::span<const ibv_gid_entry> table, int wanted,
                                       std::string_view port);
 

@@ -166,7 +166,7 @@ Status IbLane::post_on(Link& link, const Op& op) {
   return ready;
 }
 
-// What sending it takes.
+// Takes all that sending it needs.
 Status IbLane::prepare(Flight& flight) {
   RETURN_IF_ERROR(find_target(flight));
   RETURN_IF_ERROR(make_room(flight, static_cast<int>(parts_.size()) + 1));

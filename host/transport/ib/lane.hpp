@@ -67,7 +67,7 @@ using network::Heaps;
 using network::Staging;
 using network::Windows;
 
-// Who has been told already that a port to a PE failed: lanes find out one after the other.
+// The failed ports to PEs that have been reported: lanes find out one after the other.
 class Told {
  public:
   bool is_news(int pe, std::size_t rail) {
@@ -80,7 +80,7 @@ class Told {
   std::set<std::pair<int, std::size_t>> known_;
 };
 
-// What all lanes of a PE share.
+// All lanes of a PE share this.
 struct LaneEnv {
   const Rails* rails = nullptr;
   const std::vector<PeAddress>* peers = nullptr;

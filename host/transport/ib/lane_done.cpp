@@ -1,4 +1,4 @@
-// What a lane does with what is done, and with what fails.
+// Completions and failures of a lane's work.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -27,7 +27,7 @@ bool is_of_the_way(ibv_wc_status status) {
 
 }  // namespace
 
-// Whoever sees that an op is complete must have been told of its failure: that waits for
+// A caller that sees that an op is complete must have been told of its failure: that waits for
 // progress().
 void IbLane::retire() {
   if (error_.is_ok()) flights_.retire();

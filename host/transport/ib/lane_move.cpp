@@ -1,4 +1,4 @@
-// What a lane does when a path fails: it goes on by another, or gives the PE up.
+// The end of a path: its lane goes on by another, or gives the PE up.
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ void IbLane::ended(Path& path, const Dial& reply) {
   retire();
 }
 
-// Of a flight that was under way on a path that has ended.
+// For a flight that was under way on a path that has ended.
 void IbLane::judge(Flight& flight, Path::Fate fate) {
   --flight.sending;
   if (flight.reading) {  // first its request is judged, if that is, then the read
@@ -145,7 +145,7 @@ void IbLane::end(Flight& flight) {
   if (flight.room.base != nullptr) env_.staging->give(std::exchange(flight.room, {}));
 }
 
-// What is under way there counts as complete; the failure comes from the next progress().
+// Work under way there counts as complete; the failure comes from the next progress().
 void IbLane::break_off(Link& link, Status why) {
   if (!link.broken.is_ok()) return;
   link.broken = link.lost.empty()

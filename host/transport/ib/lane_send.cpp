@@ -1,4 +1,4 @@
-// What a lane makes of an op: where its bytes are at both ends, the work requests, and when the
+// Ops on their way into a lane: where the bytes are at both ends, the work requests, and when the
 // device gets them.
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-// What PEs tell each other besides the bytes of puts and gets. Plain; both ends are one build.
+// Messages of PEs to each other besides the bytes of puts and gets. Plain; both ends are one build.
 #pragma once
 
 #include <array>

@@ -153,7 +153,7 @@ void Path::give(std::span<Work> work, std::uint64_t flight) {
   }
 }
 
-// What fails here breaks the path: some of it may be on its way.
+// A failure here breaks the path: some of the work may be on its way.
 Status Path::ring() {
   if (held_.empty()) return Status::ok();
   for (std::size_t i = 0; i < held_.size(); ++i) {

@@ -20,7 +20,7 @@
 
 namespace weft::ib {
 
-// Whose a path is, and whom it leads to.
+// The owner of a path, and the PE that it leads to.
 struct PathEnds {
   std::uint32_t lane = 0;
   int pe = 0;
@@ -30,7 +30,7 @@ struct PathEnds {
 class Path {
  public:
   enum class State { kAsks, kReady, kEnding, kBroken };
-  // What became of a flight's work: all of it has taken effect; not all, and the last part has not;
+  // The fate of a flight's work: all of it has taken effect; not all, and the last part has not;
   // the device does not tell.
   enum class Fate { kDone, kNotDone, kUnknown };
   static constexpr std::uint64_t kProbe = LanePort::kAnswers - 1;  // a flight that is none
@@ -57,14 +57,14 @@ class Path {
   void break_off();
   // kBusy until the other end, asked by that rail, has said how far it came.
   Status make_end(std::size_t by_rail);
-  // That it did: each flight that was under way is told with its fate, in order.
+  // It did end: each flight that was under way is told with its fate, in order.
   template <class Judge>
   void ended(const Dial& reply, Judge judge);
   // How many packets are known to be taken, as it says; more than there are: it does not know.
   std::uint64_t taken(const Dial& reply) const;
 
   bool has_room(int sends) const;
-  // What comes next is carried out after the reads and atomics before it.
+  // The next work is carried out after the reads and atomics before it.
   void fence() { is_fenced_ = true; }
   // An empty write, behind all that is under way: a path that is broken is found out by that, and a
   // device that has gone to sleep over its queue goes on.

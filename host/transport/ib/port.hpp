@@ -58,7 +58,7 @@ class Port {
   }
   // From here on the device executes all atomics of 64 bits on my heap, for everybody.
   void own_atomics() { owns_atomics_ = true; }
-  // What peers do with my heap.
+  // The access that peers have to my heap.
   int heap_access() const;
 
   Result<Handle<ibv_mr>> add_memory(void* base, std::size_t bytes, int access) const;

@@ -31,7 +31,7 @@ Result<PortWish> parse(const std::string& text) {
                        fmt::format("\"{}\" is neither a device nor a device and a port", text));
 }
 
-// What WEFT_IB_DEVICE names, in that order; nothing: auto.
+// The ports that WEFT_IB_DEVICE names, in that order; none: auto.
 Result<std::vector<PortWish>> parse_all(const std::string& text) {
   std::vector<PortWish> all;
   for (std::size_t at = 0; text != "auto" && at <= text.size();) {

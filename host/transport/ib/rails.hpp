@@ -41,7 +41,7 @@ class Rails {
   // Memory of the transport's own, and that of my heap, with keys for every port.
   Result<network::Registered> add_own(std::byte* base, std::size_t bytes) const;
   Result<network::Registered> add_heap(std::byte* base, std::size_t bytes) const;
-  // That of a GPU's, whose words no device does atomics on. Lives no longer than this.
+  // Registers memory of a GPU, on whose words no device does atomics. Lives no longer than this.
   network::Registrar gpu_registrar() const;
 
  private:

@@ -14,8 +14,8 @@ namespace {
 // within 8 s, and one that is held up, or a network that hiccups, is not. Not seven times, which
 // soft-RoCE takes for ever.
 constexpr std::uint8_t kTimeout = 18, kRetries = 6;
-// Who finds no receive posted tries again for ever: the other end takes requests as it gets to
-// them.
+// A sender that finds no receive posted tries again for ever: the other end takes requests as it
+// gets to them.
 constexpr std::uint8_t kAlways = 7;
 constexpr std::uint8_t kWaitForReceive = 12;  // 0.64 ms
 

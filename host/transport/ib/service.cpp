@@ -62,7 +62,7 @@ Service::~Service() {
   thread_.join();
 }
 
-// What all that is said to a PE of a queue pair has in common.
+// The common part of all messages to a PE about a queue pair.
 Dial Service::dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t asked) const {
   return {.key = peers_[static_cast<std::size_t>(pe)].key,
           .kind = kind,
@@ -214,7 +214,7 @@ void Service::end(Door& door, const Dial& ask) {
   if (served != nullptr && served->theirs == ask.asked) {
     Door& failed = *doors_[ask.rail];
     if (!std::exchange(served->has_ended, true)) {
-      // What is still on its way shall not come after what comes by another rail.
+      // Messages still on their way shall not come after what comes by another rail.
       ibv_qp_attr ended{};
       ended.qp_state = IBV_QPS_ERR;
       const Status modified =

@@ -26,7 +26,7 @@ class Service {
   struct Work {
     // Gives the old value of an atomic.
     std::function<Status(const Request& request, int from, std::uint64_t* old)> execute;
-    // What a PE replied to my ask() by that rail.
+    // Takes a PE's reply to my ask() by that rail.
     std::function<void(const Dial& reply, std::size_t rail)> replied;
   };
   static Result<std::unique_ptr<Service>> create(std::span<const Port> ports, int pe, Work work);
@@ -77,7 +77,7 @@ class Service {
   std::vector<PeAddress> peers_;
   std::vector<std::unique_ptr<Door>> doors_;  // by rail
 
-  // Of the thread.
+  // The thread alone uses these.
   std::map<Name, Caller> callers_;
   std::deque<Heard> waiting_;  // requests, until answers are on their way
 

@@ -1,4 +1,4 @@
-// What a service executes for others, and its answers.
+// Requests that a service executes for others, and its answers.
 #include <cstddef>
 #include <cstring>
 

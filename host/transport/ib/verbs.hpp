@@ -2,7 +2,7 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-// What follows is called by pointer; the header has other definitions of these names.
+// These functions are called by pointer; the header has other definitions of the names.
 #undef ibv_query_port
 #undef ibv_reg_mr
 
@@ -50,7 +50,7 @@ namespace weft::ib {
   ROW(ack_async_event)
 
 struct Verbs {
-  // Of the file, or libibverbs.so.1 if that is empty. What succeeded once is kept for the process.
+  // Opens the file, or libibverbs.so.1 if that is empty. A success is kept for the process.
   static Result<const Verbs*> get(const std::string& file);
 
 #define WEFT_ROW(name) decltype(&::ibv_##name) name = nullptr;
@@ -58,7 +58,7 @@ struct Verbs {
 #undef WEFT_ROW
   // As ibv_query_gid_table, which is a function of the header, calls it.
   decltype(&::_ibv_query_gid_table) query_gid_table = nullptr;
-  // Of rdma-core 34 and later; else null.
+  // Null before rdma-core 34.
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t bytes, std::uint64_t iova,
                            int file, int access) = nullptr;
 };
@@ -75,7 +75,7 @@ Handle<T> no_handle() {
 // mend if there is a known one.
 Status failure(std::string_view what, std::string_view where, int error);
 
-// What `make` makes, unless that is null: then the failure, by errno.
+// Returns what `make` makes, unless that is null: then the failure, by errno.
 template <class T, class Make>
 Result<Handle<T>> owned(Make make, int (*release)(T*), std::string_view what,
                         std::string_view where) {

@@ -31,7 +31,7 @@ enum class GpuWay : std::uint32_t {
   kStaged,  // not at all: bytes go through memory of the host
 };
 
-// What a network makes of memory.
+// Registers memory with a network.
 struct Registrar {
   Register by_address;
   std::function<Result<Registered>(const Dmabuf& file, Range memory)> by_file;
@@ -52,7 +52,7 @@ class GpuMemory {
   bool holds(const void* address) const;
   // Between memory of any kind; complete on return.
   Status copy(void* dst, const void* src, std::size_t bytes);
-  // What another PE asks for, which has been checked: `target` and `signal` are where its offsets
+  // Executes a checked request of another PE: `target` and `signal` are where its offsets
   // lie, and my side is memory of the host.
   Status execute(const Op& op, std::byte* target, std::byte* signal);
 

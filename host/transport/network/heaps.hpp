@@ -30,7 +30,7 @@ class Heaps {
   // Gives my registrations back.
   void clear();
 
-  // What of a PE's offsets exists, but for holes among what is adopted.
+  // The offsets of a PE that exist, but for holes among what is adopted.
   Extent extent(int pe) const { return extent_of(ends_[static_cast<std::size_t>(pe)]); }
   Extent my_extent() const { return extent_of(my_ends_); }
 

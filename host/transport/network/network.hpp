@@ -16,7 +16,7 @@
 
 namespace weft::network {
 
-// What a PE told of itself.
+// A PE's own description.
 struct Peer {
   Facts facts;
   std::uint64_t key = 0;  // random; whoever speaks to it must know it
@@ -56,7 +56,7 @@ class NetworkTransport : public Transport {
   virtual void close() = 0;
   // Somebody is reached: all PEs, in their order. `peers` stays.
   virtual Status start(const std::vector<Peer>& peers) = 0;
-  // What was opened, for people.
+  // Describes, for people, what was opened.
   virtual std::string describe() const = 0;
   // Why that of another PE, which is usable, cannot be sent to; "" if it can.
   virtual std::string why_not_to(const Peer& mine, const Peer& theirs) const = 0;
@@ -66,8 +66,8 @@ class NetworkTransport : public Transport {
   // The same of memory of GPUs, as long as what was opened is.
   virtual Registrar gpu_registrar() = 0;
 
-  // What a PE asks for on my heap; not to be trusted. My side lies where the op says, or is that
-  // pane of the asker's.
+  // Executes a PE's request on my heap, which is not to be trusted. My side lies where the op says,
+  // or is that pane of the asker's.
   Status execute(Op op, int from, int pane) const;
   // By the destructor of whom the registrations belong to, once nothing comes any more.
   void drop_heaps();

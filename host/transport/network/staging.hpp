@@ -28,7 +28,7 @@ class Staging {
   // Takes and registers the memory at the first call. A room is free again after give().
   Result<Room> take(std::size_t bytes);
   void give(const Room& room);
-  // Of all rooms, by another rail than the first; by who has taken one.
+  // The key of all rooms by another rail than the first; for one who has taken a room.
   std::uint64_t key(std::size_t rail) const { return buffer_.key(rail); }
 
  private:

@@ -20,10 +20,10 @@ struct Wish {
   bool one_host = false;  // all PEs are on this one
 };
 
-// What the transport needs of a provider, as fi_getinfo() takes it.
+// The transport's needs of a provider, as fi_getinfo() takes them.
 Result<Info> needs(const Libfabric& library, const Wish& wish);
 
-// Of fi_getinfo()'s list. Pure.
+// Chooses from fi_getinfo()'s list. Pure.
 Result<const fi_info*> choose(const fi_info* list, const Wish& wish);
 
 // Its address is one of the host itself.

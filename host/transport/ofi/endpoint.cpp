@@ -201,8 +201,7 @@ bool Endpoint::poll(std::vector<Event>& events) {
   bool found = false;     // anything, and
   bool expected = false;  // what no stranger sent
   const std::size_t served = served_;
-  // What has come for me may be what the caller waits for: it is told before the next is looked
-  // for.
+  // The caller may wait for what has come for me: it is told before the next is looked for.
   for (int batch = 0; batch < kBatches && served == served_; ++batch) {
     std::array<fi_cq_msg_entry, kBatch> done;
     const ssize_t count = ::fi_cq_read(fabric_->done(), done.data(), done.size());

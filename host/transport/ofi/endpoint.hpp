@@ -45,7 +45,7 @@ struct Transfer {
   std::byte* bring_to = nullptr;  // where a staged get's bytes belong
 };
 
-// What became of something of mine.
+// The outcome of something of mine.
 struct Event {
   enum class Kind { kTransfer, kAnswer, kLost };
   Kind kind = Kind::kTransfer;
@@ -67,7 +67,7 @@ class Endpoint {
 
   Fabric& fabric() const { return *fabric_; }
 
-  // What others may ask for.
+  // Executes what others ask for.
   using Execute = std::function<Status(const Op& op, int from, int pane)>;
   Status start(int pe, const std::vector<network::Peer>& peers, Execute execute);
 
@@ -78,7 +78,7 @@ class Endpoint {
   Result<Letter*> take_letter();
   Status send(int pe, Letter& letter);
   void give_letter(Letter& letter);
-  // What has happened; false if another thread is looking, or there was nothing.
+  // Takes what has happened; false if another thread is looking, or there was nothing.
   bool poll(std::vector<Event>& events);
   // When a PE last gave a sign of life, as now_ns().
   std::uint64_t heard(int pe) const {
@@ -94,7 +94,7 @@ class Endpoint {
   int file_to_sleep_on();
 
  private:
-  // What an operation of libfabric is known by: its own space first.
+  // The handle of an operation of libfabric: its own space first.
   struct Mark {
     fi_context2 space{};
     enum class Kind { kPlace, kTransfer, kLetter } kind = Kind::kPlace;

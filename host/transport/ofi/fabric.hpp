@@ -33,7 +33,7 @@ class Fabric {
   std::string describe_keys() const;
   std::uint64_t max_bytes() const { return info_->ep_attr->max_msg_size; }
   std::size_t most_receives() const { return info_->rx_attr->size; }
-  // Of a put that is a request. Who moves nothing unless it is polled has no device to do it.
+  // In a put that is a request. A provider that moves nothing unless polled has no device to do it.
   std::size_t most_payload() const {
     return info_->domain_attr->data_progress == FI_PROGRESS_AUTO ? Request::kPayload
                                                                  : Request::kLargePayload;
@@ -52,7 +52,7 @@ class Fabric {
   // any.
   Result<Registered> add_own_memory(std::byte* base, std::size_t bytes);
 
-  // What is called under the lock.
+  // These are called under the lock.
   std::mutex& mutex() { return mutex_; }
   fid_fabric* fabric() const { return fabric_.get(); }
   fid_av* names() const { return names_.get(); }
@@ -61,7 +61,7 @@ class Fabric {
   void close_endpoint() { endpoint_.reset(); }
   // Open as it is, for good, and with it what it hangs on.
   void leave_endpoint() { static_cast<void>(endpoint_.release()); }
-  // Of the queue, to sleep on; -1: it has none.
+  // The queue's file, to sleep on; -1: it has none.
   int file() const { return file_; }
 
  private:

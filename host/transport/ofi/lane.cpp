@@ -53,7 +53,7 @@ Status OfiLane::post(const Op& op) {
   return ready;
 }
 
-// What of mine the op needs. Of what goes by a pane a put writes it first, a get reads it last.
+// Makes my memory ready for the op. By a pane a put writes there first, and a get reads last.
 Status OfiLane::prepare(Flight& flight, std::vector<Transfer>& transfers) const {
   const Op& op = flight.op;
   const int pe = static_cast<int>(op.pe);
@@ -112,7 +112,7 @@ Status OfiLane::progress() {
   return error;
 }
 
-// What has failed counts as complete only with its failure: the one who waits, whoever found it
+// A failed op counts as complete only with its failure: the one who waits, whoever found it
 // out, learns both at once.
 void OfiLane::retire() {
   if (error_.is_ok()) flights_.retire();
@@ -157,7 +157,7 @@ bool OfiLane::is_request(const Op& op) const {
   return is_amo(op.kind) || is_word(op.bytes, op.remote);
 }
 
-// What no device reaches.
+// An op on memory that no device reaches.
 bool OfiLane::goes_by_pane(const Op& op) const {
   return env_.windows->serves(static_cast<int>(op.pe)) && !is_request(op);
 }
@@ -250,7 +250,7 @@ void OfiLane::fly(const Flight& taken, const std::vector<Transfer>& transfers) {
   const bool asks = taken.asking;
   if (link.under_way() == 0) link.busy_since = now_ns();
   const std::uint64_t number = flights_.next();
-  // What was held before goes before.
+  // Ops that were held before go before.
   if (!transfers.empty() && !asks) ring(link, number, false);
   for (const Transfer& transfer : transfers)
     link.steps.push_back({.flight = number, .what = transfer});
@@ -295,8 +295,8 @@ bool OfiLane::take_step(Link& link, Step& step) {
 
 // --- completing ----------------------------------------------------------------------------------
 
-// What brings bytes waits for the owner to come for them: one who has given up, and has left, must
-// not find its memory written.
+// An op that brings bytes waits for the owner to come for them: one who has given up, and left,
+// must not find its memory written.
 void OfiLane::take(const Event& event) {
   const std::lock_guard lock(mutex_);
   const bool brings = event.kind == Event::Kind::kTransfer ? event.transfer.bring_to != nullptr
@@ -422,8 +422,8 @@ void OfiLane::break_if_busy(Link& link, std::string_view why) {
   if (oldest != flights_.end()) break_off(link, lost(link, &oldest->op, why));
 }
 
-// What is under way there counts as complete; the failure comes from the next progress(). What the
-// provider holds of it stays where it is until it says that it is over.
+// Work under way there counts as complete; the failure comes from the next progress(). Memory that
+// the provider holds of it stays where it is until it says that it is over.
 void OfiLane::break_off(Link& link, Status why) {
   if (!link.broken.is_ok()) return;
   link.broken = std::move(why);

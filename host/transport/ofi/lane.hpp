@@ -31,7 +31,7 @@ namespace weft::ofi {
 using network::Heaps;
 using network::Windows;
 
-// What all lanes of a PE share.
+// All lanes of a PE share this.
 struct LaneEnv {
   Endpoint* endpoint = nullptr;
   const std::vector<network::Peer>* peers = nullptr;

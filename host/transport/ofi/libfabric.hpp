@@ -24,9 +24,9 @@ namespace weft::ofi {
   ROW(version)                  \
   ROW(strerror)
 
-// What the library exports; all else is called through the objects that these make.
+// Functions that the library exports; all else is called through the objects that these make.
 struct Libfabric {
-  // Of the file, or libfabric.so.1 if that is empty. What succeeded once is kept for the process.
+  // Opens the file, or libfabric.so.1 if that is empty. A success is kept for the process.
   static Result<const Libfabric*> get(const std::string& file);
 
 #define WEFT_ROW(name) decltype(&::fi_##name) name = nullptr;
@@ -54,7 +54,7 @@ using Handle = std::unique_ptr<Object, CloseFid>;
 Status failure(const Libfabric& library, std::string_view what, std::string_view where,
                long result);
 
-// What `make(&object)` makes, unless it returns an error.
+// Returns what `make(&object)` makes, unless that returns an error.
 template <class Object, class Make>
 Result<Handle<Object>> owned(const Libfabric& library, Make make, std::string_view what,
                              std::string_view where) {

@@ -1,4 +1,4 @@
-// What PEs tell each other besides the bytes of large puts and gets. Plain; both ends are one
+// Messages of PEs to each other besides the bytes of large puts and gets. Plain; both ends are one
 // build.
 #pragma once
 

@@ -41,7 +41,7 @@ class Ofi final : public network::NetworkTransport {
     service_.reset();
     if (endpoint_ != nullptr) endpoint_->finish_reads();
     drop_heaps();
-    // What was given up may still be under way, to or from what is staged.
+    // Work that was given up may still be under way, to or from what is staged.
     if (endpoint_ != nullptr) endpoint_->close();
   }
 

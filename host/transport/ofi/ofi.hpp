@@ -14,7 +14,7 @@ namespace weft {
 
 std::unique_ptr<Transport> make_ofi(const TransportEnv& env);
 
-// What it would use, "tcp;ofi_rxm on eth0 (192.0.2.2)", or why there is nothing.
+// The provider that it would use, "tcp;ofi_rxm on eth0 (192.0.2.2)", or why there is none.
 Result<std::string> ofi_network(const Options& options);
 
 }  // namespace weft

@@ -44,7 +44,7 @@ WEFT_API bool note_host_kernels();
 // An error unless the grid has blocks in whole clusters, and threads, of which no block has more
 // than `most_threads`.
 WEFT_API Status check_grid(const dev::Grid& grid, unsigned most_threads);
-// What the text of a kernel's failure names, since that is known only at a later call: the last
+// The text of a kernel's failure, which is known only at a later call, names these: the last
 // kernels that this process launched, by the signature of a function that is made for each, and the
 // last operators. Operators' own kernels are not told.
 WEFT_API void note_launch(const char* signature);

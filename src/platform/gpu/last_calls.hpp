@@ -1,5 +1,5 @@
-// What this process queued on its GPUs of late, for messages: the failure of a kernel is known only
-// at some later call, whose own name says nothing.
+// The last calls that this process queued on its GPUs, for messages: a kernel's failure is known
+// only at some later call, whose own name says nothing.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace weft::gpu {
 
 // From any thread; a few stores.
 void note_call(std::string_view name) noexcept;
-// What the text of `error` adds: ". Before it, this process queued: reduce, before that put". ""
+// The end of the text of `error`: ". Before it, this process queued: reduce, before that put". ""
 // for an error that leaves the GPU in use; of one that does not, the process knows from then on.
 std::string calls_before(abi::Error error);
 // Whether a kernel's failure has been told, so that what fails of it later says nothing new.

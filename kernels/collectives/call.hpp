@@ -44,10 +44,12 @@ struct NormCall {
 };
 inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
 inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share
+WEFT_HOST_DEVICE constexpr unsigned chunks_of_row(std::size_t row_bytes) {
+  return static_cast<unsigned>(shares(shares(row_bytes, 8), kUnitsOfChunk));
+}
 // Units that each block of a row has: whole chunks.
 WEFT_HOST_DEVICE constexpr std::size_t units_of_part(std::size_t row_bytes, unsigned split) {
-  const std::size_t chunks = shares(shares(row_bytes, 8), kUnitsOfChunk);
-  return shares(chunks, split) * kUnitsOfChunk;
+  return shares(chunks_of_row(row_bytes), split) * kUnitsOfChunk;
 }
 
 struct Call {

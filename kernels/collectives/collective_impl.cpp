@@ -154,7 +154,7 @@ CollectiveImpl::RowPlan CollectiveImpl::plan_rows(Plan made, std::size_t rows) c
 
 // Blocks that share a row, of calls in packets: as many as there are for each, and have a chunk.
 unsigned CollectiveImpl::split(std::size_t rows) const {
-  const std::size_t chunks = shares(shares(row_bytes(), 8), kUnitsOfChunk);
+  const std::size_t chunks = chunks_of_row(row_bytes());
   const std::size_t blocks = std::clamp<std::size_t>(blocks_of_rows() / rows, 1, chunks);
   return chunks > kMostChunks ? 1 : static_cast<unsigned>(shares(chunks, shares(chunks, blocks)));
 }

@@ -31,6 +31,15 @@ WEFT_DEVICE float scale_of(const NormCall& norm, float squares) {
   return 1.0f / sqrtf(squares / static_cast<float>(norm.hidden) + norm.epsilon);
 }
 
+// A unit of a row, from that of its sums.
+template <class T>
+WEFT_DEVICE std::uint64_t normed(std::uint64_t sums, std::uint64_t weights, float scale) {
+  UnitOfRow<T> values(sums);
+  const UnitOfRow<T> by(weights);
+  for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
+  return values.unit();
+}
+
 // `out` of `bytes` of a row's sums, which all threads of the block see; get_scale() is called by
 // all of them, while the weights are on their way.
 template <class T, int kUnits, class GetScale>
@@ -44,10 +53,8 @@ WEFT_DEVICE void norm_part(std::byte* out, const std::byte* sums, const std::byt
     const UnitsOfRow<kUnits> some(sums, bytes, u, step);
     for (int k = 0; k < kUnits; ++k) {
       const std::size_t unit = u + static_cast<unsigned>(k) * step;
-      UnitOfRow<T> values(some.units[k]);
-      const UnitOfRow<T> by(weights.units[k]);
-      for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
-      if (unit < units) dev::store_unit(out, bytes, unit, values.unit());
+      const std::uint64_t result = normed<T>(some.units[k], weights.units[k], scale);
+      if (unit < units) dev::store_unit(out, bytes, unit, result);
     }
     u += kUnits * step;
     if (u < units) weights = UnitsOfRow<kUnits>(weight, bytes, u, step);

@@ -2,7 +2,6 @@
 // block has to send is under way before it takes its first row.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +11,7 @@
 #include "kernels/collectives/row_cut.hpp"
 #include "kernels/collectives/row_squares.hpp"
 #include "kernels/collectives/word_kernels.hpp"
+#include "kernels/core/cluster.hpp"
 #include "kernels/core/word_channel.hpp"
 
 namespace weft::kernels {
@@ -38,7 +38,10 @@ struct NormWords : KernelCall {
                        chunks_of_row(norm.row_bytes));
     const dev::Context ctx(handle);
     WordChannel channel(ctx, team, space, "AllReduceNorm", WordChannel::Later{});
-    wait_for_kernel_before();
+    // What stands above finds places alone, which no kernel changes. The kernels before have left
+    // this operator's rounds as well. The one behind starts early and waits here, too.
+    wait_for_kernels_before();
+    let_next_kernel_start();
     dev::WordPair first{0, 0};
     if constexpr (kOnePair)
       if (thread < work.lanes) first = load(m.in, work.row, lane(work, thread, 0).pair);
@@ -61,15 +64,6 @@ struct NormWords : KernelCall {
   }
 
  private:
-  // All before it finds places alone, which no kernel changes. Acquire of what the kernels before
-  // stored, and of this operator's rounds among it: pairs with their ends. The kernel behind may
-  // start as soon as all blocks are here; it waits here, too, for the end of this one.
-  static WEFT_DEVICE void wait_for_kernel_before() {
-#if WEFT_TARGET_CUDA && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-  }
   // This block's share: rows row, row + groups, ..., and of each a part from pair `begin`.
   struct Work {
     std::size_t row, groups;
@@ -149,7 +143,7 @@ struct NormWords : KernelCall {
     }
     const float total = squares.total();
     if (!ok) return false;
-    const float scale = 1.0f / sqrtf(total / static_cast<float>(norm.hidden) + norm.epsilon);
+    const float scale = scale_of(norm, total);
     for (unsigned i = dev::thread_rank(); i < work.lanes; i += dev::block_size()) {
       const Lane l = lane(work, i, count);
       if (!l.is_there) continue;
@@ -157,8 +151,9 @@ struct NormWords : KernelCall {
         sum = load(m.out, row, l.pair);  // as this thread stored it
         weight = pairs().load(norm.weight, l.pair);
       }
-      store(norm.out, row, l.pair,
-            {normed(sum.first, weight.first, scale), normed(sum.second, weight.second, scale)});
+      store(
+          norm.out, row, l.pair,
+          {normed<T>(sum.first, weight.first, scale), normed<T>(sum.second, weight.second, scale)});
     }
     return true;
   }
@@ -181,12 +176,6 @@ struct NormWords : KernelCall {
   }
   static WEFT_DEVICE float squares_of(dev::WordPair sum) {
     return UnitOfRow<T>(sum.first).squares() + UnitOfRow<T>(sum.second).squares();
-  }
-  static WEFT_DEVICE std::uint64_t normed(std::uint64_t sum, std::uint64_t weight, float scale) {
-    UnitOfRow<T> values(sum);
-    const UnitOfRow<T> by(weight);
-    for (int i = 0; i < values.kCount; ++i) values.set(i, values[i] * scale * by[i]);
-    return values.unit();
   }
 };
 

@@ -11,11 +11,8 @@ namespace weft::kernels {
 
 inline constexpr unsigned kMostBlocksOfRow = 8;  // of a cluster, on any GPU that has them
 
-// A pair of units is a thread's, and chunks are a warp's.
-WEFT_HOST_DEVICE constexpr unsigned chunks_of_row(std::size_t row_bytes) {
-  return static_cast<unsigned>(shares(shares(row_bytes, 8), kUnitsOfChunk));
-}
-// Pairs that each block of a row has: whole chunks.
+// Pairs of units that each block of a row has: whole chunks. A pair is a thread's, a chunk a
+// warp's.
 WEFT_HOST_DEVICE constexpr unsigned pairs_of_part(std::size_t row_bytes, unsigned split) {
   return static_cast<unsigned>(units_of_part(row_bytes, split) / 2);
 }

@@ -10,6 +10,7 @@
 
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/row_sums.hpp"
+#include "kernels/core/cluster.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -27,11 +28,11 @@ class RowSquares {
   // Rows of so many `chunks`, at most kMostChunks.
   WEFT_DEVICE RowSquares(std::byte* shared, unsigned split, unsigned chunks)
       : sums_(reinterpret_cast<float*>(shared)), split_(split), chunks_(chunks) {
-    if (split_ > 1) arrive_relaxed();
+    if (split_ > 1) cluster_arrive_relaxed();
   }
   // Before the first add(): the cluster's blocks are there, and have their shared memory.
   WEFT_DEVICE void open() const {
-    if (split_ > 1) wait();
+    if (split_ > 1) cluster_wait();
   }
   // Of a pair of the row: its units' squares. The threads of a warp have a chunk.
   WEFT_DEVICE void add(unsigned pair, float squares) const {
@@ -46,7 +47,7 @@ class RowSquares {
     if (split_ == 1) {
       if (lane == 0) of_this_row()[chunk] = squares;
     } else if (lane < split_) {
-      store_in(lane, of_this_row() + chunk, squares);
+      cluster_store(lane, of_this_row() + chunk, squares);
     }
 #endif
   }
@@ -73,8 +74,6 @@ class RowSquares {
       of_this_row()[c] = sum_by_twos<kPairsOfChunk>(squares + c * kPairsOfChunk);
     dev::Block{}.sync();
   }
-  static void arrive_relaxed() {}
-  static void wait() {}
 #else
   // From the lane whose number differs by the bit `step`: never beyond a chunk's lanes, also where
   // a wavefront has two chunks.
@@ -87,35 +86,8 @@ class RowSquares {
   }
   WEFT_DEVICE void meet() const {
     if (split_ == 1) return dev::Block{}.sync();
-    arrive();
-    wait();
-  }
-  // Of GPUs without clusters no grid has any.
-  static WEFT_DEVICE void arrive_relaxed() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-#endif
-  }
-  // Release of what the thread has stored: pairs with the acquire of wait() in all blocks.
-  static WEFT_DEVICE void arrive() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-#endif
-  }
-  static WEFT_DEVICE void wait() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-#endif
-  }
-  // To where `place` lies in the shared memory of that block of the cluster.
-  static WEFT_DEVICE void store_in([[maybe_unused]] unsigned block, [[maybe_unused]] float* place,
-                                   [[maybe_unused]] float value) {
-#if __CUDA_ARCH__ >= 900
-    const auto here = static_cast<std::uint32_t>(__cvta_generic_to_shared(place));
-    std::uint32_t there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
-    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
-#endif
+    cluster_arrive();
+    cluster_wait();
   }
 #endif
 

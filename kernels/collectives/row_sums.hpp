@@ -92,7 +92,7 @@ class RowSums {
 
   WEFT_DEVICE float of_whole_row(const std::byte* row, std::size_t bytes) const {
     float sum = 0;
-    const std::size_t chunks = chunks_of(bytes);
+    const std::size_t chunks = chunks_of_row(bytes);
     for (std::size_t first = 0; first < chunks; first += kMostChunks) {
       if (first != 0) dev::Block{}.sync();
       const std::size_t some = chunks - first < kMostChunks ? chunks - first : kMostChunks;
@@ -109,8 +109,7 @@ class RowSums {
       *sum = of_whole_row(mine, bytes);
       return true;
     }
-    const auto chunks = static_cast<unsigned>(chunks_of(bytes));
-    const auto all = static_cast<unsigned>(chunks_of(row_bytes));
+    const unsigned chunks = chunks_of_row(bytes), all = chunks_of_row(row_bytes);
     const std::size_t before = begin / (8 * kUnitsOfChunk);
     dev::Packet* const slot = slots(first_ + count);
     const std::uint32_t flag = flag_of(first_ + count);
@@ -138,9 +137,6 @@ class RowSums {
   }
 
  private:
-  static WEFT_HOST_DEVICE constexpr std::size_t chunks_of(std::size_t bytes) {
-    return (bytes + 8 * kUnitsOfChunk - 1) / (8 * kUnitsOfChunk);
-  }
   // Never 0, and another one than any that the slot has had in the last 2^32 counts.
   static WEFT_DEVICE std::uint32_t flag_of(std::uint64_t count) {
     return static_cast<std::uint32_t>(1 + count % (~std::uint32_t{0} - 1));

@@ -14,6 +14,7 @@
 // lie one above the other and need the same B, of which each loads a part for all.
 #pragma once
 
+#include "kernels/core/cluster.hpp"
 #include "kernels/gemm/gate_sm90.hpp"
 #include "kernels/gemm/ptx_sm90.hpp"
 #include "kernels/gemm/shape_sm90.hpp"
@@ -254,8 +255,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
   }
   // So far, nothing was read that a kernel before may write.
   if constexpr (kMayStartEarly<Shape, Sink>) {
-    let_next_kernel_start();
-    wait_for_kernels_before();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_kernels_before();
   }
 
   if (threadIdx.x < kGroupThreads) {

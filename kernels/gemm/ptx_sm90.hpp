@@ -114,19 +114,6 @@ __device__ __forceinline__ float4 cluster_load(std::uint32_t mapped) {
   return value;
 }
 
-// --- kernels one after the other (programmatic dependent launch)
-// ------------------------------------------------------------------------------------------------
-
-// Once all blocks have said so, the next kernel of the stream may start, if it was launched to.
-__device__ __forceinline__ void let_next_kernel_start() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-// Until those before are over, and what they wrote is there (acquire). At once, where this one was
-// not launched to start earlier.
-__device__ __forceinline__ void wait_for_kernels_before() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
 // --- copies of tensors
 // ----------------------------------------------------------------------------
 

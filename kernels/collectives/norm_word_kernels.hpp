@@ -38,8 +38,8 @@ struct NormWords : KernelCall {
                        chunks_of_row(norm.row_bytes));
     const dev::Context ctx(handle);
     WordChannel channel(ctx, team, space, "AllReduceNorm", WordChannel::Later{});
-    // What stands above finds places alone, which no kernel changes. The kernels before have left
-    // this operator's rounds as well. The one behind starts early and waits here, too.
+    // The lines above find places alone, which no kernel changes. The kernels before have left this
+    // operator's rounds as well. The one behind starts early and waits here, too.
     wait_for_kernels_before();
     let_next_kernel_start();
     dev::WordPair first{0, 0};

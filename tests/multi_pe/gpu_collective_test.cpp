@@ -377,7 +377,7 @@ TEST_P(GpuCollectives, ThreadsCallOnTwoTeamsInAnyOrder) {
   }));
 }
 
-// What the others wait for before their call comes behind mine.
+// The others wait, before their call, for puts that come behind mine.
 TEST_P(GpuCollectives, PutsPassACallThatWaits) {
   EXPECT_OK(run_pes(GetParam(), [](Runtime& rt) -> Status {
     ASSIGN_OR_RETURN(Context other, rt.create_context());

@@ -36,9 +36,9 @@
 // write, or by its request once more, which its owner does not execute twice. The write fails if
 // the way is gone while nothing else of mine is there to find out. And a device may sleep over its
 // queue: soft-RoCE's looks whether too many packets are on their way, or whether a fence is open,
-// and only then marks that it waits for that (Linux 6.1, rxe_requester). What happens between the
-// two is not noticed, no timer runs, and nothing but the next doorbell wakes it, here or at the
-// owner, whose answer is in such a queue.
+// and only then marks that it waits for that (Linux 6.1, rxe_requester). It does not notice events
+// between the two, no timer runs, and nothing but the next doorbell wakes it, here or at the owner,
+// whose answer is in such a queue.
 //
 // Few doorbells. Small puts whose source stays are held until there are several, or something else
 // is posted there, or somebody waits or lets the lane progress: nobody is promised to see them

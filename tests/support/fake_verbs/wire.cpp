@@ -45,6 +45,9 @@ void carry_out_next(Qp& qp) {
     complete_send(qp, work, result.status, result.bytes);
 }
 
+// Whether what it is to send next cannot be carried out yet. It must have something to send.
+bool waits(const Qp& qp) { return qp.asleep > 0 || waits_for_receive(qp) || waits_for_device(qp); }
+
 // One that can do something, whichever; null: none can.
 Qp* pick() {
   std::vector<Qp*>& busy = state().busy;
@@ -53,8 +56,7 @@ Qp* pick() {
   const std::size_t first = state().random() % busy.size();
   for (std::size_t i = 0; i < busy.size(); ++i) {
     Qp* const qp = busy[(first + i) % busy.size()];
-    const bool waits = qp->asleep > 0 || waits_for_receive(*qp) || waits_for_device(*qp);
-    if (qp->now == IBV_QPS_ERR || !waits) return qp;
+    if (qp->now == IBV_QPS_ERR || !waits(*qp)) return qp;
   }
   return nullptr;
 }

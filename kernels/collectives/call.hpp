@@ -40,7 +40,6 @@ struct NormCall {
   std::size_t hidden = 0, row_bytes = 0;
   unsigned split = 1;
   float epsilon = 0;
-  bool starts_early = false;  // as words: the GPU has programmatic dependent launch
 };
 inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
 inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share
@@ -61,9 +60,10 @@ struct Call {
   Collective what = Collective::kAllReduce;
   DType dtype = DType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  int root = 0;          // Broadcast only
-  AllToAllVSizes sizes;  // AllToAllV only
-  NormCall norm;         // AllReduceNorm only
+  int root = 0;               // Broadcast only
+  AllToAllVSizes sizes;       // AllToAllV only
+  NormCall norm;              // AllReduceNorm only
+  bool starts_early = false;  // kernels that can: the GPU has programmatic dependent launch
 };
 
 // One per target, from one source: kernels.cpp, and norm.cpp for AllReduceNorm. Nothing starts

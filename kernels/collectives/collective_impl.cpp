@@ -46,6 +46,7 @@ Status CollectiveImpl::make_workspace(Runtime& runtime) {
   const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
   ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
   clusters_ = gpu_ && share.clusters;
+  call_.starts_early = clusters_;  // sm_90 brought both
   if (blocks == 0) {
     blocks = most_blocks(what_, most_bytes, team_size_, options_.symmetric, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
@@ -232,8 +233,7 @@ Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_
                shape_.hidden,
                row_bytes(),
                by_rows.split,
-               shape_.epsilon,
-               clusters_};  // sm_90 brought both
+               shape_.epsilon};
   return run_call_(call, stream);
 }
 

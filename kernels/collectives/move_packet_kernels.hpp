@@ -58,10 +58,10 @@ struct MovePackets : PacketCall {
       return Units::load(in(rank), m.bytes, unit);
     };
     Outgoing<kOthers, decltype(get)> next(team, m.in_stride == 0, get);
-    if (mine < share.count) next.load(share.begin + mine);
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllGather" : "AllToAll");
-    rounds(channel, share, [&](std::size_t first, std::size_t count) {
+    const auto load_first = [&] {
+      if (mine < share.count) next.load(share.begin + mine);
+    };
+    const auto round = [&](PacketChannel& channel, std::size_t first, std::size_t count) {
       WEFT_KERNELS_PAUSE(kBeforeData);
       for (std::size_t u = mine; u < count; u += step) {
         next.send([&](int rank, std::uint64_t data) { channel.send(rank, u, data); });
@@ -76,7 +76,8 @@ struct MovePackets : PacketCall {
         if (!channel.take<kOthers>(u, use)) return false;
       }
       return true;
-    });
+    };
+    rounds(m.in_stride == 0 ? "AllGather" : "AllToAll", share, load_first, round);
   }
 };
 
@@ -93,10 +94,9 @@ struct BroadcastPackets : PacketCall {
     const auto get = [&](std::size_t unit) -> std::uint64_t {
       return is_root && unit < share.begin + share.count ? Units::load(m.in, m.bytes, unit) : 0;
     };
-    std::uint64_t next = get(share.begin + mine);
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, "Broadcast");
-    rounds(channel, share, [&](std::size_t first, std::size_t count) {
+    std::uint64_t next = 0;
+    const auto load_first = [&] { next = get(share.begin + mine); };
+    const auto round = [&](PacketChannel& channel, std::size_t first, std::size_t count) {
       WEFT_KERNELS_PAUSE(kBeforeData);
       for (std::size_t u = mine; u < count; u += step) {
         if (is_root || u == 0) channel.send_to_all(u, next);
@@ -115,7 +115,8 @@ struct BroadcastPackets : PacketCall {
         Units::store(m.out, m.bytes, first + u, data);
       }
       return true;
-    });
+    };
+    rounds("Broadcast", share, load_first, round);
   }
 };
 

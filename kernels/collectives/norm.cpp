@@ -25,9 +25,8 @@ template <class T, class Pairs, int kOthers, bool kTwoShot, bool kOnePair>
 Status norm_words_as(const Call& call, Stream stream) {
   using Kernel = NormWords<T, Pairs, kOthers, kTwoShot, kOnePair>;
   const NormCall& n = call.norm;
-  return dev::launch({call.plan.blocks, call.plan.threads,
-                      Kernel::shared_bytes(call.team.size, n.row_bytes), n.split, n.starts_early},
-                     Kernel{kernel_call(call), n}, stream);
+  return start(call, Kernel{kernel_call(call), n}, stream,
+               Kernel::shared_bytes(call.team.size, n.row_bytes), n.split);
 }
 template <class T, bool kTwoShot>
 Status norm_words(const Call& call, Stream stream) {

@@ -66,6 +66,7 @@ WEFT_DEVICE void norm_part(std::byte* out, const std::byte* sums, const std::byt
 template <class T, class Sums, int kUnits>
 struct NormPackets : Sums {
   static constexpr unsigned kMostThreads = kMostThreadsOfRows;
+  static constexpr bool kStartsEarly = false;
   NormCall norm;
 
   WEFT_DEVICE void operator()() const {

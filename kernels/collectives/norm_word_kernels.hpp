@@ -26,6 +26,7 @@ namespace WEFT_TARGET {
 template <class T, class Pairs, int kOthers, bool kTwoShot, bool kOnePair>
 struct NormWords : KernelCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
+  static constexpr bool kStartsEarly = true;
   NormCall norm;
 
   static std::size_t shared_bytes(int team_size, std::size_t row_bytes) {
@@ -38,10 +39,7 @@ struct NormWords : KernelCall {
                        chunks_of_row(norm.row_bytes));
     const dev::Context ctx(handle);
     WordChannel channel(ctx, team, space, "AllReduceNorm", WordChannel::Later{});
-    // The lines above find places alone, which no kernel changes. The kernels before have left this
-    // operator's rounds as well. The one behind starts early and waits here, too.
-    wait_for_kernels_before();
-    let_next_kernel_start();
+    wait_in_stream();
     dev::WordPair first{0, 0};
     if constexpr (kOnePair)
       if (thread < work.lanes) first = load(m.in, work.row, lane(work, thread, 0).pair);

@@ -11,6 +11,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/call.hpp"
+#include "kernels/core/cluster.hpp"
 #include "kernels/core/fold.hpp"
 #include "kernels/core/packet_channel.hpp"
 #include "kernels/core/pause.hpp"
@@ -51,6 +52,9 @@ inline constexpr std::size_t kTurnBytes = (WEFT_TARGET_CPU ? 1 : 64) << 10;
 
 // What all kernels are made of, those in bulk too.
 struct KernelCall {
+  // Whether it starts while the kernel before is at work, and so calls wait_in_stream().
+  static constexpr bool kStartsEarly = false;
+
   DeviceContext handle;
   Team team;
   Workspace space;
@@ -73,6 +77,8 @@ struct KernelCall {
 };
 
 struct PacketCall : KernelCall {
+  static constexpr bool kStartsEarly = true;
+
   WEFT_DEVICE std::uint64_t load(int rank, std::size_t unit) const {
     return dev::load_unit(in(rank), m.bytes, unit);
   }
@@ -115,15 +121,21 @@ struct PacketCall : KernelCall {
       channel.send(rank, at, load(rank, unit));
     }
   }
-  // body(first unit, units) for each round of my block's share; false ends it.
-  template <class Body>
-  WEFT_DEVICE void rounds(PacketChannel& channel, const Share& share, Body body) const {
+  // body(first unit, units) for each round of my block's share; false ends it. begin() before the
+  // first, while the channel opens.
+  template <class Begin, class Body>
+  WEFT_DEVICE void rounds(const char* where, const Share& share, Begin begin, Body body) const {
     const std::size_t most = space.packet_slot;
+    const dev::Context ctx(handle);
+    PacketChannel channel(ctx, team, space, where, PacketChannel::Later{});
+    wait_in_stream();
     if (share.count == 0) return;
+    begin();
+    channel.begin();
     bool ok = channel.open();
     for (std::size_t done = 0; ok && done < share.count; done += most) {
       channel.enter();
-      ok = channel.leave(body(share.begin + done, smaller(most, share.count - done)));
+      ok = channel.leave(body(channel, share.begin + done, smaller(most, share.count - done)));
     }
     channel.close(ok);
   }
@@ -164,10 +176,11 @@ struct FoldPackets : PacketCall {
     return true;
   }
   WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, m.in_stride == 0 ? "AllReduce" : "ReduceScatter");
-    rounds(channel, share_of(units()),
-           [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
+    rounds(
+        m.in_stride == 0 ? "AllReduce" : "ReduceScatter", share_of(units()), [] {},
+        [&](PacketChannel& channel, std::size_t first, std::size_t count) {
+          return round(channel, first, count);
+        });
   }
 
  private:
@@ -211,10 +224,11 @@ struct TwoShotPackets : PacketCall {
     return folded && take_parts(channel, first, count);
   }
   WEFT_DEVICE void operator()() const {
-    const dev::Context ctx(handle);
-    PacketChannel channel(ctx, team, space, "AllReduce");
-    rounds(channel, share_of(units()),
-           [&](std::size_t first, std::size_t count) { return round(channel, first, count); });
+    rounds(
+        "AllReduce", share_of(units()), [] {},
+        [&](PacketChannel& channel, std::size_t first, std::size_t count) {
+          return round(channel, first, count);
+        });
   }
 
  private:

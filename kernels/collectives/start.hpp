@@ -12,9 +12,13 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
+// `cluster`: blocks of one.
 template <class Kernel>
-Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t shared = 0) {
-  return dev::launch({call.plan.blocks, call.plan.threads, shared}, kernel, stream);
+Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t shared = 0,
+             unsigned cluster = 1) {
+  return dev::launch({call.plan.blocks, call.plan.threads, shared, cluster,
+                      Kernel::kStartsEarly && call.starts_early},
+                     kernel, stream);
 }
 
 inline KernelCall kernel_call(const Call& call) {

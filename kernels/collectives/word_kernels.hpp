@@ -17,6 +17,7 @@
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/packet_kernels.hpp"
 #include "kernels/core/bulk_channel.hpp"
+#include "kernels/core/cluster.hpp"
 #include "kernels/core/outgoing.hpp"
 
 namespace weft::kernels {
@@ -71,6 +72,7 @@ struct Lap {
 template <class Words, class Pairs, int kOthers, bool kLaps>
 struct WordCall : KernelCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
+  static constexpr bool kStartsEarly = true;
   std::size_t piece;  // bytes of a lap; without laps 0
   int root;           // of a broadcast
 
@@ -82,12 +84,14 @@ struct WordCall : KernelCall {
   WEFT_DEVICE void run(const char* where, int rounds, std::size_t all, bool same, Get get,
                        OneLap lap) const {
     const Share share = share_of(2 * all);
-    if (share.count == 0) return;
     const std::size_t first = share.begin / 2, count = (share.count + 1) / 2;
     Outgoing<Pairs::template kAhead<kOthers>, Get> next(team, same, get);
-    if (!kLaps && dev::thread_rank() < count) next.load(first + dev::thread_rank());
     const dev::Context ctx(handle);
-    Words channel(ctx, team, space, where);
+    Words channel(ctx, team, space, where, typename Words::Later{});
+    wait_in_stream();
+    if (share.count == 0) return;
+    if (!kLaps && dev::thread_rank() < count) next.load(first + dev::thread_rank());
+    channel.begin();
     WEFT_KERNELS_PAUSE(kBeforeData);
     bool ok = channel.is_open();
     if (ok) {

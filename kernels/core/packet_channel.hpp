@@ -34,11 +34,13 @@ class PacketChannel : public Channel<&Rounds::packets> {
   // reports call it.
   WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                             const char* where)
-      : Channel(ctx, team, space, where),
-        half_(std::size_t{space.channels} * static_cast<unsigned>(team.size) * space.packet_slot),
-        twins_(
-            ctx, team, dev::shared<std::byte>(), [&](int) { return slot(0, team.rank); },
-            [&](int rank) { return slot(0, rank); }) {}
+      : Channel(ctx, team, space, where), half_(packets_of_round()), twins_(find_twins()) {}
+  // It finds places, and reads no rounds before begin().
+  using Channel::Later;
+  WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
+                            const char* where, Later later)
+      : Channel(ctx, team, space, where, later), half_(packets_of_round()), twins_(find_twins()) {}
+  WEFT_DEVICE void begin() { read_rounds(); }
 
   // The channel works. All threads call, first of all.
   WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }
@@ -106,6 +108,14 @@ class PacketChannel : public Channel<&Rounds::packets> {
   WEFT_DEVICE bool leave(bool ok) const { return dev::Block{}.all(ok); }
 
  private:
+  WEFT_DEVICE std::size_t packets_of_round() const {
+    return std::size_t{space_.channels} * static_cast<unsigned>(team_.size) * space_.packet_slot;
+  }
+  WEFT_DEVICE Twins<dev::Packet> find_twins() const {
+    return Twins<dev::Packet>(
+        ctx_, team_, dev::shared<std::byte>(), [&](int) { return slot(0, team_.rank); },
+        [&](int rank) { return slot(0, rank); });
+  }
   // Of my units, or where they are at every member.
   WEFT_DEVICE dev::Packet* slot(std::uint32_t round, int rank) const {
     const std::size_t channel = (round & 1) * space_.channels + dev::block_rank();

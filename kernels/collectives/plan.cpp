@@ -194,9 +194,12 @@ void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t pa
     plan.piece = std::clamp(rounded_up(shares(bytes, plan.blocks), kLine), kLine, most_piece);
 }
 
-// 16 bytes for each thread. What the places do not hold goes in laps through half of them at a
-// time.
-void plan_words(Plan& plan, std::size_t part, const PlanLimits& limits) {
+// 16 bytes for each thread. What the places of all channels do not hold goes in laps through half
+// of them at a time; so do `forced` blocks if theirs do not.
+void plan_words(Plan& plan, std::size_t part, const PlanLimits& limits, bool forced) {
+  const std::size_t without_laps = shares(part, limits.word_bytes);
+  if (!forced && without_laps <= limits.channels)
+    plan.blocks = std::max(plan.blocks, static_cast<unsigned>(without_laps));
   plan.blocks =
       useful_blocks(plan, part, std::min(16 * std::size_t{plan.threads}, limits.word_bytes));
   if (part > limits.word_bytes * plan.blocks)  // there is a line at least
@@ -316,7 +319,7 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
   const std::size_t parts = parts_of(what, made.algorithm, npes);
   if (is_words(made.algorithm) && what == kAllReduceNorm) return made;  // rows decide on the rest
   if (is_words(made.algorithm))
-    plan_words(made, shares(bytes, parts), limits);
+    plan_words(made, shares(bytes, parts), limits, blocks != 0);
   else if (made.algorithm == kSymmetric)
     plan_symmetric(made, what, shares(bytes, parts));
   else if (is_bulk(made.algorithm))

@@ -146,6 +146,23 @@ TEST(Plan, WordsGoInLapsWhereTheyDoNotFit) {
   EXPECT_EQ(made(100, Algorithm::kWords, 1000, false).algorithm, Algorithm::kBulk);
 }
 
+// A lap waits for the one before. The row has 16 blocks, the workspace twice as many channels.
+TEST(Plan, WordsTakeMoreBlocksRatherThanLaps) {
+  PlanLimits limits = kLimits;
+  limits.word_bytes = 1000;
+  const auto made = [&](std::size_t bytes, unsigned blocks) {
+    auto plan = kernels::plan(Collective::kAllGather, bytes, 2, true, limits, kTable,
+                              Algorithm::kWords, blocks);
+    EXPECT_OK(plan.status());
+    return plan.value_or(Plan{});
+  };
+  EXPECT_EQ(to_string(made(16000, 0)), "words, 16 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(17001, 0)), "words, 18 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(32000, 0)), "words, 32 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(32001, 0)), "words, 16 blocks of 32 threads, pieces of 384 bytes");
+  EXPECT_EQ(to_string(made(17001, 16)), "words, 16 blocks of 32 threads, pieces of 384 bytes");
+}
+
 // Integers, for which a table's words are not.
 TEST(Plan, WithoutRoomForWordsTheTableMeansPacketsOfOneRound) {
   const std::vector<PlanRow> table = {

@@ -12,7 +12,7 @@
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-// `cluster`: blocks of one.
+// `cluster`: the number of blocks in a cluster.
 template <class Kernel>
 Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t shared = 0,
              unsigned cluster = 1) {

@@ -47,9 +47,10 @@ WEFT_DEVICE void wait_for_kernels_before() {
   WEFT_KERNELS_PTX_SM90("griddepcontrol.wait;" ::: "memory");
 }
 
-// Of a kernel that was launched to start early: what stands above reads nothing that a kernel
-// writes, such as the places of messages. All threads come here, and so wait for the kernels
-// before, which may be of the same operator; the one behind does likewise.
+// A kernel that was launched to start early calls this before it reads anything that a kernel
+// writes: above it a kernel finds the places of messages, which never move. All its threads call,
+// and so wait for the kernels before, which may be of the same operator; the one behind does
+// likewise.
 WEFT_DEVICE void wait_in_stream() {
   wait_for_kernels_before();
   let_next_kernel_start();

@@ -38,7 +38,7 @@ struct NormWords : KernelCall {
     RowSquares squares(dev::shared<std::byte>() + sums_at(team.size), norm.split,
                        chunks_of_row(norm.row_bytes));
     const dev::Context ctx(handle);
-    WordChannel channel(ctx, team, space, "AllReduceNorm", WordChannel::Later{});
+    WordChannel channel(ctx, team, space, "AllReduceNorm");
     wait_in_stream();
     dev::WordPair first{0, 0};
     if constexpr (kOnePair)

@@ -194,8 +194,8 @@ void plan_packets(Plan& plan, Collective what, std::size_t bytes, std::size_t pa
     plan.piece = std::clamp(rounded_up(shares(bytes, plan.blocks), kLine), kLine, most_piece);
 }
 
-// 16 bytes for each thread. What the places of all channels do not hold goes in laps through half
-// of them at a time; so do `forced` blocks if theirs do not.
+// 16 bytes for each thread. A message that the places of all channels do not hold goes in laps
+// through half of them at a time; so it does where `forced` blocks have too few.
 void plan_words(Plan& plan, std::size_t part, const PlanLimits& limits, bool forced) {
   const std::size_t without_laps = shares(part, limits.word_bytes);
   if (!forced && without_laps <= limits.channels)

@@ -87,7 +87,7 @@ struct WordCall : KernelCall {
     const std::size_t first = share.begin / 2, count = (share.count + 1) / 2;
     Outgoing<Pairs::template kAhead<kOthers>, Get> next(team, same, get);
     const dev::Context ctx(handle);
-    Words channel(ctx, team, space, where, typename Words::Later{});
+    Words channel(ctx, team, space, where);
     wait_in_stream();
     if (share.count == 0) return;
     if (!kLaps && dev::thread_rank() < count) next.load(first + dev::thread_rank());

@@ -26,9 +26,6 @@ class AnyWordChannel : public WordChannel {
   WEFT_DEVICE AnyWordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                              const char* where)
       : WordChannel(ctx, team, space, where) {}
-  WEFT_DEVICE AnyWordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
-                             const char* where, Later later)
-      : WordChannel(ctx, team, space, where, later) {}
 
   static WEFT_DEVICE Carried carried(Pair data) {
     Carried made{{data.first ^ kAnyWordKey, data.second ^ kAnyWordKey}, 0};

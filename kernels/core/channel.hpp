@@ -31,6 +31,16 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
+  // Reads how many rounds there were, of a channel that was made to do so later.
+  WEFT_DEVICE void begin() {
+    // A compiler keeps a value that all threads load from one address where only arithmetic on
+    // values common to all is done, and waits for it at once. So each seems to have an address of
+    // its own.
+    const unsigned nothing = dev::thread_rank() >> 30;
+    const Rounds* const kept = space_.rounds + dev::block_rank() + nothing;
+    first_ = round_ = kept->*kCount;
+    open_ = kept->broken == 0;
+  }
   WEFT_DEVICE bool is_open() const { return open_; }
   // The call is over, for all threads.
   WEFT_DEVICE void close(bool ok) const {
@@ -53,22 +63,13 @@ class Channel {
   WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
                       const char* where)
       : ctx_(ctx), team_(team), space_(space), where_(where) {
-    read_rounds();
+    begin();
   }
-  // Before read_rounds() it knows of no rounds.
+  // Before begin() it knows of no rounds.
   struct Later {};
   WEFT_DEVICE Channel(const dev::Context& ctx, const Team& team, const Workspace& space,
                       const char* where, Later)
       : ctx_(ctx), team_(team), space_(space), where_(where), first_(0), round_(0), open_(false) {}
-  WEFT_DEVICE void read_rounds() {
-    // What all threads load from one address a compiler keeps where only arithmetic on what all
-    // have in common is done, for which it waits at once. So each seems to have an address of its
-    // own.
-    const unsigned nothing = dev::thread_rank() >> 30;
-    const Rounds* const kept = space_.rounds + dev::block_rank() + nothing;
-    first_ = round_ = kept->*kCount;
-    open_ = kept->broken == 0;
-  }
 
   // Ranks from one to another, the way that other() goes.
   WEFT_DEVICE int distance(int from, int to) const {

@@ -40,7 +40,6 @@ class PacketChannel : public Channel<&Rounds::packets> {
   WEFT_DEVICE PacketChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                             const char* where, Later later)
       : Channel(ctx, team, space, where, later), half_(packets_of_round()), twins_(find_twins()) {}
-  WEFT_DEVICE void begin() { read_rounds(); }
 
   // The channel works. All threads call, first of all.
   WEFT_DEVICE bool open() { return open_ && (round_ < kRewindAt || rewind()); }

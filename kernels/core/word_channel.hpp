@@ -31,16 +31,11 @@ class WordChannel : public Channel<&Rounds::words> {
     return Twins<Pair>::shared_bytes(team_size);
   }
 
-  // By all threads of the block. `where`: what reports call it.
+  // By all threads of the block. It finds places, and reads no rounds before begin(). `where`: the
+  // name that reports give it.
   WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
                           const char* where)
-      : Channel(ctx, team, space, where), twins_(find_twins()), half_(pairs_of_round()) {}
-  // It finds places, and reads no rounds before begin().
-  using Channel::Later;
-  WEFT_DEVICE WordChannel(const dev::Context& ctx, const Team& team, const Workspace& space,
-                          const char* where, Later later)
-      : Channel(ctx, team, space, where, later), twins_(find_twins()), half_(pairs_of_round()) {}
-  WEFT_DEVICE void begin() { read_rounds(); }
+      : Channel(ctx, team, space, where, Later{}), twins_(find_twins()), half_(pairs_of_round()) {}
 
   static WEFT_DEVICE Pair carried(Pair data) {
     return {sendable(data.first), sendable(data.second)};

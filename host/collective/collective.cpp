@@ -64,6 +64,22 @@ CollectiveCall call_of(const Context::Impl& c, Routine routine, const void* dst,
   return call;
 }
 
+// A sync by this thread alone, and nothing else. False: gave up, or an earlier call did, which has
+// left the team broken.
+bool meet(ContextPort& port, const Team& team, bool& was_broken) {
+  std::byte* const block = port.block(team.id);
+  auto* const kept = reinterpret_cast<TeamHeader*>(block);
+  const auto ask = dev::platform::load<dev::Order::kRelaxed, dev::Reach::kBlock, std::uint64_t>;
+  was_broken = ask(&kept->broken) != 0;
+  if (was_broken) return false;
+  const std::uint64_t epoch = kept->epoch + 1;
+  dev::tell_all(port, HostThread{}, team, epoch);
+  kept->epoch = epoch;  // while the words are under way
+  kept->synced = kept->seq;
+  kept->packed_synced = kept->packed;
+  return dev::agree(HostThread{}, block, dev::hear_all(port, HostThread{}, team, epoch));
+}
+
 // Members' calls are compared first, where they are checked; then it is a meeting and nothing else.
 Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   const char* const name = to_string(routine);
@@ -77,7 +93,7 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   // In this order: of what other threads post meanwhile at least one of the two tells.
   const std::uint64_t before = c.posts;
   const bool owes_quiet = c.owes_quiet();
-  dev::meet(port, HostThread{}, team, [&] { is_broken = true; });
+  meet(port, team, is_broken);
   const std::uint64_t after = before + port.signals();
   if (!owes_quiet && after != before && c.posts == after)
     c.met.store(after, std::memory_order_relaxed);
@@ -183,7 +199,7 @@ Status alltoalls_call(Context::Impl& c, const Team& team, void* dst, const void*
   const std::size_t to = static_cast<std::size_t>(dst_stride) * element;
   const std::size_t from = static_cast<std::size_t>(src_stride) * element;
   return run(c, team, call, [&](HostMember& m) {
-    return dev::coll::alltoalls(m, bytes_at(dst), bytes_at(src), to, from, element, count);
+    return dev::coll::alltoalls(m, {bytes_at(dst), bytes_at(src), to, from, element, count});
   });
 }
 

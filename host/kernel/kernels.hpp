@@ -169,9 +169,9 @@ struct MoveKernel {
     switch (what) {
       case Moving::kBroadcast:
         dev::coll::run(
-            ctx, block, team, "broadcast", bytes,
-            [&](auto& m) {
-              return dev::coll::broadcast_packed(m, dst, src, bytes, root, root_too);
+            ctx, block, team, "broadcast", {dst, src, bytes},
+            [&](auto& m, const auto& b) {
+              return dev::coll::broadcast_packed(m, b, root, root_too);
             },
             [&](auto& m) { return dev::coll::broadcast(m, dst, src, bytes, root, root_too); });
         break;
@@ -200,8 +200,8 @@ struct FoldKernel {
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     dev::coll::run(
-        ctx, dev::Block{}, team, name(), is_scan(what) ? 0 : count * fold.element,
-        [&](auto& m) { return dev::coll::fold_packed(m, what, dst, src, count, fold); },
+        ctx, dev::Block{}, team, name(), {dst, src, is_scan(what) ? 0 : count * fold.element},
+        [&](auto& m, const auto& b) { return dev::coll::fold_packed(m, what, b, fold); },
         [&](auto& m) {
 #if WEFT_TARGET_CPU
           if (!pushes) return folded(m);

@@ -20,7 +20,7 @@ struct StridedKernel {
   std::size_t element, count;          // bytes of one; how many go to each member
   WEFT_DEVICE void operator()() const {
     dev::coll::run(dev::Context(handle), dev::Block{}, team, "alltoalls", [&](auto& m) {
-      return dev::coll::alltoalls(m, dst, src, dst_stride, src_stride, element, count);
+      return dev::coll::alltoalls(m, {dst, src, dst_stride, src_stride, element, count});
     });
   }
 };

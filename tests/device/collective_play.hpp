@@ -54,7 +54,7 @@ void call_by_scope(Pe& pe, const DeviceContext& handle, unsigned threads, const 
   for (int answer : answers) EXPECT_EQ(answer, 1) << data.what();
 }
 
-// By a scope that chance gives: the members of a team need not agree.
+// By a scope that chance gives, the same for all members.
 template <class T>
 void call_in_kernel(Pe& pe, const DeviceContext& handle, std::uint64_t chance,
                     const script::Step& step, const Team& team, const script::StepData<T>& data) {
@@ -65,7 +65,8 @@ void call_in_kernel(Pe& pe, const DeviceContext& handle, std::uint64_t chance,
   }
 }
 
-// The whole script; `call(random, step, team, data)` makes the call of a step.
+// The whole script; `call(random, chance, step, team, data)` makes the call of a step: `random` is
+// the PE's own, `chance` the same on all.
 template <class Call>
 void play(Pe& pe, const script::Script& script, const script::ScriptShape& shape, Call call) {
   std::vector<Team> teams = {pe.world()};
@@ -73,15 +74,16 @@ void play(Pe& pe, const script::Script& script, const script::ScriptShape& shape
   const std::size_t bytes = script::script_buffer_bytes(shape);
   auto* src = pe.allocate<std::byte>(bytes);
   auto* dst = pe.allocate<std::byte>(bytes);
-  std::mt19937_64 random(test_seed() + static_cast<std::uint64_t>(pe.pe()));
+  std::mt19937_64 random(test_seed() + static_cast<std::uint64_t>(pe.pe())), agreed(test_seed());
   pe.barrier();
   for (const script::Step& step : script.steps) {
     const Team& team = teams[static_cast<std::size_t>(step.team)];
+    const std::uint64_t chance = agreed();
     if (!team.is_member()) continue;
     with_kernel_type(step.type, [&](auto zero) {
       script::StepData<decltype(zero)> data(step, team, src, dst, bytes);
       data.prepare();
-      call(random, step, team, data);
+      call(random, chance, step, team, data);
       EXPECT_EQ(data.check(), "");
       data.spoil();
     });
@@ -104,6 +106,20 @@ inline void use_a_team_per_block(Pe& pe) {
   pe.barrier();
   pe.run(kBlocks, kThreads, ManyCalls{pe.handle(), teams.data(), words, 20, answers.data()});
   for (int answer : answers) EXPECT_EQ(answer, 1);
+  pe.barrier();
+}
+
+template <class Scope>
+void call_with_many_sizes(Pe& pe, const Team& team, unsigned threads) {
+  using Kernel = ManySizes<Scope>;
+  auto* memory = pe.allocate<std::uint8_t>(2 * static_cast<std::size_t>(pe.npes()) *
+                                           (Kernel::kMostBytes + 16));
+  SharedVector<int> wrong(threads, -1);
+  pe.barrier();
+  if (team.is_member()) {
+    pe.run(1, threads, Kernel{pe.handle(), team, memory, wrong.data()});
+    for (int each : wrong) EXPECT_EQ(each, 0);
+  }
   pe.barrier();
 }
 

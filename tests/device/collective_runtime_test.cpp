@@ -40,10 +40,11 @@ TEST_P(DeviceCollectives, HostAndKernelsAlternateOnATeam) {
     ASSIGN_OR_RETURN(Context second, rt.create_context());
     ASSIGN_OR_RETURN(const DeviceContext other, second.device());
     test::RuntimePe pe(rt, first);
-    auto call = [&](std::mt19937_64& random, const Step& step, const Team& team, const auto& data) {
+    auto call = [&](std::mt19937_64& random, std::uint64_t chance, const Step& step,
+                    const Team& team, const auto& data) {
       const bool is_second = random() % 3 == 0;
       if (random() % 4 != 0) {
-        test::call_in_kernel(pe, is_second ? other : first, random(), step, team, data);
+        test::call_in_kernel(pe, is_second ? other : first, chance, step, team, data);
       } else {
         EXPECT_OK(script::call_on_host(is_second ? second : rt.context(), team, step, data.dst(),
                                        data.src(), data.source_count()))

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "tests/device/collective_play.hpp"
 #include "tests/device/world.hpp"
@@ -29,12 +30,24 @@ TEST_P(CollectiveTest, KernelsCallEveryKind) {
   const script::Script script = script::make_script(shape, made_from);
   on_pes(way(), npes(), [&](Pe& pe) {
     play(pe, script, shape,
-         [&](std::mt19937_64& random, const script::Step& step, const Team& team,
-             const auto& data) { call_in_kernel(pe, pe.handle(), random(), step, team, data); });
+         [&](std::mt19937_64&, std::uint64_t chance, const script::Step& step, const Team& team,
+             const auto& data) { call_in_kernel(pe, pe.handle(), chance, step, team, data); });
   });
 }
 
 TEST_P(CollectiveTest, BlocksUseTeamsOfTheirOwn) { on_pes(way(), npes(), use_a_team_per_block); }
+
+TEST_P(CollectiveTest, CallsOfManySizesFollowEachOther) {
+  on_pes(way(), npes(), [&](Pe& pe) {
+    std::vector<int> all;
+    for (int i = 0; i < pe.npes(); ++i) all.push_back((i + 1) % pe.npes());
+    const Team turned = pe.team(all);
+    call_with_many_sizes<dev::Thread>(pe, pe.world(), 1);
+    call_with_many_sizes<dev::Warp>(pe, turned, kWarp);
+    call_with_many_sizes<dev::Block>(pe, turned, 2 * kWarp * static_cast<unsigned>(pe.npes()));
+    call_with_many_sizes<dev::Block>(pe, pe.world(), kWarp + 1);
+  });
+}
 
 // Runtimes have tests of their own, which also call on the host.
 INSTANTIATE_TEST_SUITE_P(Ways, CollectiveTest,

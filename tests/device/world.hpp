@@ -203,7 +203,7 @@ inline void on_pes(Way way, int npes, const PeTest& body) {
   options.npes = npes;
   options.mapped = way != Way::kRing;
   options.packs = way == Way::kPacked;
-  options.heap_bytes = std::size_t{4} << 20;
+  options.heap_bytes = std::size_t{8} << 20;
   options.ring_capacity = std::uint64_t{1} << (1 + test_seed() % 6);
   options.check = check;
   options.seed = test_seed();

@@ -17,7 +17,9 @@ constexpr int kPes = 3;
 // Elements: a message that one thread sends; one in a slot that all threads copy; one that goes
 // straight to dst, in uneven shares.
 constexpr std::size_t kTiny = 5, kSmall = 50, kLarge = 1111;
-constexpr int kCalls = 6;  // more than there are generations of slots
+constexpr std::size_t kEven = 1112;       // in chunks of 16 bytes
+constexpr std::int32_t kSmallSlot = 512;  // bytes; so a large message takes several rounds
+constexpr int kCalls = 6;                 // more than there are generations of slots
 constexpr int kManyPes = kFlatSync + 1;
 constexpr std::uint64_t kAllPushed = ~std::uint64_t{0};
 
@@ -26,9 +28,10 @@ constexpr std::uint64_t kAllPushed = ~std::uint64_t{0};
 class Collective {
  public:
   explicit Collective(JobOptions options, int pes = kPes, std::uint64_t pushed_bytes = kAllPushed,
-                      bool on_hosts = false)
+                      bool on_hosts = false, bool small_slots = false)
       : job(with_room(options, pes)), pes_(pes) {
     TeamBlocks blocks = team_blocks(pes, 1, 0, options.packs ? kMostPackedBytes : 0);
+    if (small_slots) blocks.slot_bytes = kSmallSlot;
     blocks.offset = job.allocate<std::byte>(blocks.stride);
     blocks.pushed_bytes = pushed_bytes;
     for (int pe = 0; pe < pes; ++pe) {
@@ -42,8 +45,8 @@ class Collective {
                   job.at<std::int32_t>(pe, blocks.offset + team_layout(blocks, pes).hosts));
       }
     }
-    src_ = job.allocate<Word>(kPes * kLarge * 2);
-    dst_ = job.allocate<Word>(kPes * kLarge * 2);
+    src_ = job.allocate<Word>(kPes * kEven * 2);
+    dst_ = job.allocate<Word>(kPes * kEven * 2);
   }
   Team team(int pe) const {
     Team team;
@@ -60,6 +63,7 @@ class Collective {
  private:
   static JobOptions with_room(JobOptions options, int pes) {
     options.npes = pes;
+    if (pes > kPes) options.heap_bytes *= 2;
     return options;
   }
   const int pes_;
@@ -188,9 +192,10 @@ void make_call(Kind kind, const Call<Scope>& c) {
 // not written before it has made the call, and its src is its own again after it.
 template <class Scope>
 void collective(const JobOptions& options, Kind kind, std::size_t count, unsigned threads,
-                std::uint64_t pushed_bytes = kAllPushed, bool on_hosts = false) {
-  Collective shared(options, kPes, pushed_bytes, on_hosts);
-  run_grids(kPes, 1, threads, [&](int pe) {
+                std::uint64_t pushed_bytes = kAllPushed, bool on_hosts = false, int pes = kPes,
+                bool small_slots = false) {
+  Collective shared(options, pes, pushed_bytes, on_hosts, small_slots);
+  run_grids(pes, 1, threads, [&](int pe) {
     const Context ctx(shared.job.handle(pe));
     for (int call = 0; call < (kind == kFromOneRoot ? 2 : 1) * kCalls; ++call) {
       forget_fences();
@@ -249,6 +254,16 @@ void run_packed(JobOptions options, unsigned threads) {
   options.packs = true;
   for (Kind kind : {0, 1, 3, 5, 6, kFromOneRoot})
     for (std::size_t count : {kTiny, kSmall}) collective<Scope>(options, kind, count, threads);
+  collective<Scope>(options, kFromOneRoot, kTiny, threads, kAllPushed, false, kManyPes);
+}
+
+// What those do with larger ones where few members map each other: straight into each other's
+// memory, in chunks and not.
+template <class Scope>
+void run_direct(JobOptions options, unsigned threads) {
+  options.packs = true;
+  for (Kind kind : {0, 1, 3, 5, 6, kFromOneRoot})
+    for (std::size_t count : {kLarge, kEven}) collective<Scope>(options, kind, count, threads);
 }
 
 // What broadcast, fcollect, alltoall and reduce do where receivers read.
@@ -285,7 +300,11 @@ int main(int argc, char** argv) {
   run_scope<Block>(mapped, 3);
   run_pulled<Block>(mapped, 3);
   run_packed<Block>(mapped, 3);
+  run_direct<Block>(mapped, 3);
+  run_direct<Warp>(mapped, 3);
   run_scope<Block>(by_ring, 3);
+  run_pulled<Warp>(mapped, 3);
+  collective<Block>(by_ring, 6, kLarge, 3, kAllPushed, false, kPes, true);
   run_on_hosts<Block>(mapped, 3);
   run_on_hosts<Block>(by_ring, 3);
   return 0;

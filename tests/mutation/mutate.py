@@ -130,7 +130,7 @@ def waits(text):
 
 def programs_for(path):
     """Those that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
-    if path.startswith(("collective", "packed", "team_")):
+    if path.startswith(("collective", "packed", "team_", "direct_", "copy_tiles")):
         return ["collectives"]
     if path.startswith("nic/"):
         return ["nic"]

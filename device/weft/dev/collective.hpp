@@ -13,207 +13,126 @@
 #include <weft/device/context.hpp>
 
 #include <weft/dev/check.hpp>
-#include <weft/dev/collective_move.hpp>
+#include <weft/dev/collective_direct.hpp>
+#include <weft/dev/collective_general.hpp>
 #include <weft/dev/collective_packed.hpp>
-#include <weft/dev/collective_reduce.hpp>
-#include <weft/dev/copy.hpp>
-#include <weft/dev/missing.hpp>
-#include <weft/dev/notify.hpp>
+#include <weft/dev/collective_port.hpp>
+#include <weft/dev/direct_member.hpp>
 #include <weft/dev/rma.hpp>
 #include <weft/dev/scope.hpp>
-#include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
-#include <weft/dev/team_member.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, std::uint64_t value,
-                                       int pe) {
-  const DeviceContext h = cold;
-  const Notify notify = set(word, value);
-  const Place there = place_of(h, "signal", notify, pe);
-  if (there.at != nullptr)
-    notify_directly<Order::kRelease>(there.at, notify);
-  else if (there.by_ring)
-    signal_by_ring(h, notify, pe);
-}
-
-// The rest of a wait for `copy` of `word`, which `pe` sets, that does not end soon.
-WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const std::uint64_t* copy,
-                                   const std::uint64_t* word, int pe, std::uint64_t value) {
-  const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
-  return wait_on(
-      *cold.state,
-      [&](std::uint64_t waited_ns) {
-        const auto seen = platform::load<Order::kRelaxed, Reach::kSystem>(copy);
-        report_missing(cold, where, {word, pe, seen, value, true}, waited_ns);
-      },
-      [&] { return wanted.came(0); });
-}
-
-// The same for the packets of a row, one after the other.
-WEFT_DEVICE_COLD bool wait_on_packets(ColdContext cold, const char* where, PackedRow row) {
-  WEFT_DEVICE_AS_A_LOOP
-  for (int k = 0; k < row.count; ++k) {
-    if (k == row.without) continue;
-    const std::uint64_t* const words = row.words(k);
-    const bool came = wait_on(  // mutation: equivalent, the caller polls again
-        *cold.state,
-        [&](std::uint64_t waited_ns) {
-          const std::uint64_t seen = platform::load_pair(words).first >> 32;
-          report_missing(cold, where, {words, row.pe(k), seen, row.flag, true}, waited_ns);
-        },
-        [&] { return has_flag(platform::load_pair(words), row.flag); });
-    if (!came) return false;
-  }
-  return true;
-}
-
-// The Port of team_member.hpp over a kernel's context.
-class ContextPort {
- public:
-  using Thread = dev::Thread;
-  using Passed = ContextPort;
-  static constexpr bool kPacks = true;
-  static constexpr bool kSpansHosts = WEFT_TARGET_CPU != 0;  // GPU memory's teams do not look
-
-  WEFT_DEVICE ContextPort(const Context& ctx, const char* where) : ctx_(ctx), where_(where) {}
-
-  WEFT_DEVICE TeamLayout layout() const { return team_layout(h().teams, h().npes); }
-  WEFT_DEVICE std::byte* block(int team_id) const {
-    return h().heap + team_block_offset(h().teams, team_id);
-  }
-  template <class T>
-  WEFT_DEVICE T* direct(T* mine, int pe) const {
-    return ctx_.ptr(mine, pe);
-  }
-  WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h().teams.pushed_bytes; }
-  template <class Scope>
-  WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
-                              Notify notify) const {
-    ctx_.put(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes, pe,
-             notify);
-  }
-  template <class Scope>
-  WEFT_DEVICE_CALLED void get_nbi(Scope scope, void* dst, const void* src, std::size_t bytes,
-                                  int pe) const {
-    ctx_.get_nbi(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes,
-                 pe);
-  }
-  WEFT_DEVICE void signal(std::uint64_t* word, std::uint64_t value, int pe) const {
-    if (h().plain_bytes == 0) return signal_somehow(h(), word, value, pe);
-    notify_directly<Order::kRelease>(moved(word, distance_to(h(), pe)), set(word, value));
-  }
-  WEFT_DEVICE void count_up(std::uint64_t* word, int pe) const {
-    platform::add<Order::kRelease, Reach::kSystem>(there(word, pe), std::uint64_t{1});
-  }
-  WEFT_DEVICE bool wait(const std::uint64_t* word, std::uint64_t value, int pe) const {
-    return wait_at(word, word, value, pe);
-  }
-  WEFT_DEVICE bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) const {
-    return wait_at(direct(word, pe), word, value, pe);
-  }
-  WEFT_DEVICE bool wait_on(const PackedRow& row) const {
-    return wait_on_packets(h(), where_, row);  // mutation: equivalent, the caller polls again
-  }
-  template <class T>
-  WEFT_DEVICE T* there(T* in_block, int pe) const {
-    const auto offset = reinterpret_cast<const std::byte*>(in_block) - h().heap;
-    return reinterpret_cast<T*>(heap_of(h(), pe) + offset);
-  }
-  template <class Scope>
-  WEFT_DEVICE_CALLED void fence(Scope scope) const {
-    ctx_.fence(scope);
-  }
-  template <class Scope>
-  WEFT_DEVICE_CALLED void quiet(Scope scope) const {
-    ctx_.quiet(scope);
-  }
-  template <class Scope>
-  WEFT_DEVICE_CALLED void copy(Scope scope, void* dst, const void* src, std::size_t bytes) const {
-    dev::copy(scope, static_cast<std::byte*>(dst), static_cast<const std::byte*>(src), bytes);
-  }
-  WEFT_DEVICE bool fits(const void* mine, std::size_t bytes) const {
-    if (bytes == 0 || (bytes != kTooManyBytes && is_symmetric(h(), mine, bytes))) return true;
-    return refuse(h(), FaultCode::kBadRange, where_, h().pe, mine, bytes);
-  }
-
- private:
-  // `copy` is looked at; a report names the word by where it lies in every heap.
-  WEFT_DEVICE bool wait_at(const std::uint64_t* copy, const std::uint64_t* word,
-                           std::uint64_t value, int pe) const {
-    const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
-    return comes_soon([&] { return wanted.came(0); }) ||
-           wait_on_copy(h(), where_, copy, word, pe, value);
-  }
-  WEFT_DEVICE const DeviceContext& h() const { return ctx_.handle(); }
-
-  const Context ctx_;
-  const char* where_;
-};
-
-WEFT_DEVICE_COLD bool refuse_team(ColdContext cold, FaultCode code, const char* where, Team team,
-                                  int root) {
-  const DeviceContext h = cold;
-  Fault fault;
-  fault.code = code;
-  fault.where = where;
-  fault.pe = h.pe;
-  fault.seen = static_cast<std::uint64_t>(root);
-  fault.wanted = static_cast<std::uint64_t>(code == FaultCode::kBadRoot ? team.size : team.id);
-  report(h, fault);
-  return false;
-}
-
-// `body(member)` after the checks that every collective makes. It is not inlined, and takes values:
-// what a reference points to lies in memory, also for the callers that never come here.
-template <class Scope, class Body>
-WEFT_DEVICE_CALLED bool run_body(DeviceContext h, Scope scope, Team team, const char* where,
-                                 Body body) {
-  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  ContextPort port(Context(h), where);
-  TeamMember<ContextPort, Scope> member(port, scope, team);
-  if (!member.broken()) return member.finish(body(member));
+template <class Scope, class Packed>
+WEFT_DEVICE bool run_packed(const DeviceContext& h, const Scope& scope, const Team& team,
+                            const char* where, const Buffers& buffers, const Packed& packed) {
+  const PackedPort port(h, where);
+  PackedMember<PackedPort, Scope> member(port, scope, team);
+  if (!member.broken()) return packed(member, buffers);
   if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
-  return member.finish(false);
+  return member.finish(false, false);
 }
 
+// A packed message costs twice its bytes, and a look for each unit, where others cost a barrier. So
+// the fewer threads share it, the smaller is the largest. By the scope: all members' are the same.
+template <class Scope>
+inline constexpr std::size_t kMostPacked = kMostPackedBytes;
+template <>
+inline constexpr std::size_t kMostPacked<Thread> = 64;
+template <>
+inline constexpr std::size_t kMostPacked<Warp> = 2048;
+// That of a broadcast comes from one member, so there are fewer looks.
+template <class Scope>
+inline constexpr std::size_t kMostPackedBroadcast = kMostPacked<Scope>;
+template <>
+inline constexpr std::size_t kMostPackedBroadcast<Thread> = 256;
+template <>
+inline constexpr std::size_t kMostPackedBroadcast<Warp> = 4096;
+
+// What a call is but its members, and the ways that it may take: packed(member, buffers); where the
+// members of few map one another, direct(member, buffers), of more than `most_packed` bytes if it
+// `may_be_direct`; and run_generally().
+template <class Scope, class Packed, class Direct>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     const Buffers& buffers, std::size_t most_packed, bool may_be_direct,
+                     Packed packed, Direct direct, Work work, int root, const ErasedFold& fold) {
+  const DeviceContext& h = ctx.handle();
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  const auto known = ctx.known(scope);
+  const bool is_direct_too = may_be_direct && buffers.bytes != 0 && is_direct(h, team);
+  const TeamLayout layout = team_layout(h.teams, h.npes);
+  const bool is_small = buffers.bytes <= most_packed;
+  if ((layout.packs(buffers.bytes) && (is_small || !is_direct_too)) ||
+      (work == Work::kBroadcast && is_small && layout.packs_of_one(buffers.bytes)))
+    return run_packed(h, known, team, where, buffers, packed);
+  if (is_direct_too) {
+    DirectMember<decltype(ctx.known(scope))> member(h, known, team, where);
+    if (direct(member, buffers)) return true;
+    if (member.broken() && known.rank() == 0)
+      refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
+    return false;
+  }
+  const Call call{h, team, where, work, buffers, root, {}, fold};
+  return run_generally(call, known);
+}
+
+// The same of what has no quicker way.
+template <class Scope>
+WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
+                     Work work, const Buffers& buffers, const Strided& strided,
+                     const ErasedFold& fold) {
+  const DeviceContext& h = ctx.handle();
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  const Call call{h, team, where, work, buffers, 0, strided, fold};
+  return run_generally(call, ctx.known(scope));
+}
+
+// body(member), of kernels that are nothing else: host/kernel.
 template <class Scope, class Body>
 WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
                      Body body) {
-  return run_body(ctx.handle(), ctx.known(scope), team, where, body);
+  const DeviceContext& h = ctx.handle();
+  if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
+  const Call call{h, team, where, Work::kSync, {}};
+  ContextPort port(call);
+  const auto known = ctx.known(scope);
+  TeamMember<ContextPort, decltype(ctx.known(scope))> member(port, known, team);
+  if (!member.broken()) return member.finish(body(member));
+  if (known.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
+  return member.finish(false);
 }
-
-// The same of a call whose messages are of `bytes`: packed(member) where these go packed.
+// The same, or packed(member, buffers) where a message packs.
 template <class Scope, class Packed, class Body>
 WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                     std::size_t bytes, Packed packed, Body body) {
+                     const Buffers& buffers, Packed packed, Body body) {
   const DeviceContext& h = ctx.handle();
-  const ContextPort port(ctx, where);
-  if (!port.layout().packs(bytes)) return run(ctx, scope, team, where, body);
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  const auto known = ctx.known(scope);
-  PackedMember<ContextPort, decltype(ctx.known(scope))> member(port, known, team);
-  if (!member.broken()) return packed(member);
-  if (scope.rank() == 0) refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
-  return member.finish(false, false);
+  if (team_layout(h.teams, h.npes).packs(buffers.bytes))
+    return run_packed(h, ctx.known(scope), team, where, buffers, packed);
+  return run(ctx, scope, team, where, body);
 }
 
 template <class Scope>
 WEFT_DEVICE bool meet(const Context& ctx, Scope scope, const Team& team, const char* where) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  ContextPort port(ctx, where);
   const auto known = ctx.known(scope);
-  return dev::meet(port, known, team,
-                   [&] { refuse_team(h, FaultCode::kTeamBroken, where, team, 0); });
+  if (!is_direct(h, team)) {
+    const Call call{h, team, where, Work::kSync, {}};
+    return run_generally(call, known);
+  }
+  return meet_direct(h, known, team, where);
 }
 
+// Without a division, which takes a GPU as long as a small message.
 WEFT_HOST_DEVICE std::size_t bytes_times(std::size_t bytes, int times) {
-  const auto n = static_cast<std::size_t>(times);
-  return n != 0 && bytes > kTooManyBytes / n ? kTooManyBytes : bytes * n;
+  const auto n = static_cast<std::uint32_t>(times);
+  const std::uint64_t low = (bytes & 0xffffffffu) * std::uint64_t{n};
+  const std::uint64_t high = (bytes >> 32) * std::uint64_t{n} + (low >> 32);
+  return high >> 32 != 0 ? kTooManyBytes : bytes * n;
 }
 
 // Always checked, unlike the arguments of a put: next to a collective it costs nothing.
@@ -222,8 +141,9 @@ WEFT_DEVICE bool is_there(const Context& ctx, const char* where, const T* elemen
                           std::size_t bytes) {
   const DeviceContext& h = ctx.handle();
   if (is_plain(h, elements, bytes)) return true;
-  if (bytes == kTooManyBytes) return refuse(h, FaultCode::kBadRange, where, h.pe, elements, bytes);
-  return verify(h, where, elements, bytes, alignof(T), h.pe);
+  if (bytes == kTooManyBytes)
+    return by_abi(refuse)(h, FaultCode::kBadRange, where, h.pe, elements, bytes);
+  return by_abi(verify)(h, where, elements, bytes, alignof(T), h.pe);
 }
 
 // `dst_times` and `src_times` blocks of `count` elements are in my heap.
@@ -244,17 +164,29 @@ WEFT_DEVICE const std::byte* bytes_at(const T* elements) {
   return reinterpret_cast<const std::byte*>(elements);
 }
 
-// A reduce or reducescatter of `count` elements: packed, or body(member).
-template <class Scope, class Fold, class Body>
+template <class T>
+WEFT_DEVICE Buffers buffers_of(T* dst, const T* src, std::size_t count) {
+  return {bytes_at(dst), bytes_at(src), count * sizeof(T)};
+}
+
+// A reduce or reducescatter of `count` elements.
+template <class Fold, class Scope>
 WEFT_DEVICE bool run_fold(const Context& ctx, Scope scope, const Team& team, Folding what,
-                          std::byte* dst, const std::byte* src, std::size_t count, const Fold& fold,
-                          Body body) {
-  const char* const where = what == Folding::kReduce ? "reduce" : "reducescatter";
-  const auto packed = [&](auto& m) { return fold_packed(m, what, dst, src, count, fold); };
-  if constexpr (Fold::kPacks)
-    return run(ctx, scope, team, where, count * fold.element, packed, body);
-  else
-    return run(ctx, scope, team, where, body);
+                          std::byte* dst, const std::byte* src, std::size_t count) {
+  const bool for_all = what == Folding::kReduce;
+  const char* const where = for_all ? "reduce" : "reducescatter";
+  const Work work = for_all ? Work::kReduce : Work::kReduceScatter;
+  const Buffers buffers{dst, src, count * Fold::element};
+  if constexpr (Fold::kPacks) {
+    const auto packed = [what](auto& m, const auto& b) { return fold_packed(m, what, b, Fold{}); };
+    const auto direct = [what](auto& m, const auto& b) { return fold_direct(m, what, b, Fold{}); };
+    // In place a reducescatter would store over what others have yet to read.
+    const bool stays = for_all || dst != src;
+    return run(ctx, scope, team, where, buffers, kMostPacked<Scope>, stays, packed, direct, work, 0,
+               erased(Fold{}));
+  } else {
+    return run(ctx, scope, team, where, work, buffers, {}, erased(Fold{}));
+  }
 }
 
 }  // namespace coll
@@ -283,13 +215,12 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
     return coll::refuse_team(ctx.handle(), FaultCode::kBadRoot, "broadcast", team, root);
   // All look at src, though the root alone reads it: what is wrong is refused by all or by none.
   if (!coll::are_there(ctx, "broadcast", dst, 1, src, 1, count)) return false;
-  const std::size_t bytes = count * sizeof(T);
-  std::byte* const to = coll::bytes_at(dst);
-  const std::byte* const from = coll::bytes_at(src);
   return coll::run(
-      ctx, scope, team, "broadcast", bytes,
-      [=](auto& m) { return coll::broadcast_packed(m, to, from, bytes, root); },
-      [=](auto& m) { return coll::broadcast(m, to, from, bytes, root); });
+      ctx, scope, team, "broadcast", coll::buffers_of(dst, src, count),
+      coll::kMostPackedBroadcast<Scope>, true,
+      [root](auto& m, const auto& b) { return coll::broadcast_packed(m, b, root); },
+      [root](auto& m, const auto& b) { return coll::broadcast_direct(m, b, root); },
+      coll::Work::kBroadcast, root, {});
 }
 
 template <class Scope, class T>
@@ -297,13 +228,11 @@ WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* 
                           std::size_t count) {
   static_assert(is_rma_type<T>, "fcollect moves trivially copyable types");
   if (!coll::are_there(ctx, "fcollect", dst, team.size, src, 1, count)) return false;
-  const std::size_t bytes = count * sizeof(T);
-  std::byte* const to = coll::bytes_at(dst);
-  const std::byte* const from = coll::bytes_at(src);
   return coll::run(
-      ctx, scope, team, "fcollect", bytes,
-      [=](auto& m) { return coll::fcollect_packed(m, to, from, bytes); },
-      [=](auto& m) { return coll::fcollect(m, to, from, bytes); });
+      ctx, scope, team, "fcollect", coll::buffers_of(dst, src, count), coll::kMostPacked<Scope>,
+      true, [](auto& m, const auto& b) { return coll::fcollect_packed(m, b); },
+      [](auto& m, const auto& b) { return coll::fcollect_direct(m, b); }, coll::Work::kFcollect, 0,
+      {});
 }
 
 template <class Scope, class T>
@@ -313,10 +242,9 @@ WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* d
   // What is wrong may depend on my count. Who finds something wrong takes part with a size that
   // fits nowhere, and all refuse.
   const bool good = coll::are_there(ctx, "collect", dst, 1, src, 1, count);
-  const std::size_t bytes = good ? count * sizeof(T) : kTooManyBytes;
-  return coll::run(ctx, scope, team, "collect", [=](auto& m) {
-    return coll::collect(m, coll::bytes_at(dst), coll::bytes_at(src), bytes);
-  });
+  return coll::run(
+      ctx, scope, team, "collect", coll::Work::kCollect,
+      {coll::bytes_at(dst), coll::bytes_at(src), good ? count * sizeof(T) : kTooManyBytes}, {}, {});
 }
 
 template <class Scope, class T>
@@ -324,13 +252,11 @@ WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* 
                           std::size_t count) {
   static_assert(is_rma_type<T>, "alltoall moves trivially copyable types");
   if (!coll::are_there(ctx, "alltoall", dst, team.size, src, team.size, count)) return false;
-  const std::size_t bytes = count * sizeof(T);
-  std::byte* const to = coll::bytes_at(dst);
-  const std::byte* const from = coll::bytes_at(src);
   return coll::run(
-      ctx, scope, team, "alltoall", bytes,
-      [=](auto& m) { return coll::alltoall_packed(m, to, from, bytes); },
-      [=](auto& m) { return coll::alltoall(m, to, from, bytes); });
+      ctx, scope, team, "alltoall", coll::buffers_of(dst, src, count), coll::kMostPacked<Scope>,
+      true, [](auto& m, const auto& b) { return coll::alltoall_packed(m, b); },
+      [](auto& m, const auto& b) { return coll::alltoall_direct(m, b); }, coll::Work::kAlltoall, 0,
+      {});
 }
 
 template <class Scope, class T>
@@ -343,53 +269,45 @@ WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T*
   if (!coll::is_there(ctx, "alltoalls", dst, span_of<T>(all, dst_stride)) ||
       !coll::is_there(ctx, "alltoalls", src, span_of<T>(all, src_stride)))
     return false;
-  return coll::run(ctx, scope, team, "alltoalls", [=](auto& m) {
-    return coll::alltoalls(m, coll::bytes_at(dst), coll::bytes_at(src),
-                           static_cast<std::size_t>(dst_stride) * sizeof(T),
-                           static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T), count);
-  });
+  return coll::run(
+      ctx, scope, team, "alltoalls", coll::Work::kAlltoalls, {},
+      {coll::bytes_at(dst), coll::bytes_at(src), static_cast<std::size_t>(dst_stride) * sizeof(T),
+       static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T), count},
+      {});
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reduce(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                         std::size_t count) {
   if (!coll::are_there(ctx, "reduce", dst, 1, src, 1, count)) return false;
-  using Fold = coll::ElementFold<T, kOp>;
-  std::byte* const to = coll::bytes_at(dst);
-  const std::byte* const from = coll::bytes_at(src);
-  return coll::run_fold(ctx, scope, team, Folding::kReduce, to, from, count, Fold{},
-                        [=](auto& m) { return coll::reduce(m, to, from, count, Fold{}); });
+  return coll::run_fold<coll::ElementFold<T, kOp>>(ctx, scope, team, Folding::kReduce,
+                                                   coll::bytes_at(dst), coll::bytes_at(src), count);
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool reducescatter(const Context& ctx, Scope scope, const Team& team, T* dst,
                                const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "reducescatter", dst, 1, src, team.size, count)) return false;
-  using Fold = coll::ElementFold<T, kOp>;
-  std::byte* const to = coll::bytes_at(dst);
-  const std::byte* const from = coll::bytes_at(src);
-  return coll::run_fold(ctx, scope, team, Folding::kReduceScatter, to, from, count, Fold{},
-                        [=](auto& m) { return coll::reducescatter(m, to, from, count, Fold{}); });
+  return coll::run_fold<coll::ElementFold<T, kOp>>(ctx, scope, team, Folding::kReduceScatter,
+                                                   coll::bytes_at(dst), coll::bytes_at(src), count);
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_inclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_inclusive", [=](auto& m) {
-    return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
-                      coll::ElementFold<T, kOp>{}, true);
-  });
+  return coll::run(ctx, scope, team, "scan_inclusive", coll::Work::kScanInclusive,
+                   coll::buffers_of(dst, src, count), {},
+                   coll::erased(coll::ElementFold<T, kOp>{}));
 }
 
 template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_exclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_exclusive", [=](auto& m) {
-    return coll::scan(m, coll::bytes_at(dst), coll::bytes_at(src), count,
-                      coll::ElementFold<T, kOp>{}, false);
-  });
+  return coll::run(ctx, scope, team, "scan_exclusive", coll::Work::kScanExclusive,
+                   coll::buffers_of(dst, src, count), {},
+                   coll::erased(coll::ElementFold<T, kOp>{}));
 }
 
 }  // namespace WEFT_TARGET

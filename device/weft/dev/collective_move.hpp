@@ -19,8 +19,8 @@ inline namespace WEFT_TARGET {
 namespace coll {
 
 template <class Member>
-WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
-                                 int root, bool root_too) {
+WEFT_DEVICE_CALLED bool broadcast_small(Member& m, std::byte* dst, const std::byte* src,
+                                        std::size_t bytes, int root, bool root_too) {
   const int n = m.size();
   const int v = wrapped(m.rank() - root + n, n);
   const bool flat = n <= kFlatBroadcast;
@@ -49,28 +49,44 @@ WEFT_DEVICE bool broadcast_small(Member& m, std::byte* dst, const std::byte* src
 
 // Scatter, then allgather: the root sends each other member one share, and each passes its share on
 // to all the others, so that no PE sends more than about twice the data.
+struct Scattered {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;
+  int root, n;
+
+  WEFT_DEVICE Share share(int rank) const {
+    return share_of(bytes, n - 1, wrapped(rank - root + n, n) - 1);
+  }
+};
+template <class Member>
+WEFT_DEVICE_CALLED void send_shares(Member& m, const Scattered& s) {
+  m.for_peers(0, s.n, s.bytes, [&](auto caller, int to) {
+    const Share part = s.share(to);
+    if (part.bytes > 0) m.send(caller, to, s.dst + part.offset, s.src + part.offset, part.bytes);
+  });
+}
+template <class Member>
+WEFT_DEVICE_CALLED bool pass_share_on(Member& m, const Scattered& s) {
+  const Share mine = s.share(m.rank());
+  if (mine.bytes > 0) {
+    if (!m.arrived(s.root)) return false;
+    std::byte* const part = s.dst + mine.offset;
+    m.for_peers(0, s.n, s.bytes, [&](auto caller, int to) {
+      if (to != s.root) m.send(caller, to, part, part, mine.bytes);
+    });
+  }
+  return m.all_arrived(0, s.n, [&](int from) { return from != s.root && s.share(from).bytes > 0; });
+}
 template <class Member>
 WEFT_DEVICE bool broadcast_large(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
                                  int root, bool root_too) {
-  const int n = m.size();
-  auto share = [&](int rank) { return share_of(bytes, n - 1, wrapped(rank - root + n, n) - 1); };
+  const Scattered s{dst, src, bytes, root, m.size()};
   if (!m.sync() || !m.begin()) return false;
-  if (m.rank() == root) {
-    m.for_peers(0, n, bytes, [&](auto caller, int to) {
-      const Share part = share(to);
-      if (part.bytes > 0) m.send(caller, to, dst + part.offset, src + part.offset, part.bytes);
-    });
-    if (dst != src && root_too) m.port().copy(m.scope(), dst, src, bytes);
-    return true;
-  }
-  const Share mine = share(m.rank());
-  if (mine.bytes > 0) {
-    if (!m.arrived(root)) return false;
-    m.for_peers(0, n, bytes, [&](auto caller, int to) {
-      if (to != root) m.send(caller, to, dst + mine.offset, dst + mine.offset, mine.bytes);
-    });
-  }
-  return m.all_arrived(0, n, [&](int from) { return from != root && share(from).bytes > 0; });
+  if (m.rank() != root) return pass_share_on(m, s);
+  send_shares(m, s);
+  if (dst != src && root_too) m.port().copy(m.scope(), dst, src, bytes);
+  return true;
 }
 
 // Without `root_too` the root's dst stays as it is.
@@ -85,119 +101,154 @@ WEFT_DEVICE bool broadcast(Member& m, std::byte* dst, const std::byte* src, std:
                : broadcast_large(m, dst, src, bytes, root, root_too);
 }
 
+// What everybody has for everybody: `bytes` for each rank, `stride` apart; 0 where all get the
+// same. Block r of dst is rank r's.
+struct Exchanged {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t stride, bytes;
+
+  WEFT_DEVICE const std::byte* block_for(int rank) const {
+    return src + static_cast<std::size_t>(rank) * stride;
+  }
+  WEFT_DEVICE std::byte* block_of(int rank) const {
+    return dst + static_cast<std::size_t>(rank) * bytes;
+  }
+};
+
 // The same as exchange(), read by the receivers: what `from` has for me lies where
 // block_for(rank()) is here. Each byte crosses once, and ends in the cache of the PE that wants it.
-template <class Member, class BlockFor>
-WEFT_DEVICE bool exchange_pulled(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
+template <class Member>
+WEFT_DEVICE_CALLED bool exchange_pulled(Member& m, const Exchanged& e) {
   const int n = m.size();
-  const std::byte* mine = block_for(m.rank());
+  const std::byte* mine = e.block_for(m.rank());
   if (!m.begin()) return false;
   m.announce();  // my src is ready
-  auto read = [&](int from, const std::byte* block) {
-    m.port().copy(m.scope(), dst + static_cast<std::size_t>(from) * bytes, block, bytes);
-  };
-  read(m.rank(), mine);
+  m.port().copy(m.scope(), e.block_of(m.rank()), mine, e.bytes);
+  WEFT_DEVICE_AS_A_LOOP
   for (int i = 1; i < n; ++i) {
     const int from = wrapped(m.rank() + i, n);
     if (!m.announced(from)) return false;
-    read(from, m.port().direct(mine, m.pe(from)));
+    m.port().copy(m.scope(), e.block_of(from), m.port().direct(mine, m.pe(from)), e.bytes);
   }
   m.end_all();
   if (!m.begin()) return false;
   m.announce();  // all my threads have read
+  WEFT_DEVICE_AS_A_LOOP
   for (int from = 0; from < n; ++from)
     if (from != m.rank() && !m.announced(from)) return false;
   m.end_all();
   return true;
 }
 
-// Everybody sends everybody `bytes`: rank r gets block_for(r), which becomes its block of my rank.
-template <class Member, class BlockFor>
-WEFT_DEVICE bool exchange(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
-  if (m.port().pulls(bytes)) return exchange_pulled(m, dst, bytes, block_for);
-  const int n = m.size();
-  const bool small = bytes <= m.payload_bytes();
+// Everybody sends everybody `bytes`.
+template <class Member>
+WEFT_DEVICE_CALLED bool exchange_pushed(Member& m, const Exchanged& e) {
+  const bool small = e.bytes <= m.payload_bytes();
   if (!small && !m.sync()) return false;
   if (!m.begin()) return false;
-  auto block_of = [&](int rank) { return dst + static_cast<std::size_t>(rank) * bytes; };
-  m.for_peers(0, n, bytes, [&](auto caller, int to) {
-    m.send(caller, to, small ? m.payload(m.rank()) : block_of(m.rank()), block_for(to), bytes);
+  m.for_peers(0, m.size(), e.bytes, [&](auto caller, int to) {
+    m.send(caller, to, small ? m.payload(m.rank()) : e.block_of(m.rank()), e.block_for(to),
+           e.bytes);
   });
-  m.port().copy(m.scope(), block_of(m.rank()), block_for(m.rank()), bytes);
-  if (!m.all_arrived(0, n)) return false;
+  m.port().copy(m.scope(), e.block_of(m.rank()), e.block_for(m.rank()), e.bytes);
+  if (!m.all_arrived(0, m.size())) return false;
   m.end_all();
-  if (small)
-    for (int from = 0; from < n; ++from)
-      if (from != m.rank()) m.port().copy(m.scope(), block_of(from), m.payload(from), bytes);
+  WEFT_DEVICE_AS_A_LOOP
+  for (int from = 0; small && from < m.size(); ++from)
+    if (from != m.rank()) m.port().copy(m.scope(), e.block_of(from), m.payload(from), e.bytes);
   return true;
+}
+template <class Member>
+WEFT_DEVICE bool exchange(Member& m, const Exchanged& e) {
+  return m.port().pulls(e.bytes) ? exchange_pulled(m, e) : exchange_pushed(m, e);
 }
 
 template <class Member>
 WEFT_DEVICE bool fcollect(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes) {
   if (m.spans_hosts()) return fcollect_by_hosts(m, dst, src, bytes);
-  return exchange(m, dst, bytes, [&](int) { return src; });
+  return exchange(m, {dst, src, 0, bytes});
 }
 
 template <class Member>
 WEFT_DEVICE bool alltoall(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  return exchange(m, dst, bytes,
-                  [&](int to) { return src + static_cast<std::size_t>(to) * bytes; });
+  return exchange(m, {dst, src, bytes, bytes});
 }
 
 // A message starts with the sender's size; data that fits behind it comes along. The sizes tell
 // everybody where each block goes, so larger blocks follow straight into dst in a second exchange;
 // that all have sent their size says that every dst is ready.
+struct Collected {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;  // of mine
+  std::size_t room;   // for data behind a size
+  std::size_t my_offset = 0, total = 0;
+  bool second = false;  // somebody has more than comes along
+  int later = 0;        // exchanges since that of the sizes, whose slots stay until four on
+};
+
+template <class Member>
+WEFT_DEVICE std::size_t collected_bytes(const Member& m, const Collected& c, int rank) {
+  if (rank == m.rank()) return c.bytes;
+  return static_cast<std::size_t>(
+      *reinterpret_cast<const std::uint64_t*>(m.payload(-c.later, rank)));
+}
+template <class Member>
+WEFT_DEVICE_CALLED bool exchange_sizes(Member& m, const Collected& c) {
+  if (!m.begin()) return false;
+  std::byte* const message = m.work(0);
+  if (m.scope().rank() == 0) *reinterpret_cast<std::uint64_t*>(message) = c.bytes;
+  const std::size_t along = c.bytes <= c.room ? c.bytes : 0;
+  m.port().copy(m.scope(), message + sizeof(std::uint64_t), c.src, along);
+  m.scope().sync();
+  m.for_peers(0, m.size(), sizeof(std::uint64_t) + along, [&](auto caller, int to) {
+    m.send(caller, to, m.payload(m.rank()), message, sizeof(std::uint64_t) + along);
+  });
+  if (!m.all_arrived(0, m.size())) return false;
+  m.end_all();
+  return true;
+}
+// False: the sizes do not add up.
+template <class Member>
+WEFT_DEVICE_CALLED bool add_sizes(const Member& m, Collected& c) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (int rank = 0; rank < m.size(); ++rank) {
+    const std::size_t its = collected_bytes(m, c, rank);
+    if (rank == m.rank()) c.my_offset = c.total;
+    if (its > kTooManyBytes - c.total) return false;
+    c.total += its;
+    c.second = c.second || its > c.room;
+  }
+  return true;
+}
+template <class Member>
+WEFT_DEVICE_CALLED void store_collected(const Member& m, const Collected& c) {
+  std::byte* to = c.dst;
+  WEFT_DEVICE_AS_A_LOOP
+  for (int rank = 0; rank < m.size(); ++rank) {
+    const std::size_t its = collected_bytes(m, c, rank);
+    const bool mine = rank == m.rank();
+    if (mine || its <= c.room)
+      m.port().copy(m.scope(), to, mine ? c.src : m.payload(rank) + sizeof(std::uint64_t), its);
+    to += its;
+  }
+}
 template <class Member>
 WEFT_DEVICE bool collect(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes) {
-  const int n = m.size();
-  const std::size_t room = m.payload_bytes() - sizeof(std::uint64_t);
-  auto& port = m.port();
+  Collected c{dst, src, bytes, m.payload_bytes() - sizeof(std::uint64_t)};
+  if (!exchange_sizes(m, c)) return false;
+  const bool adds_up = add_sizes(m, c);
+  if (!m.port().fits(dst, adds_up ? c.total : kTooManyBytes)) return false;
+  store_collected(m, c);
+  if (!c.second) return true;
+
   if (!m.begin()) return false;
-
-  std::byte* message = m.work(0);
-  if (m.scope().rank() == 0) *reinterpret_cast<std::uint64_t*>(message) = bytes;
-  const std::size_t along = bytes <= room ? bytes : 0;
-  port.copy(m.scope(), message + sizeof(std::uint64_t), src, along);
-  m.scope().sync();
-  const std::size_t message_bytes = sizeof(std::uint64_t) + along;
-  m.for_peers(0, n, message_bytes, [&](auto caller, int to) {
-    m.send(caller, to, m.payload(m.rank()), message, message_bytes);
-  });
-  if (!m.all_arrived(0, n)) return false;
-  m.end_all();
-
-  auto bytes_of_rank = [&, first = m.payload(0), step = m.payload(1) - m.payload(0)](int rank) {
-    if (rank == m.rank()) return bytes;
-    return static_cast<std::size_t>(*reinterpret_cast<const std::uint64_t*>(first + rank * step));
-  };
-  std::size_t total = 0, my_offset = 0;
-  bool second = false;
-  for (int rank = 0; rank < n; ++rank) {
-    const std::size_t its = bytes_of_rank(rank);
-    if (rank == m.rank()) my_offset = total;
-    if (its > kTooManyBytes - total) return port.fits(dst, kTooManyBytes);
-    total += its;
-    second = second || its > room;
-  }
-  if (!port.fits(dst, total)) return false;
-  std::size_t offset = 0;
-  for (int rank = 0; rank < n; ++rank) {
-    const std::size_t its = bytes_of_rank(rank);
-    const std::byte* block = m.payload(rank) + sizeof(std::uint64_t);
-    if (rank == m.rank())
-      port.copy(m.scope(), dst + offset, src, bytes);
-    else if (its <= room)
-      port.copy(m.scope(), dst + offset, block, its);
-    offset += its;
-  }
-  if (!second) return true;
-
-  // The slots of the first exchange stay as they are until four exchanges on.
-  if (!m.begin()) return false;
-  if (bytes > room)
-    m.for_peers(0, n, bytes,
-                [&](auto caller, int to) { m.send(caller, to, dst + my_offset, src, bytes); });
-  return m.all_arrived(0, n, [&](int from) { return bytes_of_rank(from) > room; });
+  c.later = 1;
+  if (bytes > c.room)
+    m.for_peers(0, m.size(), bytes,
+                [&](auto caller, int to) { m.send(caller, to, dst + c.my_offset, src, bytes); });
+  return m.all_arrived(0, m.size(), [&](int from) { return collected_bytes(m, c, from) > c.room; });
 }
 
 // Bytes [first, first + bytes) of the stream of `element`-byte elements that lie `stride` bytes
@@ -208,6 +259,7 @@ WEFT_DEVICE void for_pieces(const Scope& scope, std::size_t stride, std::size_t 
   if (bytes == 0) return;
   const std::size_t end = first + bytes;
   const auto step = static_cast<std::size_t>(scope.size());
+  WEFT_DEVICE_AS_A_LOOP
   for (std::size_t e = first / element + static_cast<std::size_t>(scope.rank()); e * element < end;
        e += step) {
     const std::size_t from = e * element < first ? first : e * element;
@@ -218,44 +270,80 @@ WEFT_DEVICE void for_pieces(const Scope& scope, std::size_t stride, std::size_t 
 
 // Strided blocks go packed, slot by slot, however many exchanges it takes. Strides are in bytes,
 // the same on all members, as all that decides which way a call goes.
-template <class Member>
-WEFT_DEVICE bool alltoalls(Member& m, std::byte* dst, const std::byte* src, std::size_t dst_stride,
-                           std::size_t src_stride, std::size_t element, std::size_t count) {
-  using Thread = typename Member::Thread;
-  const int n = m.size();
-  const std::size_t bytes = element * count;
-  if (dst_stride == element && src_stride == element) return alltoall(m, dst, src, bytes);
-  const std::size_t room = m.payload_bytes();
-  const std::size_t piece = element <= room ? room / element * element : room;
-  auto& port = m.port();
-  auto src_block = [&](int to) { return src + static_cast<std::size_t>(to) * count * src_stride; };
-  auto dst_block = [&](int of) { return dst + static_cast<std::size_t>(of) * count * dst_stride; };
+struct Strided {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t dst_stride, src_stride, element, count;
 
+  WEFT_DEVICE const std::byte* src_block(int to) const {
+    return src + static_cast<std::size_t>(to) * count * src_stride;
+  }
+  WEFT_DEVICE std::byte* dst_block(int of) const {
+    return dst + static_cast<std::size_t>(of) * count * dst_stride;
+  }
+};
+
+// The `bytes` from `first` on of a block to work(0), where they are packed.
+template <class Member>
+WEFT_DEVICE_CALLED void pack_strided(const Member& m, const Strided& s, int to, std::size_t first,
+                                     std::size_t bytes) {
+  using Thread = typename Member::Thread;
+  for_pieces(m.scope(), s.src_stride, s.element, first, bytes,
+             [&](std::size_t at, std::size_t packed, std::size_t length) {
+               m.port().copy(Thread{}, m.work(0) + packed, s.src_block(to) + at, length);
+             });
+}
+template <class Member>
+WEFT_DEVICE_CALLED void store_strided(const Member& m, const Strided& s, std::size_t first,
+                                      std::size_t bytes) {
+  using Thread = typename Member::Thread;
+  WEFT_DEVICE_AS_A_LOOP
+  for (int from = 0; from < m.size(); ++from) {
+    if (from == m.rank()) continue;
+    for_pieces(m.scope(), s.dst_stride, s.element, first, bytes,
+               [&](std::size_t at, std::size_t packed, std::size_t length) {
+                 m.port().copy(Thread{}, s.dst_block(from) + at, m.payload(from) + packed, length);
+               });
+  }
+}
+// `bytes` from `first` on of all blocks, into slots.
+template <class Member>
+WEFT_DEVICE_CALLED bool exchange_strided(Member& m, const Strided& s, std::size_t first,
+                                         std::size_t bytes) {
+  if (!m.begin()) return false;
+  m.for_peers(0, m.size(), kTooManyBytes, [&](auto caller, int to) {
+    pack_strided(m, s, to, first, bytes);
+    m.send(caller, to, m.payload(m.rank()), m.work(0), bytes);
+  });
+  if (!m.all_arrived(0, m.size())) return false;
+  m.end_all();
+  return true;
+}
+// My own block.
+template <class Member>
+WEFT_DEVICE_CALLED void copy_strided(const Member& m, const Strided& s) {
+  using Thread = typename Member::Thread;
+  WEFT_DEVICE_AS_A_LOOP
+  for (auto e = static_cast<std::size_t>(m.scope().rank()); e < s.count;
+       e += static_cast<std::size_t>(m.scope().size()))
+    m.port().copy(Thread{}, s.dst_block(m.rank()) + e * s.dst_stride,
+                  s.src_block(m.rank()) + e * s.src_stride, s.element);
+}
+
+template <class Member>
+WEFT_DEVICE bool alltoalls(Member& m, const Strided& s) {
+  const std::size_t bytes = s.element * s.count;
+  if (s.dst_stride == s.element && s.src_stride == s.element)
+    return alltoall(m, s.dst, s.src, bytes);
+  const std::size_t room = m.payload_bytes();
+  const std::size_t piece = s.element <= room ? room / s.element * s.element : room;
+  WEFT_DEVICE_AS_A_LOOP
   for (std::size_t first = 0; first == 0 || first < bytes; first += piece) {
     const std::size_t now = bytes - first < piece ? bytes - first : piece;
-    if (!m.begin()) return false;
-    m.for_peers(0, n, kTooManyBytes, [&](auto caller, int to) {
-      for_pieces(m.scope(), src_stride, element, first, now,
-                 [&](std::size_t at, std::size_t packed, std::size_t length) {
-                   port.copy(Thread{}, m.work(0) + packed, src_block(to) + at, length);
-                 });
-      m.send(caller, to, m.payload(m.rank()), m.work(0), now);
-    });
-    if (!m.all_arrived(0, n)) return false;
-    m.end_all();
-    for (int from = 0; from < n; ++from)
-      if (from != m.rank())
-        for_pieces(m.scope(), dst_stride, element, first, now,
-                   [&](std::size_t at, std::size_t packed, std::size_t length) {
-                     port.copy(Thread{}, dst_block(from) + at, m.payload(from) + packed, length);
-                   });
+    if (!exchange_strided(m, s, first, now)) return false;
+    store_strided(m, s, first, now);
   }
-  const std::byte* mine = src_block(m.rank());
-  for_pieces(
-      m.scope(), 1, element, 0, bytes, [&](std::size_t, std::size_t packed, std::size_t length) {
-        const std::size_t e = packed / element;
-        port.copy(Thread{}, dst_block(m.rank()) + e * dst_stride, mine + e * src_stride, length);
-      });
+  copy_strided(m, s);
   return true;
 }
 

@@ -14,136 +14,174 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-// Down the tree of broadcast_small(), unit by unit: a thread passes on what it has taken. Without
-// `root_too` the root's dst stays as it is.
-template <class Member>
-WEFT_DEVICE bool broadcast_packed(Member& m, std::byte* dst, const std::byte* src,
-                                  std::size_t bytes, int root, bool root_too = true) {
-  const int n = m.size();
-  const int v = wrapped(m.rank() - root + n, n);
-  const bool flat = n <= kFlatBroadcast;
-  const int parent = flat ? root : wrapped(tree_parent(v) + root, n);
-  const int reach = flat ? 0 : tree_reach(v, n);
-  const bool writes = v != 0 || (root_too && dst != src);
-  const auto pass_on = [&](std::size_t index, std::uint64_t unit) {
-    if (flat && v == 0)
-      for (int i = 1; i < n; ++i) m.send(wrapped(root + i, n), index, unit);
-    for (int ahead = reach; ahead > 0; ahead /= 2)
-      if (v + ahead < n) m.send(wrapped(v + ahead + root, n), index, unit);
-    if (writes) store_unit(dst, bytes, index, unit);
-  };
-  const std::size_t count = packed_units(bytes);
-  const auto step = static_cast<std::size_t>(m.scope().size());
-  // The units from `first` on; where it stopped, since they did not come soon, or none is left.
-  const auto pass_units = [&](std::size_t first) {
+// What a call moves: all of it in memory, read where it is used.
+struct Buffers {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;  // of a block
+};
+
+// Down the tree of broadcast_small(), unit by unit: a thread passes on what it has taken. A member
+// hears from one alone, whose units lie where those of rank 0 and the next ones do otherwise.
+struct PackedTree {
+  int n, root, v;  // v: my rank from the root on
+
+  WEFT_DEVICE bool is_flat() const { return n <= kFlatBroadcast; }
+  WEFT_DEVICE int parent() const { return is_flat() ? root : wrapped(tree_parent(v) + root, n); }
+  // How far ahead I send first; then each nearer one by one where all hear from the root, or half
+  // as far.
+  WEFT_DEVICE int reach() const { return !is_flat() ? tree_reach(v, n) : v == 0 ? n - 1 : 0; }
+  template <class Member>
+  WEFT_DEVICE void pass_on(const Member& m, const PackedPlaces& places, int reach,
+                           const typename Member::Hand& some,
+                           const typename Member::Hand::Units& units) const {
     WEFT_DEVICE_AS_A_LOOP
-    for (; first < count; first += kTogether * step) {
-      std::uint64_t units[kTogether];
-      if (v != 0 && !m.take_units(parent, first, step, count, units)) return first;
-      for (std::size_t k = 0; k < kTogether; ++k) {
-        const std::size_t index = first + k * step;
-        if (index < count) pass_on(index, v != 0 ? units[k] : load_unit(src, bytes, index));
-      }
-    }
-    return first;
-  };
-  bool ok = m.begin();
-  m.find_places();
-  auto next = static_cast<std::size_t>(m.scope().rank());
+    for (int ahead = reach; ahead > 0; ahead = is_flat() ? ahead - 1 : ahead / 2)
+      if (v + ahead < n) m.send(places, 0, wrapped(v + ahead + root, n), some, units);
+  }
+};
+
+// use(some, units) of the units of a message that are my thread's; some are loaded at once.
+template <class Scope, class Use>
+WEFT_DEVICE void for_units(const Scope& scope, const std::byte* message, unsigned bytes, Use use) {
+  using Hand = UnitsInHand<Scope>;
+  Hand some(scope, bytes);
   WEFT_DEVICE_AS_A_LOOP
-  while (ok && (next = pass_units(next)) < count)
-    ok = m.wait_for_units(parent, next, step, count);  // mutation: equivalent, polled again
+  for (; !some.is_empty(); some.next()) {
+    typename Hand::Units units = {};  // known, or registers would be kept for them
+    some.load(units, message, bytes);
+    use(some, units);
+  }
+}
+// The root's units.
+template <class Member>
+WEFT_DEVICE void pass_own_units(const Member& m, const Buffers& b, const PackedTree& tree,
+                                bool writes) {
+  const auto bytes = static_cast<unsigned>(b.bytes);
+  const PackedPlaces places = m.places();
+  const int reach = tree.reach();
+  for_units(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
+    tree.pass_on(m, places, reach, some, units);
+    if (writes) some.store(units, b.dst, bytes);
+  });
+}
+// The others' units from `some` on, until they do not come soon, or none is left.
+template <class Member>
+WEFT_DEVICE void pass_units(const Member& m, const Buffers& b, const PackedTree& tree,
+                            typename Member::Hand& some) {
+  const PackedPlaces places = m.places();
+  const int reach = tree.reach();
+  WEFT_DEVICE_AS_A_LOOP
+  for (; !some.is_empty(); some.next()) {
+    typename Member::Hand::Units units = {};  // known, or registers would be kept for them
+    if (!some.take(units, places, 0)) return;
+    tree.pass_on(m, places, reach, some, units);
+    some.store(units, b.dst, static_cast<unsigned>(b.bytes));
+  }
+}
+
+// Without `root_too` the root's dst stays as it is.
+template <class Member>
+WEFT_DEVICE bool broadcast_packed(Member& m, const Buffers& b, int root, bool root_too = true) {
+  const PackedTree tree{m.size(), root, wrapped(m.rank() - root + m.size(), m.size())};
+  bool ok = m.begin();
+  if (tree.v == 0) {
+    if (ok) pass_own_units(m, b, tree, root_too && b.dst != b.src);
+    return m.finish(ok, false);
+  }
+  typename Member::Hand some(m.scope(), static_cast<unsigned>(b.bytes));
+  WEFT_DEVICE_AS_A_LOOP
+  while (ok && (pass_units(m, b, tree, some), !some.is_empty()))
+    ok = m.wait_for_units(0, tree.parent(), some);  // mutation: equivalent, polled again
   return m.finish(ok, false);
 }
 
 // The units index, index + step, ... that I was sent; the one where it stopped, since what it needs
 // did not come soon, or none is left. That one is used anew.
-template <class Member, class BlockFor, class Use>
-WEFT_DEVICE std::size_t use_units(Member& m, std::size_t bytes, std::size_t index, std::size_t step,
-                                  BlockFor block_for, Use use) {
+template <class Member, class Use>
+WEFT_DEVICE unsigned use_units(const Member& m, const Buffers& b, unsigned index, Use use) {
   const int n = m.size();
-  const int me = m.rank();
-  const std::size_t count = packed_units(bytes);
+  const auto count = static_cast<unsigned>(packed_units(b.bytes));
+  const PackedPlaces places = m.places();
   WEFT_DEVICE_AS_A_LOOP
-  for (; index < count; index += step) {
+  for (; index < count; index += static_cast<unsigned>(m.scope().size())) {
     WEFT_DEVICE_AS_A_LOOP
     for (int first = 0; first < n; first += kTogether) {
-      std::uint64_t units[kTogether];
-      if (!m.take_from_ranks(first, index, units)) return index;
-      for (int k = 0; k < kTogether && first + k < n; ++k)
-        use(first + k, index, first + k != me ? units[k] : load_unit(block_for(me), bytes, index));
+      std::uint64_t units[kTogether] = {};
+      if (!take_units(places.at(first, index), places.distance, n - first, places.flag, units))
+        return index;
+      for (int k = 0; k < kTogether && first + k < n; ++k) use(first + k, index, units[k]);
     }
   }
   return index;
 }
 
-// The units mine, mine + step, ... of exchange_packed(): no thread waits for another here.
-template <class Member, class BlockFor, class Use>
-WEFT_DEVICE bool exchange_units(Member& m, std::size_t bytes, std::size_t mine, std::size_t step,
-                                BlockFor block_for, Use use) {
+// To each rank its block, which lie `stride` bytes apart: 0 where all get the same. To me, too: so
+// all are taken alike.
+template <class Member>
+WEFT_DEVICE void send_units(const Member& m, const Buffers& b, std::size_t stride) {
   const int n = m.size();
-  const int me = m.rank();
-  const std::size_t count = packed_units(bytes);
-  m.find_places();
-  for (std::size_t index = mine; index < count; index += step) {
-    WEFT_DEVICE_AS_A_LOOP
-    for (int i = 1; i < n; ++i) {
-      const int to = wrapped(me + i, n);  // not all begin with the same one
-      m.send(to, index, load_unit(block_for(to), bytes, index));
-    }
+  const auto bytes = static_cast<unsigned>(b.bytes);
+  const PackedPlaces places = m.places();
+  const int first = wrapped(m.rank() + 1, n);  // not all begin with the same one
+  if (stride == 0) {
+    for_units(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
+      WEFT_DEVICE_AS_A_LOOP
+      for (int i = 0; i < n; ++i) m.send(places, m.rank(), wrapped(first + i, n), some, units);
+    });
+    return;
   }
   WEFT_DEVICE_AS_A_LOOP
-  while ((mine = use_units(m, bytes, mine, step, block_for, use)) < count)
-    if (!m.wait_for_ranks(mine)) return false;  // mutation: equivalent, polled again
-  return true;
+  for (int i = 0; i < n; ++i) {
+    const int to = wrapped(first + i, n);
+    for_units(
+        m.scope(), b.src + static_cast<std::size_t>(to) * stride, bytes,
+        [&](const auto& some, const auto& units) { m.send(places, m.rank(), to, some, units); });
+  }
 }
 
-// Everybody sends everybody `bytes`: rank r gets block_for(r). use(rank, index, unit) takes each
-// unit of each rank's block for me: a thread all ranks' of one index, in the order of the ranks. So
-// use() may write where blocks lie, unit on unit: a thread has sent what stands there.
-template <class Member, class BlockFor, class Use>
-WEFT_DEVICE bool exchange_packed(Member& m, std::size_t bytes, BlockFor block_for, Use use) {
-  const auto mine = static_cast<std::size_t>(m.scope().rank());
-  const auto step = static_cast<std::size_t>(m.scope().size());
+// Everybody sends everybody a block. use(rank, index, unit) takes each unit of each rank's block
+// for me: a thread all ranks' of one index, in the order of the ranks. So use() may write where
+// blocks lie, unit on unit: a thread has sent what stands there. No thread waits for another here.
+template <class Member, class Use>
+WEFT_DEVICE bool exchange_packed(Member& m, const Buffers& b, std::size_t stride, Use use) {
+  const auto count = static_cast<unsigned>(packed_units(b.bytes));
   bool ok = m.begin();
-  if (ok && mine < packed_units(bytes)) ok = exchange_units(m, bytes, mine, step, block_for, use);
+  auto next = static_cast<unsigned>(m.scope().rank());
+  if (ok) send_units(m, b, stride);
+  WEFT_DEVICE_AS_A_LOOP
+  while (ok && (next = use_units(m, b, next, use)) < count)
+    ok = m.wait_for_ranks(next);  // mutation: equivalent, polled again
   return m.finish(ok, true);
 }
 
-template <class Member, class BlockFor>
-WEFT_DEVICE bool exchange_packed(Member& m, std::byte* dst, std::size_t bytes, BlockFor block_for) {
-  return exchange_packed(m, bytes, block_for, [&](int rank, std::size_t index, std::uint64_t unit) {
-    const auto block = static_cast<std::size_t>(rank) * bytes;
-    store_unit(dst + block, bytes, index, unit);
+template <class Member>
+WEFT_DEVICE bool exchange_packed(Member& m, const Buffers& b, std::size_t stride) {
+  return exchange_packed(m, b, stride, [&b](int rank, unsigned index, std::uint64_t unit) {
+    store_unit(b.dst + static_cast<std::size_t>(rank) * b.bytes, static_cast<unsigned>(b.bytes),
+               index, unit);
   });
 }
-
 template <class Member>
-WEFT_DEVICE bool fcollect_packed(Member& m, std::byte* dst, const std::byte* src,
-                                 std::size_t bytes) {
-  return exchange_packed(m, dst, bytes, [&](int) { return src; });
+WEFT_DEVICE bool fcollect_packed(Member& m, const Buffers& b) {
+  return exchange_packed(m, b, 0);
 }
-
 template <class Member>
-WEFT_DEVICE bool alltoall_packed(Member& m, std::byte* dst, const std::byte* src,
-                                 std::size_t bytes) {
-  return exchange_packed(m, dst, bytes,
-                         [&](int to) { return src + static_cast<std::size_t>(to) * bytes; });
+WEFT_DEVICE bool alltoall_packed(Member& m, const Buffers& b) {
+  return exchange_packed(m, b, b.bytes);
 }
 
 // A reduce or a reducescatter, as fold_pushed(). In place as exchange_packed() says.
 template <class Member, class Fold>
-WEFT_DEVICE bool fold_packed(Member& m, Folding what, std::byte* dst, const std::byte* src,
-                             std::size_t count, const Fold& fold) {
-  const std::size_t bytes = count * fold.element;
-  const std::size_t stride = what == Folding::kReduceScatter ? bytes : 0;
-  const auto block_for = [&](int rank) { return src + static_cast<std::size_t>(rank) * stride; };
+WEFT_DEVICE bool fold_packed(Member& m, Folding what, const Buffers& b, const Fold& fold) {
   const int last = m.size() - 1;
   std::uint64_t sum = 0;
-  return exchange_packed(m, bytes, block_for, [&](int rank, std::size_t index, std::uint64_t unit) {
-    sum = rank == 0 ? unit : fold.unit(sum, unit);
-    if (rank == last) store_unit(dst, bytes, index, sum);
-  });
+  return exchange_packed(m, b, what == Folding::kReduceScatter ? b.bytes : 0,
+                         [&](int rank, unsigned index, std::uint64_t unit) {
+                           sum = rank == 0 ? unit : fold.unit(sum, unit);
+                           if (rank == last)
+                             store_unit(b.dst, static_cast<unsigned>(b.bytes), index, sum);
+                         });
 }
 
 }  // namespace coll

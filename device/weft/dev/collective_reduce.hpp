@@ -19,6 +19,7 @@
 #include <weft/types.hpp>
 
 #include <weft/dev/collective_hosts.hpp>
+#include <weft/dev/copy.hpp>
 #include <weft/dev/packed.hpp>
 #include <weft/dev/team_member.hpp>
 
@@ -95,9 +96,11 @@ struct ElementFold {
   template <class Scope, class Source>
   WEFT_DEVICE void fold(const Scope& scope, std::byte* dst, const Source& source, int n,
                         std::size_t count) const {
+    WEFT_DEVICE_AS_A_LOOP
     for (auto i = static_cast<std::size_t>(scope.rank()); i < count;
          i += static_cast<std::size_t>(scope.size())) {
       T sum = reinterpret_cast<const T*>(source(0))[i];
+      WEFT_DEVICE_AS_A_LOOP
       for (int rank = 1; rank < n; ++rank)
         sum = combine<kOp>(sum, reinterpret_cast<const T*>(source(rank))[i]);
       reinterpret_cast<T*>(dst)[i] = sum;
@@ -105,6 +108,7 @@ struct ElementFold {
   }
   template <class Scope>
   WEFT_DEVICE void fill(const Scope& scope, std::byte* dst, std::size_t count) const {
+    WEFT_DEVICE_AS_A_LOOP
     for (auto i = static_cast<std::size_t>(scope.rank()); i < count;
          i += static_cast<std::size_t>(scope.size()))
       reinterpret_cast<T*>(dst)[i] = identity<kOp, T>();
@@ -122,6 +126,73 @@ struct ElementFold {
   }
 };
 
+// a op b of the elements in 16 bytes.
+template <class T, ReduceOp kOp>
+WEFT_DEVICE_CALLED Chunk<16>::type fold_of_chunks(Chunk<16>::type a, Chunk<16>::type b) {
+  constexpr std::size_t kCount = sizeof(a) / sizeof(T);
+  T sums[kCount], others[kCount];
+  memcpy(static_cast<void*>(sums), &a, sizeof(a));
+  memcpy(static_cast<void*>(others), &b, sizeof(b));
+  for (std::size_t i = 0; i < kCount; ++i) sums[i] = combine<kOp>(sums[i], others[i]);
+  memcpy(&a, static_cast<const void*>(sums), sizeof(a));
+  return a;
+}
+
+// The Fold of run_generally(): an ElementFold as a value, so that one function serves all.
+struct ErasedFold {
+  using Unit = Chunk<16>::type;
+  std::size_t element = 0;
+  Unit identity{};
+  Unit (*op)(Unit a, Unit b) = nullptr;
+
+  template <class Scope, class Source>
+  WEFT_DEVICE void fold(const Scope& scope, std::byte* dst, const Source& source, int n,
+                        std::size_t count) const {
+    for_chunks(scope, count, [&](std::size_t at, unsigned bytes) {
+      Unit sum = load(source(0) + at, bytes);
+      WEFT_DEVICE_AS_A_LOOP
+      for (int rank = 1; rank < n; ++rank) sum = sum_with(sum, source(rank) + at, bytes);
+      store(dst + at, bytes, sum);
+    });
+  }
+  template <class Scope>
+  WEFT_DEVICE void fill(const Scope& scope, std::byte* dst, std::size_t count) const {
+    for_chunks(scope, count,
+               [&](std::size_t at, unsigned bytes) { store(dst + at, bytes, identity); });
+  }
+
+ private:
+  template <class Scope, class Body>
+  WEFT_DEVICE void for_chunks(const Scope& scope, std::size_t count, Body body) const {
+    const std::size_t all = count * element;
+    WEFT_DEVICE_AS_A_LOOP
+    for (std::size_t at = sizeof(Unit) * static_cast<std::size_t>(scope.rank()); at < all;
+         at += sizeof(Unit) * static_cast<std::size_t>(scope.size()))
+      body(at, static_cast<unsigned>(all - at < sizeof(Unit) ? all - at : sizeof(Unit)));
+  }
+  // Called, so that the loops above keep few registers.
+  WEFT_DEVICE_CALLED Unit sum_with(Unit sum, const std::byte* from, unsigned bytes) const {
+    return op(sum, load(from, bytes));
+  }
+  static WEFT_DEVICE_CALLED Unit load(const std::byte* from, unsigned bytes) {
+    return {load_unit(from, bytes, 0), bytes > kPackedUnit ? load_unit(from, bytes, 1) : 0};
+  }
+  static WEFT_DEVICE_CALLED void store(std::byte* to, unsigned bytes, Unit unit) {
+    store_unit(to, bytes, 0, unit.x);
+    if (bytes > kPackedUnit) store_unit(to, bytes, 1, unit.y);
+  }
+};
+template <class T, ReduceOp kOp>
+WEFT_DEVICE ErasedFold erased(ElementFold<T, kOp>) {
+  ErasedFold fold;
+  fold.element = sizeof(T);
+  fold.op = fold_of_chunks<T, kOp>;
+  T all[sizeof(fold.identity) / sizeof(T)];
+  for (T& each : all) each = identity<kOp, T>();
+  memcpy(&fold.identity, static_cast<const void*>(all), sizeof(all));
+  return fold;
+}
+
 // What a member folds of mine: its piece, which it has sent into its slot of my block, and my own.
 template <class Member>
 struct Sent {
@@ -135,40 +206,60 @@ struct Sent {
 // Any of them, slot by slot: every member pushes what it has to those who need it, and folds what
 // it has been sent. In place: in each exchange a member overwrites only that piece of its src which
 // it has just sent, or is folding.
+struct Pushed {
+  Folding what;
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;  // of a block
+  bool together;      // several pieces: see fold_pushed()
+
+  WEFT_DEVICE const std::byte* block_for(int rank, std::size_t at) const {
+    const bool apart = what == Folding::kReduceScatter;
+    return src + (apart ? static_cast<std::size_t>(rank) * bytes : 0) + at;
+  }
+};
+
+// `bytes` from `at` on, to whoever needs them; and those of others are here.
+template <class Member>
+WEFT_DEVICE_CALLED bool push_piece(Member& m, const Pushed& p, std::size_t at, std::size_t bytes) {
+  if (!m.begin()) return false;
+  const bool scans = is_scan(p.what);
+  if (p.what == Folding::kReduce && m.spans_hosts()) {
+    const auto landing = [&](int rank) { return Landing{m.payload(rank), bytes}; };
+    if (!tell_all_by_hosts(m, p.src + at, landing)) return false;
+  } else {
+    m.for_peers(scans ? m.rank() + 1 : 0, m.size(), p.together ? kTooManyBytes : bytes,
+                [&](auto caller, int to) {
+                  m.send(caller, to, m.payload(m.rank()), p.block_for(to, at), bytes);
+                });
+    if (!m.all_arrived(0, scans ? m.rank() : m.size())) return false;
+  }
+  if (!scans) m.end_all();
+  return true;
+}
 template <class Member, class Fold>
-WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std::byte* src,
-                             std::size_t count, const Fold& fold) {
-  const int n = m.size();
-  const int me = m.rank();
-  const bool scans = is_scan(what);
-  const int first = scans ? me + 1 : 0;  // whom I send to
-  const int heard = scans ? me : n;      // how many I hear of
-  const int folded = what == Folding::kScanInclusive ? me + 1 : heard;
-  const std::size_t bytes = count * fold.element;
-  const std::size_t stride = what == Folding::kReduceScatter ? bytes : 0;  // of two members' parts
+WEFT_DEVICE_CALLED void fold_piece(Member& m, const Pushed& p, std::size_t at, std::size_t bytes,
+                                   const Fold& fold) {
+  const int folded = p.what == Folding::kScanInclusive ? m.rank() + 1
+                     : is_scan(p.what)                 ? m.rank()
+                                                       : m.size();
+  if (folded == 0) return fold.fill(m.scope(), p.dst + at, bytes / fold.element);
+  fold.fold(m.scope(), p.dst + at, Sent<Member>{m, p.block_for(m.rank(), at)}, folded,
+            bytes / fold.element);
+}
+template <class Member, class Fold>
+WEFT_DEVICE_CALLED bool fold_pushed(Member& m, Folding what, std::byte* dst, const std::byte* src,
+                                    std::size_t count, const Fold& fold) {
   const std::size_t room = m.payload_bytes();
   // To begin an exchange says that I have finished the one before, all my threads: several pieces
   // are sent by the scope as one, never by a thread while another is still folding.
-  const bool together = bytes > room;
-  const std::size_t piece = together ? room / fold.element * fold.element : room;
-  for (std::size_t at = 0; at == 0 || at < bytes; at += piece) {
-    const std::size_t now = bytes - at < piece ? bytes - at : piece;
-    if (!m.begin()) return false;
-    if (what == Folding::kReduce && m.spans_hosts()) {
-      if (!tell_all_by_hosts(m, src + at, [&](int rank) { return Landing{m.payload(rank), now}; }))
-        return false;
-    } else {
-      m.for_peers(first, n, together ? kTooManyBytes : now, [&](auto caller, int to) {
-        m.send(caller, to, m.payload(me), src + static_cast<std::size_t>(to) * stride + at, now);
-      });
-      if (!m.all_arrived(0, heard)) return false;
-    }
-    if (!scans) m.end_all();
-    const std::byte* const mine = src + static_cast<std::size_t>(me) * stride + at;
-    if (folded == 0)
-      fold.fill(m.scope(), dst + at, now / fold.element);
-    else
-      fold.fold(m.scope(), dst + at, Sent<Member>{m, mine}, folded, now / fold.element);
+  const Pushed p{what, dst, src, count * fold.element, count * fold.element > room};
+  const std::size_t piece = p.together ? room / fold.element * fold.element : room;
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t at = 0; at == 0 || at < p.bytes; at += piece) {
+    const std::size_t now = p.bytes - at < piece ? p.bytes - at : piece;
+    if (!push_piece(m, p, at, now)) return false;
+    fold_piece(m, p, at, now, fold);
   }
   return true;
 }
@@ -179,23 +270,25 @@ WEFT_DEVICE bool fold_pushed(Member& m, Folding what, std::byte* dst, const std:
 template <class Member>
 class Sources {
  public:
-  WEFT_DEVICE Sources(Member& m, const std::byte* src, int n) : m_(m), src_(src), n_(n) {
-    for (int rank = 0; rank < n; ++rank)
-      if (m.port().direct(src, m.pe(rank)) == nullptr) all_direct_ = false;
+  WEFT_DEVICE Sources(Member& m, const std::byte* src, int n)
+      : m_(m), src_(src), n_(n), all_direct_(all_are_direct()) {
+    platform::lies_in_memory(*this);
   }
   // Largest block out of `bytes`.
-  WEFT_DEVICE std::size_t block(std::size_t bytes, std::size_t element) const {
+  WEFT_DEVICE_CALLED std::size_t block(std::size_t bytes, std::size_t element) const {
     const std::size_t room = m_.payload_bytes() / element * element;
     return all_direct_ || bytes < room ? bytes : room;
   }
   // `bytes` from `offset` on, kGenerations blocks at most, which cost one round trip.
-  WEFT_DEVICE void pull(std::size_t offset, std::size_t bytes, std::size_t block) {
+  WEFT_DEVICE_CALLED void pull(std::size_t offset, std::size_t bytes, std::size_t block) {
     offset_ = offset;
     if (all_direct_) return;
+    WEFT_DEVICE_AS_A_LOOP
     for (int rank = 0; rank < n_; ++rank) {
       const int pe = m_.pe(rank);
       if (m_.port().direct(src_, pe) != nullptr) continue;
       int number = 0;
+      WEFT_DEVICE_AS_A_LOOP
       for (std::size_t at = 0; at < bytes; at += block, ++number)
         m_.port().get_nbi(m_.scope(), m_.payload(number, rank), src_ + offset + at,
                           bytes - at < block ? bytes - at : block, pe);
@@ -203,43 +296,68 @@ class Sources {
     m_.port().quiet(m_.scope());
   }
   // Block `number` of those, `at` bytes behind the first.
-  WEFT_DEVICE const std::byte* at(int rank, int number, std::size_t at) const {
+  WEFT_DEVICE_CALLED const std::byte* at(int rank, int number, std::size_t at) const {
     const std::byte* direct = m_.port().direct(src_, m_.pe(rank));
     return direct != nullptr ? direct + offset_ + at : m_.payload(number, rank);
   }
 
  private:
+  WEFT_DEVICE_CALLED bool all_are_direct() const {
+    WEFT_DEVICE_AS_A_LOOP
+    for (int rank = 0; rank < n_; ++rank)
+      if (m_.port().direct(src_, m_.pe(rank)) == nullptr) return false;
+    return true;
+  }
+
   Member& m_;
   const std::byte* src_;
   int n_;
-  bool all_direct_ = true;
+  bool all_direct_;
   std::size_t offset_ = 0;
 };
 
+// Block `number` of those pulled, `at` bytes behind the first.
+template <class Member, class Fold>
+WEFT_DEVICE_CALLED void fold_pulled(const Member& m, const Sources<Member>& sources, std::byte* dst,
+                                    int number, std::size_t at, std::size_t bytes,
+                                    const Fold& fold) {
+  fold.fold(
+      m.scope(), dst, [&](int rank) { return sources.at(rank, number, at); }, m.size(),
+      bytes / fold.element);
+}
+
 // dst[0 .. bytes) = fold over all members of their src[0 .. bytes).
 template <class Member, class Fold>
-WEFT_DEVICE void pull_and_fold(Member& m, std::byte* dst, const std::byte* src, std::size_t bytes,
-                               const Fold& fold) {
+WEFT_DEVICE_CALLED void pull_and_fold(Member& m, std::byte* dst, const std::byte* src,
+                                      std::size_t bytes, const Fold& fold) {
   Sources<Member> sources(m, src, m.size());
   const std::size_t block = sources.block(bytes, fold.element);
   const std::size_t most = block < bytes ? block * kGenerations : bytes;
+  WEFT_DEVICE_AS_A_LOOP
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t some = bytes - at < most ? bytes - at : most;
     sources.pull(at, some, block);
     int number = 0;
+    WEFT_DEVICE_AS_A_LOOP
     for (std::size_t part = 0; part < some; part += block, ++number)
-      fold.fold(
-          m.scope(), dst + at + part, [&](int rank) { return sources.at(rank, number, part); },
-          m.size(), (some - part < block ? some - part : block) / fold.element);
+      fold_pulled(m, sources, dst + at + part, number, part,
+                  some - part < block ? some - part : block, fold);
   }
+}
+
+// All have sent what they have of `bytes`, which are shared out.
+template <class Member>
+WEFT_DEVICE_CALLED bool all_shares_arrived(Member& m, std::size_t bytes) {
+  return m.all_arrived(0, m.size(),
+                       [&](int from) { return share_of(bytes, m.size(), from).bytes > 0; });
 }
 
 // Each member owns a share: it folds it over all members and puts the result to all. In place:
 // a share of anybody's src is read by its owner only, before the owner puts the result over it. On
 // return src is reusable: what I have heard from every owner it sent after it had read my src.
 template <class Member, class Fold>
-WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
-                              const Fold& fold) {
+WEFT_DEVICE_CALLED bool reduce_large(Member& m, std::byte* dst, const std::byte* src,
+                                     std::size_t count, const Fold& fold) {
   const int n = m.size();
   const std::size_t bytes = count * fold.element;
   const Share mine = share_of(bytes, n, m.rank());
@@ -255,7 +373,7 @@ WEFT_DEVICE bool reduce_large(Member& m, std::byte* dst, const std::byte* src, s
       m.send(caller, to, dst + mine.offset, dst + mine.offset, mine.bytes);
     });
   }
-  return m.all_arrived(0, n, [&](int from) { return share_of(bytes, n, from).bytes > 0; });
+  return all_shares_arrived(m, bytes);
 }
 
 template <class Member, class Fold>
@@ -279,63 +397,91 @@ WEFT_DEVICE bool reducescatter(Member& m, std::byte* dst, const std::byte* src, 
   return m.sync();
 }
 
+struct Scanned {
+  std::byte* dst;
+  const std::byte* src;
+  std::size_t bytes;
+  bool inclusive;
+};
+// What it has in hand: `bytes` of my share, from `at` on, and in work buffers what stands before a
+// rank and behind it.
+struct ScanPiece {
+  std::size_t at, bytes;
+  std::byte *before, *after;
+};
+// The first one is taken as it is: identity op x is not always x bit for bit (0 + -0).
+template <class Member, class Fold>
+WEFT_DEVICE_CALLED void scan_rank(const Member& m, const ScanPiece& p, int rank,
+                                  const std::byte* next, const Fold& fold) {
+  if (rank == 0) return m.port().copy(m.scope(), p.after, next, p.bytes);
+  fold.fold(
+      m.scope(), p.after, [&](int i) -> const std::byte* { return i == 0 ? p.before : next; }, 2,
+      p.bytes / fold.element);
+}
+template <class Member>
+WEFT_DEVICE_CALLED void put_scanned(const Member& m, const Scanned& s, const ScanPiece& p,
+                                    int rank) {
+  const std::byte* const result = s.inclusive ? p.after : p.before;
+  if (rank == m.rank())
+    m.port().copy(m.scope(), s.dst + p.at, result, p.bytes);
+  else
+    m.port().put(m.scope(), s.dst + p.at, result, p.bytes, m.pe(rank), none());
+}
+template <class Member, class Fold>
+WEFT_DEVICE_CALLED void scan_piece(Member& m, Sources<Member>& sources, const Scanned& s,
+                                   std::size_t at, std::size_t bytes, const Fold& fold) {
+  ScanPiece p{at, bytes, m.work(0), m.work(1)};
+  sources.pull(at, bytes, bytes);
+  fold.fill(m.scope(), p.before, bytes / fold.element);
+  WEFT_DEVICE_AS_A_LOOP
+  for (int rank = 0; rank < m.size(); ++rank) {
+    scan_rank(m, p, rank, sources.at(rank, 0, 0), fold);
+    m.scope().sync();
+    put_scanned(m, s, p, rank);
+    m.scope().sync();
+    std::byte* const swap = p.before;
+    p.before = p.after;
+    p.after = swap;
+  }
+}
+
+// Tells all that my share is there, and waits for theirs.
+template <class Member>
+WEFT_DEVICE_CALLED bool finish_scan(Member& m, std::size_t mine, std::size_t all) {
+  if (mine > 0) {
+    m.port().fence(m.scope());  // the blocks of a share arrive before the news of it
+    m.for_peers(0, m.size(), 0, [&](auto, int to) { m.send(to); });
+  }
+  return all_shares_arrived(m, all);
+}
+
 // Each member owns a share, folds it rank after rank and puts what stands between two ranks to the
 // right one: work and traffic are the same on all. In place: the owner is the only one to read or
 // write its share, and reads a rank's src before it writes that rank's dst.
 template <class Member, class Fold>
-WEFT_DEVICE bool scan_large(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
-                            const Fold& fold, bool inclusive) {
-  const int n = m.size();
-  const std::size_t bytes = count * fold.element;
-  const Share mine = share_of(bytes, n, m.rank());
-  auto& port = m.port();
-  auto& scope = m.scope();
+WEFT_DEVICE_CALLED bool scan_large(Member& m, const Scanned& s, const Fold& fold) {
   if (!m.sync() || !m.begin()) return false;
-
-  Sources<Member> sources(m, src, n);
+  const Share mine = share_of(s.bytes, m.size(), m.rank());
+  Sources<Member> sources(m, s.src, m.size());
   const std::size_t room = sources.block(kWorkBytes, fold.element);
-  for (std::size_t at = mine.offset; at < mine.offset + mine.bytes; at += room) {
-    const std::size_t left = mine.offset + mine.bytes - at;
-    const std::size_t now = left < room ? left : room;
-    sources.pull(at, now, now);
-    std::byte* before = m.work(0);
-    std::byte* after = m.work(1);
-    fold.fill(scope, before, now / fold.element);
-    for (int rank = 0; rank < n; ++rank) {
-      // The first one is taken as it is: identity op x is not always x bit for bit (0 + -0).
-      const std::byte* next = sources.at(rank, 0, 0);
-      if (rank == 0)
-        port.copy(scope, after, next, now);
-      else
-        fold.fold(
-            scope, after, [&](int i) -> const std::byte* { return i == 0 ? before : next; }, 2,
-            now / fold.element);
-      scope.sync();
-      const std::byte* result = inclusive ? after : before;
-      if (rank == m.rank())
-        port.copy(scope, dst + at, result, now);
-      else
-        port.put(scope, dst + at, result, now, m.pe(rank), none());
-      scope.sync();
-      std::byte* swap = before;
-      before = after;
-      after = swap;
-    }
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t done = 0; done < mine.bytes; done += room) {
+    const std::size_t left = mine.bytes - done;
+    scan_piece(m, sources, s, mine.offset + done, left < room ? left : room, fold);
   }
-  if (mine.bytes > 0) {
-    port.fence(scope);  // the blocks that make up a share arrive before the news of it
-    m.for_peers(0, n, 0, [&](auto, int to) { m.send(to); });
-  }
-  return m.all_arrived(0, n, [&](int from) { return share_of(bytes, n, from).bytes > 0; });
+  return finish_scan(m, mine.bytes, s.bytes);
 }
 
 template <class Member, class Fold>
 WEFT_DEVICE bool scan(Member& m, std::byte* dst, const std::byte* src, std::size_t count,
                       const Fold& fold, bool inclusive) {
   const Folding what = inclusive ? Folding::kScanInclusive : Folding::kScanExclusive;
-  if (count * fold.element <= m.payload_bytes() || m.size() == 1)
+  const std::size_t bytes = count * fold.element;
+  if (bytes <= m.payload_bytes() || m.size() == 1)
     return fold_pushed(m, what, dst, src, count, fold);
-  return scan_large(m, dst, src, count, fold, inclusive);
+  const Scanned all{dst, src, bytes, inclusive};
+  platform::lies_in_memory(all);
+  return scan_large(m, all, fold);
 }
 
 }  // namespace coll

@@ -269,6 +269,15 @@ WEFT_DEVICE_CALL void copy(Scope scope, std::byte* dst, const std::byte* src, st
   copy_odd(scope, dst, src, bytes);
 }
 
+// Four chunks under way for each thread, with few registers: for what is not plain. There it may
+// lie at no multiple of 16, whatever its own address says.
+WEFT_DEVICE_CALLED void copy_slowly(Ranks who, std::byte* to, const std::byte* from,
+                                    std::size_t bytes) {
+  if constexpr (platform::kCopiesShares) return copy(who, to, from, bytes);
+  if (is_in_chunks(to, from, bytes)) return copy_chunks_slowly(who, to, from, bytes / 16);
+  copy_odd(who, to, from, bytes);
+}
+
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev
 

@@ -11,8 +11,9 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/state.hpp>
 
-// A rarely taken way that must not bloat the code around its callers. Arguments go by value: a
-// reference would make every caller keep what it names in memory, the context above all.
+// A rarely taken way that must not bloat the code around its callers. Arguments go by value, or as
+// one struct that is made for the call: a reference to anything else would make every caller keep
+// what it names in memory, the context above all.
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_COLD [[gnu::cold, gnu::noinline]] inline
 #else
@@ -48,6 +49,18 @@
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
+
+// A function that is seldom called, for callers that are inlined into kernels. Without -rdc=true
+// the assembler knows all that a kernel calls, and each function has registers behind those of its
+// callers, so a kernel has as many as the longest chain of calls. One that is called by its address
+// keeps to the ABI, as all do with -rdc=true: what lives across the call is saved.
+template <class Function>
+WEFT_DEVICE Function* by_abi(Function* function) {
+#if WEFT_TARGET_CUDA && !defined(__clang__) && !defined(__CUDACC_RDC__)
+  asm volatile("" : "+l"(function));
+#endif
+  return function;
+}
 
 // What of a context goes along to a rarely taken way: the rest lies behind `state`. So its caller
 // has few registers to fill.
@@ -132,7 +145,9 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
   const bool must_succeed = fault.may_go_on && state.waits_on != 0;
   if ((state.trap_on_fault != 0 || must_succeed) && !goes_on) platform::trap();
 }
-WEFT_DEVICE_COLD void report(ColdContext h, Fault fault) { fill_report(*h.state, h.lane, fault); }
+WEFT_DEVICE_COLD void report(ColdContext h, const Fault& fault) {
+  fill_report(*h.state, h.lane, fault);
+}
 
 #if WEFT_TARGET_CPU
 // Host end (libweft is compiled for the CPU target): copies a finished record out and gives it back

@@ -17,8 +17,8 @@ struct MissingWord {
   bool may_go_on = false;
 };
 
-WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where, MissingWord missing,
-                                     std::uint64_t waited_ns) {
+WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where,
+                                     const MissingWord& missing, std::uint64_t waited_ns) {
   const DeviceContext h = cold;
   Fault fault;
   fault.code = FaultCode::kWaitTimeout;

@@ -37,13 +37,15 @@ WEFT_DEVICE bool load_packed(const std::uint64_t* from, std::uint32_t flag, std:
 }
 
 // A unit that is short, or lies at no multiple of its size.
-WEFT_DEVICE_CALLED std::uint64_t load_odd_unit(const std::byte* from, std::size_t bytes) {
+WEFT_DEVICE std::uint64_t load_odd_unit(const std::byte* from, unsigned bytes) {
   std::uint64_t unit = 0;
-  for (std::size_t i = 0; i < bytes; ++i) unit |= static_cast<std::uint64_t>(from[i]) << (8 * i);
+  WEFT_DEVICE_AS_A_LOOP
+  for (unsigned i = 0; i < bytes; ++i) unit |= static_cast<std::uint64_t>(from[i]) << (8 * i);
   return unit;
 }
-WEFT_DEVICE_CALLED void store_odd_unit(std::byte* to, std::size_t bytes, std::uint64_t unit) {
-  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(unit >> (8 * i));
+WEFT_DEVICE void store_odd_unit(std::byte* to, unsigned bytes, std::uint64_t unit) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (unsigned i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(unit >> (8 * i));
 }
 
 WEFT_DEVICE bool is_whole_unit(const std::byte* at, std::size_t bytes) {
@@ -57,7 +59,7 @@ WEFT_DEVICE std::uint64_t load_unit(const std::byte* message, std::size_t bytes,
   const std::byte* const from = message + index * kPackedUnit;
   const std::size_t left = bytes - index * kPackedUnit;
   if (is_whole_unit(from, left)) return *reinterpret_cast<const Unit*>(from);
-  return load_odd_unit(from, left < kPackedUnit ? left : kPackedUnit);
+  return load_odd_unit(from, static_cast<unsigned>(left < kPackedUnit ? left : kPackedUnit));
 }
 WEFT_DEVICE void store_unit(std::byte* message, std::size_t bytes, std::size_t index,
                             std::uint64_t unit) {
@@ -67,7 +69,7 @@ WEFT_DEVICE void store_unit(std::byte* message, std::size_t bytes, std::size_t i
   if (is_whole_unit(to, left))
     *reinterpret_cast<Unit*>(to) = unit;
   else
-    store_odd_unit(to, left < kPackedUnit ? left : kPackedUnit, unit);
+    store_odd_unit(to, static_cast<unsigned>(left < kPackedUnit ? left : kPackedUnit), unit);
 }
 
 }  // namespace WEFT_TARGET

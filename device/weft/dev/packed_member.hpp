@@ -13,10 +13,12 @@
 // the sync) and
 //   T* there(T* in_block, int pe)           where pe's copy of it is stored to; all are mapped
 //   bool wait_on(PackedRow)                 one thread; its packets are all there; false: gave up
+//   bool make_ready(scope, team, meets, wipes)             make_packed_ready() with a sync
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <weft/target.hpp>
 #include <weft/team.hpp>
@@ -25,6 +27,7 @@
 #include <weft/dev/packed.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/poll.hpp>
+#include <weft/dev/scope.hpp>
 #include <weft/dev/team_block.hpp>
 #include <weft/dev/team_meeting.hpp>
 
@@ -32,12 +35,102 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 inline constexpr int kTogether = 4;  // units that a thread waits for at once
+// The same of one message: what a thread sends alone is all in its hands.
+template <class Scope>
+inline constexpr int kInHand = std::is_same_v<Scope, Thread> ? 8 : kTogether;
+
+// Where the words of an exchange come to lie in a member's block, rank by rank, and their flag.
+struct PackedPlaces {
+  std::byte* first;
+  std::uint32_t distance;  // in bytes
+  std::uint32_t flag;
+
+  WEFT_DEVICE std::byte* at(int rank, unsigned unit) const {
+    return first + static_cast<std::uint32_t>(rank) * distance + unit * sizeof(Pair);
+  }
+};
+
+// The units of so many packets, kMost of them, that lie equally far apart: all are asked for
+// before the first is looked at, since each takes as long as the others. False: they do not come
+// soon.
+template <int kMost>
+WEFT_DEVICE bool take_units(const std::byte* first, std::uint32_t distance, int count,
+                            std::uint32_t flag, std::uint64_t (&units)[kMost]) {
+  Pair got[kMost];
+  const auto have_come = [&] {
+    std::uint32_t apart = distance;
+    platform::settle(apart);  // or there were registers for the address of each
+    for (int k = 0; k < kMost; ++k) {
+      const auto number = static_cast<unsigned>(k < count ? k : 0);
+      got[k] = platform::load_pair(
+          reinterpret_cast<const std::uint64_t*>(first + std::size_t{number * apart}));
+    }
+    bool all = true;
+    for (int k = 0; k < kMost; ++k) all = has_flag(got[k], flag) && all;
+    return all;
+  };
+  if (!comes_soon(have_come)) return false;
+  for (int k = 0; k < kMost; ++k) units[k] = unit_of(got[k]);
+  return true;
+}
+
+// Which units of a message a thread has in hand: as far apart as there are threads.
+template <class Scope>
+class UnitsInHand {
+ public:
+  static constexpr int kMost = kInHand<Scope>;
+  using Units = std::uint64_t[kMost];
+
+  WEFT_DEVICE UnitsInHand(const Scope& scope, unsigned bytes)
+      : first_(static_cast<unsigned>(scope.rank())),
+        step_(static_cast<unsigned>(scope.size())),
+        count_(static_cast<unsigned>(packed_units(bytes))) {}
+
+  WEFT_DEVICE bool is_empty() const { return first_ >= count_; }
+  WEFT_DEVICE void next() { first_ += kMost * step_; }
+  WEFT_DEVICE unsigned first() const { return first_; }
+  WEFT_DEVICE unsigned step() const { return step_; }
+  WEFT_DEVICE int size() const {
+    int size = 0;
+    for_each([&](int, unsigned) { ++size; });
+    return size;
+  }
+
+  WEFT_DEVICE void load(Units& units, const std::byte* message, unsigned bytes) const {
+    for_each([&](int k, unsigned index) { units[k] = load_unit(message, bytes, index); });
+  }
+  WEFT_DEVICE void store(const Units& units, std::byte* message, unsigned bytes) const {
+    for_each([&](int k, unsigned index) { store_unit(message, bytes, index, units[k]); });
+  }
+  // What has come of them to the places of `row`; false: they do not come soon.
+  WEFT_DEVICE bool take(Units& units, const PackedPlaces& places, int row) const {
+    return take_units(places.at(row, first_), step_ * sizeof(Pair), size(), places.flag, units);
+  }
+  // `to`: where the first one is to lie.
+  WEFT_DEVICE void send(const Units& units, std::byte* to, std::uint32_t flag) const {
+    for_each([&](int k, unsigned index) {
+      store_packed(reinterpret_cast<std::uint64_t*>(to + (index - first_) * sizeof(Pair)), units[k],
+                   flag);
+    });
+  }
+
+ private:
+  template <class Body>
+  WEFT_DEVICE void for_each(Body body) const {
+    for (int k = 0; k < kMost; ++k) {
+      const unsigned index = first_ + static_cast<unsigned>(k) * step_;
+      if (index < count_) body(k, index);
+    }
+  }
+
+  unsigned first_, step_, count_;
+};
 
 // Packets with one flag at equal distances: what a thread waits for that did not come soon.
 struct PackedRow {
   const std::byte* first;
   std::size_t distance;  // in bytes
-  int count, without;    // without that one; -1: with all
+  int count;
   std::uint32_t flag;
   int from;  // the rank that sends all of them; -1: packet k is of rank k
   Team team;
@@ -48,18 +141,43 @@ struct PackedRow {
   WEFT_DEVICE int pe(int k) const { return team.pe_of(from < 0 ? k : from); }
 };
 
+// Before an exchange whose places may be in use, or whose flag may be that of a word of long ago.
+// By threads in step. Wiped, since flags begin anew and none of before may be taken for one of now:
+// I have taken all that I was sent, and nobody sends before all have wiped. meet(): a sync.
+template <class Port, class Scope, class Meet>
+WEFT_DEVICE bool make_packed_ready(const Port& port, const Scope& scope, const Team& team,
+                                   bool meets, bool wipes, Meet meet) {
+  if (meets && !meet()) return false;
+  if (!wipes) return true;
+  const TeamLayout layout = port.layout();
+  std::byte* const block = port.block(team.id);
+  WEFT_DEVICE_AS_A_LOOP
+  for (std::size_t at = layout.packed_begin() + static_cast<std::size_t>(scope.rank()) * 16;
+       at < layout.packed_end(); at += static_cast<std::size_t>(scope.size()) * 16)
+    platform::store_pair(reinterpret_cast<std::uint64_t*>(block + at), {});
+  return meet();
+}
+
 template <class Port, class Scope>
 class PackedMember {
  public:
+  using Hand = UnitsInHand<Scope>;
+
   // The scope's threads have arrived, and see what the others wrote before the call.
   WEFT_DEVICE PackedMember(const Port& port, const Scope& scope, const Team& team)
-      : port_(port), scope_(scope), team_(team), block_(port.block(team.id)) {
+      : port_(port), scope_(scope), team_(team) {
     scope_.sync();
     // Not before all are here: one of them may come from a call of its own on this team. All at
     // once, since each takes as long as a poll.
-    seq_ = kept()->packed + 1;
-    synced_ = kept()->packed_synced;
+    const std::uint64_t seq = next(), synced = kept()->packed_synced;
     broken_ = kept()->broken != 0;
+    meets_ = seq - synced > static_cast<std::uint64_t>(kGenerations);
+    wipes_ = seq % kPackedPeriod == 0;
+    const TeamLayout layout = port_.layout();
+    const std::size_t first = layout.packed(seq, 0);
+    places_ = {block() + first, static_cast<std::uint32_t>(layout.packed(seq, 1) - first),
+               static_cast<std::uint32_t>(seq % kPackedPeriod) + 1};
+    platform::settle(places_.flag);  // or seq were kept for it
   }
   PackedMember(const PackedMember&) = delete;
   PackedMember& operator=(const PackedMember&) = delete;
@@ -72,105 +190,60 @@ class PackedMember {
 
   // The exchange begins: its places are free on all members.
   WEFT_DEVICE bool begin() {
-    const bool meets = seq_ - synced_ > static_cast<std::uint64_t>(kGenerations);
-    const bool wipes = seq_ % kPackedPeriod == 0;
-    return !(meets || wipes) || make_ready(port_, scope_, team_, meets, wipes);
-  }
-  // By each thread that sends or takes.
-  WEFT_DEVICE void find_places() {
-    const TeamLayout layout = port_.layout();
-    places_ = block_ + layout.packed(seq_, 0);
-    place_bytes_ = layout.packed(seq_, 1) - layout.packed(seq_, 0);
+    return !(meets_ || wipes_) || port_.make_ready(scope_, team_, meets_, wipes_);
   }
   // The result of the call, for all threads; `hears_all`: everybody has waited for everybody. What
   // the leader writes is read behind the first barrier of the next call.
   WEFT_DEVICE bool finish(bool ok, bool hears_all) {
-    ok = agree(scope_, block_, ok);
+    const std::uint64_t seq = next();  // once more, rather than keep it
+    ok = agree(scope_, block(), ok);
     if (scope_.rank() == 0) {
-      kept()->packed = seq_;
-      if (hears_all) kept()->packed_synced = seq_ - 1;
+      kept()->packed = seq;
+      if (hears_all) kept()->packed_synced = seq - 1;
     }
     return ok;
   }
 
-  WEFT_DEVICE void send(int to, std::size_t unit, std::uint64_t data) const {
-    store_packed(port_.there(word(rank(), unit), team_.pe_of(to)), data, flag());
+  WEFT_DEVICE const PackedPlaces& places() const { return places_; }
+  // To the places of `row`, a rank, as they lie with me, moved.
+  WEFT_DEVICE void send(const PackedPlaces& places, int row, int to, const Hand& some,
+                        const typename Hand::Units& units) const {
+    some.send(units, port_.there(places.at(row, some.first()), pe_at(team_, to)), places.flag);
   }
-  // Unit `unit` from each of the ranks first, first + 1, ... below size() but mine; false: they do
-  // not come soon. Then wait_for_ranks(), where little is alive, and take them again.
-  WEFT_DEVICE bool take_from_ranks(int first, std::size_t unit,
-                                   std::uint64_t (&data)[kTogether]) const {
-    const auto sends = [&](int k) { return first + k < size() && first + k != rank(); };
-    return take(
-        sends, [&](int k) { return first + k; }, [&](int) { return unit; }, data);
-  }
-  WEFT_DEVICE bool wait_for_ranks(std::size_t unit) const {
-    const PackedRow row{at(0, unit), place_bytes_, size(), rank(), flag(), -1, team_};
+  // Unit `unit` of all ranks has come; false: gave up.
+  WEFT_DEVICE bool wait_for_ranks(unsigned unit) const {
+    const PackedRow row{places_.at(0, unit), places_.distance, size(), places_.flag, -1, team_};
     return port_.wait_on(row);  // mutation: equivalent, the caller polls again
   }
-  // From `from` the units first, first + step, ... below `count`; likewise.
-  WEFT_DEVICE bool take_units(int from, std::size_t first, std::size_t step, std::size_t count,
-                              std::uint64_t (&data)[kTogether]) const {
-    const auto unit = [&](int k) { return first + static_cast<std::size_t>(k) * step; };
-    return take([&](int k) { return unit(k) < count; }, [&](int) { return from; }, unit, data);
-  }
-  WEFT_DEVICE bool wait_for_units(int from, std::size_t first, std::size_t step,
-                                  std::size_t count) const {
-    const std::size_t left = (count - first + step - 1) / step;
-    const int some = left < kTogether ? static_cast<int>(left) : kTogether;
-    const PackedRow row{at(from, first), step * sizeof(Pair), some, -1, flag(), from, team_};
-    return port_.wait_on(row);  // mutation: equivalent, the caller polls again
+  // Those of `from` in the places of `row`, as many as are taken together.
+  WEFT_DEVICE bool wait_for_units(int row, int from, const Hand& some) const {
+    const PackedRow left{places_.at(row, some.first()),
+                         some.step() * sizeof(Pair),
+                         some.size(),
+                         places_.flag,
+                         from,
+                         team_};
+    return port_.wait_on(left);  // mutation: equivalent, the caller polls again
   }
 
  private:
-  WEFT_DEVICE TeamHeader* kept() const { return reinterpret_cast<TeamHeader*>(block_); }
-  WEFT_DEVICE std::uint32_t flag() const {
-    return static_cast<std::uint32_t>(seq_ % kPackedPeriod) + 1;
+  // Worked out anew for each use, so that no registers are kept for it.
+  WEFT_DEVICE std::byte* block() const {
+    int id = team_.id;
+    platform::settle(id);
+    return port_.block(id);
   }
-  WEFT_DEVICE std::byte* at(int rank, std::size_t unit) const {
-    return places_ + static_cast<std::size_t>(rank) * place_bytes_ + unit * sizeof(Pair);
-  }
-  WEFT_DEVICE std::uint64_t* word(int rank, std::size_t unit) const {
-    return reinterpret_cast<std::uint64_t*>(at(rank, unit));
-  }
-
-  // Those k of 0 to kTogether - 1 that are_wanted(k): all are asked for before the first is looked
-  // at, since each takes as long as the others.
-  template <class AreWanted, class From, class Unit>
-  WEFT_DEVICE bool take(AreWanted are_wanted, From from, Unit unit,
-                        std::uint64_t (&data)[kTogether]) const {
-    const auto have_come = [&] {
-      bool all = true;
-      for (int k = 0; k < kTogether; ++k)
-        if (are_wanted(k)) all = load_packed(word(from(k), unit(k)), flag(), &data[k]) && all;
-      return all;
-    };
-    return comes_soon(have_come);
-  }
-
-  // The scope's threads are in step before and after. Wiped, since flags begin anew and none of
-  // before may be taken for one of now: I have taken all that I was sent, and nobody sends before
-  // all have wiped.
-  WEFT_DEVICE_COLD static bool make_ready(typename Port::Passed port, Scope scope, Team team,
-                                          bool meets, bool wipes) {
-    if (meets && !dev::meet(port, scope, team, [] {})) return false;
-    if (!wipes) return true;
-    const TeamLayout layout = port.layout();
-    std::byte* const block = port.block(team.id);
-    for (std::size_t at = layout.packed_begin() + static_cast<std::size_t>(scope.rank()) * 16;
-         at < layout.packed_end(); at += static_cast<std::size_t>(scope.size()) * 16)
-      platform::store_pair(reinterpret_cast<std::uint64_t*>(block + at), {});
-    return dev::meet(port, scope, team, [] {});
+  WEFT_DEVICE TeamHeader* kept() const { return reinterpret_cast<TeamHeader*>(block()); }
+  // The number of this exchange, until the leader puts it back.
+  WEFT_DEVICE std::uint64_t next() const {
+    return platform::load<Order::kRelaxed, Reach::kBlock, std::uint64_t>(&kept()->packed) + 1;
   }
 
   const Port& port_;
   const Scope& scope_;
   const Team& team_;
-  std::byte* const block_;
-  std::uint64_t seq_, synced_;
-  bool broken_;
-  std::byte* places_ = nullptr;  // of this exchange: rank 0's
-  std::size_t place_bytes_ = 0;
+  bool broken_, meets_, wipes_;
+  PackedPlaces places_;
 };
 
 }  // namespace WEFT_TARGET

@@ -74,15 +74,6 @@ WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t fro
                       ring::IsComplete{});
 }
 
-// Four chunks under way for each thread, with few registers.
-WEFT_DEVICE_CALLED void copy_elsewhere(Ranks who, std::byte* to, const std::byte* from,
-                                       std::uint64_t bytes) {
-  // Not what is plain: there it may lie at no multiple of 16, whatever its own address says.
-  if constexpr (platform::kCopiesShares) return copy(who, to, from, bytes);
-  if (is_in_chunks(to, from, bytes)) return copy_chunks_slowly(who, to, from, bytes / 16);
-  copy_odd(who, to, from, bytes);
-}
-
 // What is not plain of a put, by threads that are in step: the bytes go where they are to, or all
 // goes by the ring. Where the notify is to go; null where there is nothing more to do.
 WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
@@ -99,7 +90,7 @@ WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* d
       find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
   if (to.is_refused()) return nullptr;
   if (to.at != nullptr)
-    copy_elsewhere(who, to.at, static_cast<const std::byte*>(src), bytes);
+    copy_slowly(who, to.at, static_cast<const std::byte*>(src), bytes);
   else if (who.mine == 0)
     put_by_ring(cold, to.offset, src, bytes, pe, notify, word.offset, until);
   return word.at;
@@ -187,7 +178,7 @@ WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, co
                                       Until until) {
   const Place from = find_place(cold, "get", src, bytes, align, pe, Touch::kBytes);
   if (from.at != nullptr)
-    copy_elsewhere(who, static_cast<std::byte*>(dst), from.at, bytes);
+    copy_slowly(who, static_cast<std::byte*>(dst), from.at, bytes);
   else if (from.by_ring && who.mine == 0)
     get_by_ring(cold, dst, from.offset, bytes, pe, until);
 }

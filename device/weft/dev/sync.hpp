@@ -51,24 +51,32 @@ WEFT_DEVICE bool fences(Scope scope) {
   return !platform::kFencesForOthers || scope.rank() == 0;
 }
 
-}  // namespace ordering
-
 template <class Scope>
-WEFT_DEVICE void Context::fence(Scope who) const {
-  const auto scope = known(who);
+WEFT_DEVICE void fence(const DeviceContext& h, Scope scope) {
   scope.sync();
-  if (ordering::fences(scope)) platform::fence<Reach::kSystem>();
-  if (scope.rank() == 0) ordering::fence_ring(h_, kAllPes);
+  if (fences(scope)) platform::fence<Reach::kSystem>();
+  if (scope.rank() == 0) fence_ring(h, kAllPes);
   scope.sync();
 }
 
 template <class Scope>
+WEFT_DEVICE void quiet(const DeviceContext& h, Scope scope) {
+  scope.sync();
+  if (fences(scope)) platform::full_fence();
+  if (scope.rank() == 0) quiet_ring(h);
+  scope.sync();
+}
+
+}  // namespace ordering
+
+template <class Scope>
+WEFT_DEVICE void Context::fence(Scope who) const {
+  ordering::fence(h_, known(who));
+}
+
+template <class Scope>
 WEFT_DEVICE void Context::quiet(Scope who) const {
-  const auto scope = known(who);
-  scope.sync();
-  if (ordering::fences(scope)) platform::full_fence();
-  if (scope.rank() == 0) ordering::quiet_ring(h_);
-  scope.sync();
+  ordering::quiet(h_, known(who));
 }
 
 WEFT_DEVICE void Context::fence_pe(int pe) const {

@@ -124,7 +124,13 @@ struct TeamLayout {
   WEFT_HOST_DEVICE constexpr bool packs(std::size_t bytes) const {
     return bytes != 0 && bytes <= packed_bytes;
   }
-  // The words that `rank` fills in packed exchange `seq`, and where those of all begin and end.
+  // The same where one member alone sends, which has the room of all.
+  WEFT_HOST_DEVICE constexpr bool packs_of_one(std::size_t bytes) const {
+    const std::size_t all = packed_bytes * static_cast<std::size_t>(npes);
+    return bytes != 0 && bytes <= (all < kMostPackedBytes ? all : kMostPackedBytes);
+  }
+  // The words that `rank` fills in packed exchange `seq`, rank 0's where one alone sends, and where
+  // those of all begin and end.
   WEFT_HOST_DEVICE constexpr std::size_t packed(std::uint64_t seq, int rank) const {
     const auto generation = static_cast<std::size_t>(seq % kGenerations);
     const auto index = generation * static_cast<std::size_t>(npes) + static_cast<std::size_t>(rank);

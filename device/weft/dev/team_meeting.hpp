@@ -45,7 +45,7 @@ WEFT_DEVICE bool counts_up(const Port& port, const Team& team) {
 }
 
 // One sync, by threads that have been in step. The Port is that of team_member.hpp.
-template <bool kCountsUp, class Port, class Scope>
+template <class Port, class Scope>
 struct TeamMeeting {
   Port& port;
   const Scope& scope;
@@ -71,13 +71,11 @@ struct TeamMeeting {
 
  private:
   WEFT_DEVICE bool spans_hosts() const {
-    if constexpr (Port::kSpansHosts) return !kCountsUp && hosts().count() > 1;
+    if constexpr (Port::kSpansHosts) return hosts().count() > 1;
     return false;
   }
   // Some words wait for others; one thread deals with them.
-  WEFT_DEVICE bool goes_round() const {
-    return !kCountsUp && (team.size > kFlatSync || spans_hosts());
-  }
+  WEFT_DEVICE bool goes_round() const { return team.size > kFlatSync || spans_hosts(); }
   WEFT_DEVICE TeamHosts hosts() const {
     return TeamHosts(reinterpret_cast<const std::int32_t*>(block + layout.hosts));
   }
@@ -125,8 +123,7 @@ struct TeamMeeting {
                            });
   }
   WEFT_DEVICE std::uint64_t* word(std::uint64_t epoch, int message) const {
-    const std::uint64_t parity = kCountsUp ? 0 : epoch;
-    return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(parity, message));
+    return reinterpret_cast<std::uint64_t*>(block + layout.sync_word(epoch, message));
   }
   WEFT_DEVICE void tell_one(std::uint64_t epoch, int message, int distance) const {
     tell_rank(epoch, message, wrapped(team.rank + distance, team.size));
@@ -135,10 +132,7 @@ struct TeamMeeting {
     return hear_rank(epoch, message, wrapped(team.rank - distance + team.size, team.size));
   }
   WEFT_DEVICE void tell_rank(std::uint64_t epoch, int message, int rank) const {
-    if constexpr (kCountsUp)
-      port.count_up(word(epoch, message), pe_at(team, rank));
-    else
-      port.signal(word(epoch, message), epoch, pe_at(team, rank));
+    port.signal(word(epoch, message), epoch, pe_at(team, rank));
   }
   WEFT_DEVICE bool hear_rank(std::uint64_t epoch, int message, int rank) const {
     return port.wait(word(epoch, message), epoch, pe_at(team, rank));
@@ -156,53 +150,19 @@ WEFT_DEVICE bool agree(const Scope& scope, std::byte* block, bool ok) {
   return false;
 }
 
-// By threads in step. False: gave up, or a deadline of an earlier call has left the team broken:
-// then `refuse()` is called by one of them.
-template <bool kCountsUp, class Port, class Scope, class Refuse>
-WEFT_DEVICE bool meet_as_one(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
-  std::byte* const block = port.block(team.id);
-  auto* const kept = reinterpret_cast<TeamHeader*>(block);
+// The two halves of a sync, by threads in step. Where words are counted up the first need not know
+// the epoch.
+template <class Port, class Scope>
+WEFT_DEVICE void tell_all(Port& port, const Scope& scope, const Team& team, std::uint64_t epoch) {
   const TeamLayout layout = port.layout();
-  const TeamMeeting<kCountsUp, Port, Scope> meeting{port, scope, team, layout, block};
-  if constexpr (kCountsUp) meeting.tell(0);
-  // Ordered by the scope's barriers; asked for at once, since each takes as long as a poll.
-  const auto ask = platform::load<Order::kRelaxed, Reach::kBlock, std::uint64_t>;
-  const std::uint64_t epoch = ask(&kept->epoch) + 1, broken = ask(&kept->broken);
-  const std::uint64_t seq = ask(&kept->seq), packed = ask(&kept->packed);
-  if (broken != 0) {
-    if (scope.rank() == 0) refuse();
-    return false;
-  }
-  if constexpr (!kCountsUp) meeting.tell(epoch);
-  scope.sync();             // all have read the counters
-  if (scope.rank() == 0) {  // while the words are under way
-    kept->epoch = epoch;
-    kept->synced = seq;
-    kept->packed_synced = packed;
-  }
-  return meeting.hear(epoch);
+  TeamMeeting<Port, Scope>{port, scope, team, layout, port.block(team.id)}.tell(epoch);
 }
-
-template <class Port, class Scope, class Refuse>
-WEFT_DEVICE bool meet_one_way(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
+template <class Port, class Scope>
+WEFT_DEVICE bool hear_all(Port& port, const Scope& scope, const Team& team, std::uint64_t epoch) {
   if constexpr (Port::kPacks)
-    if (counts_up(port, team)) return meet_as_one<true>(port, scope, team, refuse);
-  return meet_as_one<false>(port, scope, team, refuse);
-}
-
-// A call that is a sync and nothing else: by one warp of a block, since the others would only be in
-// its way. `refuse` as above.
-template <class Port, class Scope, class Refuse>
-WEFT_DEVICE bool meet(Port& port, const Scope& scope, const Team& team, Refuse refuse) {
-  scope.sync();  // what my other threads did comes before the release
-  bool ok = true;
-  if constexpr (is_block<Scope>) {
-    const FirstWarp few(static_cast<unsigned>(scope.rank()));
-    if (few.has_me()) ok = meet_one_way(port, few, team, refuse);
-  } else {
-    ok = meet_one_way(port, scope, team, refuse);
-  }
-  return agree(scope, port.block(team.id), ok);
+    if (counts_up(port, team)) return port.hear_counts(scope, team, epoch);
+  const TeamLayout layout = port.layout();
+  return TeamMeeting<Port, Scope>{port, scope, team, layout, port.block(team.id)}.hear(epoch);
 }
 
 }  // namespace WEFT_TARGET

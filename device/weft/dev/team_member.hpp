@@ -17,7 +17,9 @@
 //   void signal(std::uint64_t* word, std::uint64_t value, int pe)      one thread; release
 //   static constexpr bool kSpansHosts   members may lie on several hosts, as their blocks say
 //   static constexpr bool kPacks        its layout may pack: then there is, for where it does,
-//   void count_up(std::uint64_t* word, int pe)   one thread; release; pe's copy is one more
+//   void count_up(scope, team)          each other member's word of me is one more; release
+//   bool hear_counts(scope, team, std::uint64_t epoch)     mine of the others, as far as my thread
+//                                       is to hear them, are as many; acquire; false: gave up
 //   bool wait(const std::uint64_t* word, std::uint64_t value, int pe)  one thread; acquire; word >=
 //                                       value; `pe` is who will set it; false: gave up
 //   bool wait_there(word, value, pe)    the same for pe's own copy of the word; direct() reaches it
@@ -104,9 +106,11 @@ class TeamMember {
     const std::uint64_t epoch = ++header_.epoch;
     header_.synced = header_.seq;
     header_.packed_synced = header_.packed;
+    const bool counts = counts_up(port_, team_);
     if constexpr (Port::kPacks)
-      if (counts_up(port_, team_)) return meet<true>(epoch);
-    return meet<false>(epoch);
+      if (counts) port_.count_up(scope_, team_);
+    if (!counts) tell_all(port_, scope_, team_, epoch);
+    return agree(hear_all(port_, scope_, team_, epoch));
   }
 
   WEFT_DEVICE bool spans_hosts() const {
@@ -175,6 +179,7 @@ class TeamMember {
     const int next = rank() + 1;
     const int ahead = next > first && next < last ? next - first : 0;
     const bool alone = bytes <= kThreadMessageBytes;
+    WEFT_DEVICE_AS_A_LOOP
     for (int i = alone ? scope_.rank() : 0; i < many; i += alone ? scope_.size() : 1) {
       const int to = first + wrapped(ahead + i, many);
       if (to == rank()) continue;
@@ -195,6 +200,7 @@ class TeamMember {
   template <class Sends>
   WEFT_DEVICE bool all_arrived(int first, int last, Sends sends) {
     bool ok = true;
+    WEFT_DEVICE_AS_A_LOOP
     for (int from = first + scope_.rank(); ok && from < last; from += scope_.size())
       if (from != rank() && sends(from)) ok = wait_for(from);
     return agree(ok);
@@ -204,12 +210,6 @@ class TeamMember {
   }
 
  private:
-  template <bool kCountsUp>
-  WEFT_DEVICE bool meet(std::uint64_t epoch) {
-    const TeamMeeting<kCountsUp, Port, Scope> meeting{port_, scope_, team_, layout_, block_};
-    meeting.tell(epoch);
-    return agree(meeting.hear(epoch));
-  }
   WEFT_DEVICE void put_back() {
     auto* kept = reinterpret_cast<TeamHeader*>(block_);
     kept->seq = header_.seq;
@@ -240,8 +240,11 @@ struct Share {
   std::size_t bytes = 0;
 };
 WEFT_HOST_DEVICE Share share_of(std::size_t bytes, int parts, int index) {
-  const auto n = static_cast<std::size_t>(parts);
-  const std::size_t each = round_to_line(bytes / n + (bytes % n != 0));
+  const std::size_t lines = round_to_line(bytes) / kCacheLine;
+  const auto n = static_cast<std::uint32_t>(parts);
+  // What 32 bits hold is divided in a tenth of the time.
+  const std::size_t share = lines >> 32 == 0 ? static_cast<std::uint32_t>(lines) / n : lines / n;
+  const std::size_t each = (share + (share * n != lines)) * kCacheLine;
   const std::size_t offset = each * static_cast<std::size_t>(index);
   if (offset >= bytes) return {bytes, 0};
   return {offset, bytes - offset < each ? bytes - offset : each};

@@ -1,10 +1,11 @@
 // Collectives inside kernels. One block or warp (or thread) of every member calls, in the same
-// order on all; the scope's threads share the work. Meaning of the arguments, aliasing, rank order
-// of sums, and what happens to a team after a failure: as in weft/collective.hpp. Host and kernels
-// may take turns on a team, and members need not agree on who calls or at which scope; but one
-// caller at a time uses a team on each PE. Blocks that run collectives at once have a team each.
-// All threads of the scope get the same answer: false when the arguments were refused, a deadline
-// passed, or the team has been given up (the fault record says which).
+// order and by the same kind of scope on all, since that decides how bytes travel; how many threads
+// it has may differ. The scope's threads share the work. Meaning of the arguments, aliasing, rank
+// order of sums, and what happens to a team after a failure: as in weft/collective.hpp. Host and
+// kernels may take turns on a team, but one caller at a time uses a team on each PE. Blocks that
+// run collectives at once have a team each. All threads of the scope get the same answer: false
+// when the arguments were refused, a deadline passed, or the team has been given up (the fault
+// record says which).
 #pragma once
 
 #include <cstddef>

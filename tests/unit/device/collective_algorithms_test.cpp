@@ -74,16 +74,16 @@ class Call {
     auto* src = reinterpret_cast<const std::byte*>(data_.src());
     const std::size_t bytes = step_.count * sizeof(T);
     switch (step_.kind) {
-      case Kind::kBroadcast: return dev::coll::broadcast_packed(m, dst, src, bytes, step_.root);
-      case Kind::kFcollect: return dev::coll::fcollect_packed(m, dst, src, bytes);
-      case Kind::kAlltoall: return dev::coll::alltoall_packed(m, dst, src, bytes);
+      case Kind::kBroadcast: return dev::coll::broadcast_packed(m, {dst, src, bytes}, step_.root);
+      case Kind::kFcollect: return dev::coll::fcollect_packed(m, {dst, src, bytes});
+      case Kind::kAlltoall: return dev::coll::alltoall_packed(m, {dst, src, bytes});
       default: break;
     }
     const bool all = step_.kind == Kind::kReduce;
     const dev::Folding what = all ? dev::Folding::kReduce : dev::Folding::kReduceScatter;
     return script::with_op<T>(step_.op, [&](auto op) {
       const ElementFold<T, decltype(op)::value> fold;
-      return dev::coll::fold_packed(m, what, dst, src, step_.count, fold);
+      return dev::coll::fold_packed(m, what, {dst, src, bytes}, fold);
     });
   }
   template <class Member>
@@ -100,8 +100,8 @@ class Call {
       case Kind::kAlltoall: return dev::coll::alltoall(m, dst, src, bytes);
       case Kind::kAlltoalls:
         return dev::coll::alltoalls(
-            m, dst, src, static_cast<std::size_t>(step_.dst_stride) * sizeof(T),
-            static_cast<std::size_t>(step_.src_stride) * sizeof(T), sizeof(T), step_.count);
+            m, {dst, src, static_cast<std::size_t>(step_.dst_stride) * sizeof(T),
+                static_cast<std::size_t>(step_.src_stride) * sizeof(T), sizeof(T), step_.count});
       default: break;
     }
     return script::with_op<T>(step_.op, [&](auto op) {
@@ -269,12 +269,8 @@ TEST(CollectiveSync, NobodyLeavesBeforeTheLastHasEntered) {
       const OneThread alone;
       for (int round = 1; round <= 50; ++round) {
         entered.fetch_add(1, std::memory_order_relaxed);
-        if (round % 2 == 0) {  // the same words, whoever asks
-          ASSERT_TRUE(dev::meet(port, alone, team, [] {}));
-        } else {
-          dev::TeamMember<MemoryPort, OneThread> m(port, alone, team);
-          ASSERT_TRUE(m.finish(m.sync()));
-        }
+        dev::TeamMember<MemoryPort, OneThread> m(port, alone, team);
+        ASSERT_TRUE(m.finish(m.sync()));
         EXPECT_GE(entered.load(std::memory_order_relaxed), round * npes);
       }
     });
@@ -342,7 +338,7 @@ TEST(CollectiveBroadcast, ARootThatRunsAheadOverwritesNothing) {
         if (packs) {
           const OneThread alone;
           dev::PackedMember<MemoryPort, OneThread> m(port, alone, team);
-          ASSERT_TRUE(dev::coll::broadcast_packed(m, dst, src, 8, root));
+          ASSERT_TRUE(dev::coll::broadcast_packed(m, {dst, src, 8}, root));
         } else {
           dev::TeamMember<MemoryPort, OneThread> m(port, OneThread{}, team);
           ASSERT_TRUE(m.finish(dev::coll::broadcast(m, dst, src, 8, root)));
@@ -398,7 +394,8 @@ TEST(CollectivePacked, FlagsThatBeginAnewMeetNoneOfBefore) {
         auto* bytes = reinterpret_cast<std::byte*>(words);
         const OneThread alone;
         dev::PackedMember<MemoryPort, OneThread> m(port, alone, team);
-        ASSERT_TRUE(dev::coll::fold_packed(m, dev::Folding::kReduce, bytes, bytes, kWords, sum));
+        ASSERT_TRUE(
+            dev::coll::fold_packed(m, dev::Folding::kReduce, {bytes, bytes, 8 * kWords}, sum));
         for (std::size_t i = 0; i < kWords; ++i) ASSERT_EQ(words[i], kPes * mine);
       }
       idle.arrive_and_wait();
@@ -418,7 +415,7 @@ TEST(CollectivePacked, AMissingMemberIsNamed) {
     const ElementFold<std::uint32_t, ReduceOp::kMax> fold;
     const OneThread alone;
     dev::PackedMember<MemoryPort, OneThread> first(port, alone, team);
-    EXPECT_FALSE(dev::coll::fold_packed(first, dev::Folding::kReduce, words, words, 3, fold));
+    EXPECT_FALSE(dev::coll::fold_packed(first, dev::Folding::kReduce, {words, words, 12}, fold));
     EXPECT_EQ(port.missed, missing);
     dev::PackedMember<MemoryPort, OneThread> second(port, alone, team);
     EXPECT_TRUE(second.broken());

@@ -244,9 +244,27 @@ class MemoryPort {
     else
       post(pe, nullptr, {}, set(word, value));
   }
-  void count_up(std::uint64_t* word, int pe) const {
-    ++signals;
-    __atomic_fetch_add(at(word, pe), 1, __ATOMIC_RELEASE);
+  template <class Scope>
+  bool make_ready(const Scope& scope, const Team& team, bool meets, bool wipes) const {
+    return dev::make_packed_ready(*this, scope, team, meets, wipes, [&] {
+      dev::TeamMember<const MemoryPort, Scope> m(*this, scope, team);
+      return m.finish(m.sync());
+    });
+  }
+  template <class Scope>
+  void count_up(const Scope& scope, const Team& team) const {
+    for (int distance = 1 + scope.rank(); distance < team.size; distance += scope.size()) {
+      ++signals;
+      const int to = team.pe_of(dev::wrapped(team.rank + distance, team.size));
+      __atomic_fetch_add(at(count_of(team, distance), to), 1, __ATOMIC_RELEASE);
+    }
+  }
+  template <class Scope>
+  bool hear_counts(const Scope& scope, const Team& team, std::uint64_t epoch) const {
+    bool ok = true;
+    for (int distance = 1 + scope.rank(); ok && distance < team.size; distance += scope.size())
+      ok = wait(count_of(team, distance), epoch, 0);
+    return ok;
   }
   bool wait_there(const std::uint64_t* word, std::uint64_t value, int pe) {
     return wait(at(word, pe), value, pe);
@@ -256,7 +274,6 @@ class MemoryPort {
   }
   bool wait_on(const dev::PackedRow& row) const {
     for (int k = 0; k < row.count; ++k) {
-      if (k == row.without) continue;
       if (wait([&] { return dev::has_flag(dev::platform::load_pair(row.words(k)), row.flag); }))
         continue;
       missed = row.pe(k);
@@ -293,6 +310,10 @@ class MemoryPort {
   mutable int missed = -1;    // who a packed message did not come from
 
  private:
+  // What the member `distance` ranks before me counts up.
+  std::uint64_t* count_of(const Team& team, int distance) const {
+    return reinterpret_cast<std::uint64_t*>(block(team.id) + layout().sync_word(0, distance - 1));
+  }
   template <class Came>
   bool wait(Came came) const {
     const auto end = std::chrono::steady_clock::now() + job_.deadline;

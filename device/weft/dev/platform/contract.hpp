@@ -44,6 +44,9 @@
 //                                     every n-th unit
 //
 //   void settle(T&)                   a number is worked out here, and kept: not anew at each use
+//   void lies_in_memory(const T&)     an object whose parts are loaded where they are used, and
+//   take
+//                                     no registers in between
 //
 // Time and the rest
 //   void relax()                      in every spin: pause, yield or sleep
@@ -107,6 +110,7 @@ static_assert(same<Pair, decltype(platform::load_pair(std::declval<const Word*>(
 static_assert(same<void, decltype(platform::store_pair(std::declval<Word*>(), Pair{}))>);
 
 static_assert(same<void, decltype(platform::settle(std::declval<Word&>()))>);
+static_assert(same<void, decltype(platform::lies_in_memory(std::declval<const Word&>()))>);
 static_assert(same<void, decltype(platform::relax())>);
 static_assert(same<const std::uint32_t, decltype(platform::kEagerPolls)>);
 static_assert(same<const bool, decltype(platform::kHasBulkCopy)>);

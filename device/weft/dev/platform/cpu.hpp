@@ -67,6 +67,8 @@ inline constexpr std::uint32_t kEagerPolls = 0;
 
 template <class T>
 inline void settle(T&) {}
+template <class T>
+inline void lies_in_memory(const T&) {}
 
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)

@@ -299,6 +299,10 @@ inline constexpr bool kFencesForOthers = true;
 inline constexpr bool kCopiesShares = false;
 
 template <class T>
+WEFT_DEVICE void lies_in_memory(const T& object) {
+  asm volatile("" ::"l"(&object) : "memory");
+}
+template <class T>
 WEFT_DEVICE void settle(T& value) {
   if constexpr (sizeof(T) == 4)
     asm("" : "+r"(value));

@@ -168,6 +168,10 @@ template <class T>
 WEFT_DEVICE void settle(T& value) {
   asm("" : "+v"(value));
 }
+template <class T>
+WEFT_DEVICE void lies_in_memory(const T& object) {
+  asm volatile("" ::"v"(&object) : "memory");
+}
 
 WEFT_DEVICE void relax() { __builtin_amdgcn_s_sleep(1); }
 

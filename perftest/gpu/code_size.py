@@ -11,8 +11,10 @@ a release of the word). Compile time is CPU seconds of nvcc for an object with t
 the machine changes them less than wall time.
 
 Then one kernel for each call and scope, and for each of packet.hpp, word.hpp and flag.hpp, compiled for sm_80 and
-sm_90a, without -rdc=true and with it (linked), and without launch bounds. Exit status 1 if one takes more than 56 registers, or with -rdc=true more than 64: a
-block of 1024 threads has 64. Collectives take more, and are not looked at.
+sm_90a, without -rdc=true and with it (linked), and without launch bounds. Exit status 1 if one takes
+more than 56 registers, or with -rdc=true more than 64: a block of 1024 threads has 64. And the same of
+a kernel for each collective, scope and width, which may take 64 either way; those of one GPU and way
+are compiled together, since what they share takes most of the time.
 
 Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
 if one of them loads more from the stack than a few words: then its threads wait for memory where they
@@ -93,6 +95,28 @@ LOW_CALLS = {
   const auto awaited = [&](int k) { return AwaitedPair{pairs + k * count, k}; };
   if (take_words(handle, "test", awaited, data)) *word = data[0].first + data[1].first + data[2].second;"""),
     "wait_flag": ("flag", "*dst = wait_flag(handle, \"test\", {word, pe}, count);")}
+# Collectives of each scope; those that fold, of elements of 32 and of 64 bits.
+COLLECTIVES = {
+    "barrier": "barrier(ctx, scope, team);",
+    "sync": "sync(ctx, scope, team);",
+    "broadcast": "broadcast(ctx, scope, team, dst, src, count, 1);",
+    "fcollect": "fcollect(ctx, scope, team, dst, src, count);",
+    "collect": "collect(ctx, scope, team, dst, src, count);",
+    "alltoall": "alltoall(ctx, scope, team, dst, src, count);",
+    "alltoalls": "alltoalls(ctx, scope, team, dst, src, 2, 3, count);"}
+FOLDS = {
+    "reduce": "reduce<weft::ReduceOp::kSum>(ctx, scope, team, dst, src, count);",
+    "reducescatter": "reducescatter<weft::ReduceOp::kSum>(ctx, scope, team, dst, src, count);",
+    "scan": "scan_inclusive<weft::ReduceOp::kSum>(ctx, scope, team, dst, src, count);"}
+COLLECTIVE = """
+__global__ void {name}(weft::DeviceContext handle, weft::Team team, {type}* dst, const {type}* src,
+                       std::size_t count, int* ok) {{
+  const Context ctx(handle);
+  const {scope} scope;
+  *ok = {call}
+}}
+"""
+MOST_OF_COLLECTIVES = 64
 # A bandwidth loop as NVIDIA's tests have it.
 NVSHMEM_LOOP = """
 #include <weft/compat/nvshmem.h>
@@ -181,6 +205,17 @@ class Compiler:
             return found(r"used (\d+) registers", done.stdout + done.stderr, "registers")
         return found(r"Used (\d+) registers", entry_of(said), "registers")
 
+    def registers_of_all(self, what, text, arch, rdc):
+        """The same of each kernel of a source, by its name."""
+        options = ("-rdc=true",) if rdc else ()
+        said, cubin, _ = self.run(what, text, *REPORT, *options, arch=arch)
+        entry = r"Compiling entry function '(\w+)'.*?Used (\d+) registers"
+        if rdc:
+            done = subprocess.run([self.nvlink, f"-arch=sm_{arch}", "--verbose", cubin, "-o", self.folder / "linked"],
+                                  capture_output=True, text=True, timeout=300, check=True)
+            said, entry = done.stdout + done.stderr, r"Function properties for '(\w+)'.*?used (\d+) registers"
+        return {name: int(count) for name, count in re.findall(entry, said, re.DOTALL)}
+
     def run(self, what, text, *options, arch="90a"):
         """What nvcc says of it, the file it makes, and its CPU seconds."""
         source, result = self.folder / "kernel.cu", self.folder / "kernel.cubin"
@@ -254,6 +289,37 @@ def print_launches(compiler):
     return holds
 
 
+def collective_kernels():
+    """Source of all of them, and their names."""
+    types = {"32": "std::int32_t", "64": "std::int64_t"}
+    calls = {(name, "32"): call for name, call in COLLECTIVES.items()}
+    calls.update({(name, width): call for name, call in FOLDS.items() for width in types})
+    kernels = {f"{name}_{scope}_{width}": COLLECTIVE.format(name=f"{name}_{scope}_{width}", call=call,
+                                                            scope=SCOPES[scope][0], type=types[width])
+               for (name, width), call in calls.items() for scope in SCOPES}
+    head = """
+#include <cstdint>
+#include <weft/device/kernel.hpp>
+#include <weft/device/collective.hpp>
+using namespace weft::dev;
+"""
+    return head + "".join(f'extern "C" {text.strip()}\n' for text in kernels.values()), list(kernels)
+
+
+def print_collectives(compiler):
+    """False if a block of 1024 threads would not start."""
+    modes = [(arch, rdc) for arch in ARCHITECTURES for rdc in (False, True)]
+    text, names = collective_kernels()
+    registers = [compiler.registers_of_all("all collectives", text, arch, rdc) for arch, rdc in modes]
+    print(f"\n{'collectives':<30}" +
+          "".join(f" {'sm_' + arch + (' rdc' if rdc else ''):>10}" for arch, rdc in modes))
+    for name in names:
+        print(f"{name.replace('_', ', '):<30}" + "".join(f" {of[name]:>10}" for of in registers))
+    holds = all(of[name] <= MOST_OF_COLLECTIVES for of in registers for name in names)
+    print(f"  limit: {MOST_OF_COLLECTIVES}: {'holds' if holds else 'does not hold'}")
+    return holds
+
+
 def print_loops(compiler):
     """False if one spills too much."""
     print(f"\n{'loop of':<17} {'registers':>9} {'spilled bytes loaded':>21}")
@@ -313,8 +379,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         compiler = Compiler(arguments.nvcc, arguments.build, folder)
         print_sizes(compiler)
-        starts = print_launches(compiler)
-        holds = print_loops(compiler) and starts
+        holds = all([print_launches(compiler), print_collectives(compiler), print_loops(compiler)])
         if arguments.runs > 0:
             print_times(compiler, arguments.runs)
     return 0 if holds else 1

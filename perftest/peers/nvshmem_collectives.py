@@ -57,7 +57,8 @@ def build(arguments, folder):
 def run(arguments, program, folder):
     """us of (scope, operation, type, bytes)."""
     environment = {**os.environ, "NVSHMEM_DISABLE_NVLS": "1", "NVSHMEM_REMOTE_TRANSPORT": "none",
-                   "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_SYMMETRIC_SIZE": "256M"}
+                   "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_SYMMETRIC_SIZE": "512M",
+                   "NVSHMEM_REDUCE_SCRATCH_SIZE": str(64 << 20)}  # or its reductions by blocks stop
     with tempfile.NamedTemporaryFile(dir=folder) as meeting:
         pass
     command = [arguments.build / "bin/weft-run", "-n", str(arguments.gpus), "--timeout", "100", program, "--meet", meeting.name]

@@ -257,7 +257,7 @@ void run_packed(JobOptions options, unsigned threads) {
   collective<Scope>(options, kFromOneRoot, kTiny, threads, kAllPushed, false, kManyPes);
 }
 
-// What those do with larger ones where few members map each other: straight into each other's
+// The same with larger messages where few members map each other: straight into each other's
 // memory, in chunks and not.
 template <class Scope>
 void run_direct(JobOptions options, unsigned threads) {

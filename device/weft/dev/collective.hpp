@@ -44,7 +44,7 @@ template <>
 inline constexpr std::size_t kMostPacked<Thread> = 64;
 template <>
 inline constexpr std::size_t kMostPacked<Warp> = 2048;
-// That of a broadcast comes from one member, so there are fewer looks.
+// The messages of a broadcast come from one member, so there are fewer looks.
 template <class Scope>
 inline constexpr std::size_t kMostPackedBroadcast = kMostPacked<Scope>;
 template <>
@@ -52,7 +52,7 @@ inline constexpr std::size_t kMostPackedBroadcast<Thread> = 256;
 template <>
 inline constexpr std::size_t kMostPackedBroadcast<Warp> = 4096;
 
-// What a call is but its members, and the ways that it may take: packed(member, buffers); where the
+// Runs a call in the quickest way that it may take: packed(member, buffers); where the
 // members of few map one another, direct(member, buffers), of more than `most_packed` bytes if it
 // `may_be_direct`; and run_generally().
 template <class Scope, class Packed, class Direct>

@@ -28,8 +28,9 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-// What is not plain, or not in chunks, by any number of threads: `bytes` at src to where `dst` is
-// at each rank but the `first` ones from mine on, `stride` further on in src for each rank.
+// Stores of bytes that are not plain, or not in chunks, by any threads: `bytes` at src to where
+// `dst` is at each rank but the `first` ones from mine on, `stride` further on in src for each
+// rank.
 struct Stores {
   Team team;
   Ranks who;
@@ -150,7 +151,7 @@ WEFT_DEVICE bool alltoall_direct(DirectMember<Scope>& m, const Buffers& b) {
 // each; a thread or a warp rather waits for what it reads.
 inline constexpr std::size_t kMostSpread = 65536;  // bytes, to all but one
 
-// What a member folds of a reduce, which all get, or of a reducescatter, which it keeps.
+// The part that a member folds: of a reduce, which all get, or of a reducescatter, which it keeps.
 struct FoldedPart {
   std::byte* dst;        // here
   const std::byte* src;  // of each member, as it lies here

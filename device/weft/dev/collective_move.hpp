@@ -101,8 +101,8 @@ WEFT_DEVICE bool broadcast(Member& m, std::byte* dst, const std::byte* src, std:
                : broadcast_large(m, dst, src, bytes, root, root_too);
 }
 
-// What everybody has for everybody: `bytes` for each rank, `stride` apart; 0 where all get the
-// same. Block r of dst is rank r's.
+// An exchange of blocks between all members: `bytes` for each rank, `stride` apart; 0 where all get
+// the same. Block r of dst is rank r's.
 struct Exchanged {
   std::byte* dst;
   const std::byte* src;

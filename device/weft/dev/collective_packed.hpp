@@ -14,7 +14,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
 
-// What a call moves: all of it in memory, read where it is used.
+// The buffers of a call.
 struct Buffers {
   std::byte* dst;
   const std::byte* src;

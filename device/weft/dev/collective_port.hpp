@@ -78,8 +78,8 @@ WEFT_DEVICE_COLD bool wait_on_packets(ColdContext cold, const char* where, const
   return true;
 }
 
-// What a call is given, in memory: the functions below read it where they use it, so that it takes
-// no registers.
+// The arguments of a call, in memory: the functions below read it where they use it, so that it
+// takes no registers.
 struct Call {
   DeviceContext h;
   Team team;
@@ -179,7 +179,7 @@ class ContextPort {
   const Call& call_;
 };
 
-// That of packed_member.hpp, which reads the kernel's parameters where they are.
+// The Port of packed_member.hpp; it reads the kernel's parameters where they are.
 class PackedPort {
  public:
   WEFT_DEVICE PackedPort(const DeviceContext& h, const char* where) : h_(h), where_(where) {}

@@ -403,8 +403,8 @@ struct Scanned {
   std::size_t bytes;
   bool inclusive;
 };
-// What it has in hand: `bytes` of my share, from `at` on, and in work buffers what stands before a
-// rank and behind it.
+// The piece of a scan in hand: `bytes` of my share, from `at` on, and in work buffers what stands
+// before a rank and behind it.
 struct ScanPiece {
   std::size_t at, bytes;
   std::byte *before, *after;

@@ -2,9 +2,9 @@
 // threads that store straight into the others' memory. It has a barrier, and where things lie.
 //
 // A barrier is in two halves. tell(): the word that each other member has of me is one more.
-// hear(): mine of them are as many as this barrier is, the epoch. Who hears in a later epoch hears
-// of all before, so a member may leave out those that it need not wait for; but each tells once an
-// epoch.
+// hear(): mine of them are as many as this barrier is, the epoch. A member that hears in a later
+// epoch hears of all before, so a member may leave out those that it need not wait for; but each
+// tells once an epoch.
 #pragma once
 
 #include <cstddef>

@@ -29,12 +29,6 @@ WEFT_DEVICE bool has_flag(Pair packed, std::uint32_t flag) {
   return static_cast<std::uint32_t>(packed.first >> 32) == flag &&
          static_cast<std::uint32_t>(packed.second >> 32) == flag;
 }
-// Whether the unit with this flag is there; then *unit is it.
-WEFT_DEVICE bool load_packed(const std::uint64_t* from, std::uint32_t flag, std::uint64_t* unit) {
-  const Pair got = platform::load_pair(from);
-  *unit = unit_of(got);
-  return has_flag(got, flag);
-}
 
 // A unit that is short, or lies at no multiple of its size.
 WEFT_DEVICE std::uint64_t load_odd_unit(const std::byte* from, unsigned bytes) {

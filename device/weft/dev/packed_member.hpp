@@ -9,8 +9,7 @@
 // have finished all. But a packed message orders nothing else: that it has come does not say that a
 // slot has been read. So the two kinds of exchanges are counted apart.
 //
-// The Port is that of team_member.hpp; of it, this uses block(), layout(), signal() and wait() (of
-// the sync) and
+// The Port has block() and layout() of team_member.hpp, and
 //   T* there(T* in_block, int pe)           where pe's copy of it is stored to; all are mapped
 //   bool wait_on(PackedRow)                 one thread; its packets are all there; false: gave up
 //   bool make_ready(scope, team, meets, wipes)             make_packed_ready() with a sync
@@ -102,7 +101,7 @@ class UnitsInHand {
   WEFT_DEVICE void store(const Units& units, std::byte* message, unsigned bytes) const {
     for_each([&](int k, unsigned index) { store_unit(message, bytes, index, units[k]); });
   }
-  // What has come of them to the places of `row`; false: they do not come soon.
+  // Takes the units that have come to the places of `row`; false: they do not come soon.
   WEFT_DEVICE bool take(Units& units, const PackedPlaces& places, int row) const {
     return take_units(places.at(row, first_), step_ * sizeof(Pair), size(), places.flag, units);
   }

@@ -31,6 +31,13 @@ using script::Kind;
 using script::Script;
 using script::Step;
 
+// Whether the unit with this flag is there; then *unit is it.
+bool load_packed(const std::uint64_t* from, std::uint32_t flag, std::uint64_t* unit) {
+  const dev::Pair got = dev::platform::load_pair(from);
+  *unit = dev::unit_of(got);
+  return dev::has_flag(got, flag);
+}
+
 // One step by the bare algorithms; the scope's leader prepares and checks.
 template <class T, class Scope>
 class Call {
@@ -436,8 +443,8 @@ TEST(PackedUnits, KeepBytesOfEverySizeAndAlignment) {
           alignas(16) std::uint64_t words[2] = {};
           std::uint64_t data = 0;
           dev::store_packed(words, dev::load_unit(src + from, bytes, unit), 77);
-          EXPECT_FALSE(dev::load_packed(words, 76, &data));
-          ASSERT_TRUE(dev::load_packed(words, 77, &data));
+          EXPECT_FALSE(load_packed(words, 76, &data));
+          ASSERT_TRUE(load_packed(words, 77, &data));
           dev::store_unit(dst + to, bytes, unit, data);
         }
         ASSERT_EQ(std::memcmp(dst + to, src + from, bytes), 0);
@@ -454,9 +461,9 @@ TEST(PackedUnits, AreThereWhenBothWordsAre) {
   for (int half : {0, 1}) {
     alignas(16) std::uint64_t some[2] = {words[0], words[1]};
     some[half] = 0;
-    EXPECT_FALSE(dev::load_packed(some, 9, &data));
+    EXPECT_FALSE(load_packed(some, 9, &data));
   }
-  EXPECT_TRUE(dev::load_packed(words, 9, &data));
+  EXPECT_TRUE(load_packed(words, 9, &data));
   EXPECT_EQ(data, 0x1122334455667788u);
 }
 

@@ -310,7 +310,7 @@ class MemoryPort {
   mutable int missed = -1;    // who a packed message did not come from
 
  private:
-  // What the member `distance` ranks before me counts up.
+  // The word that the member `distance` ranks before me counts up.
   std::uint64_t* count_of(const Team& team, int distance) const {
     return reinterpret_cast<std::uint64_t*>(block(team.id) + layout().sync_word(0, distance - 1));
   }

@@ -114,6 +114,7 @@ typedef struct {
   int backend; /* a weft_gemm_backend */
   int multiprocessors;
   const char* tile;
+  int constant_b;
 } weft_gemm_options;
 typedef struct {
   int algorithm; /* a weft_gemm_algorithm */

@@ -178,7 +178,10 @@ Status Impl::make_sequence(Runtime& runtime) {
     all_gather_.emplace(std::move(*made));
     whole.lda = static_cast<std::int64_t>(elements);
   }
-  auto made = Gemm::create(runtime, whole, options_.gemm);
+  // AllGather waits for all earlier work before it lets the product start early, so b is complete.
+  GemmOptions product = options_.gemm;
+  product.constant_b |= all_gather_.has_value();
+  auto made = Gemm::create(runtime, whole, product);
   if (!made) return std::move(made).status();
   gemm_.emplace(std::move(*made));
   return Status::ok();

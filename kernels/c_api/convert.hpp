@@ -62,7 +62,7 @@ inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
 }
 inline Result<GemmOptions> from_c(const weft_gemm_options& c) {
   return GemmOptions{enum_from_c<GemmBackend>(c.backend), c.multiprocessors,
-                     c.tile != nullptr ? c.tile : ""};
+                     c.tile != nullptr ? c.tile : "", c.constant_b != 0};
 }
 template <class Algorithm>
 Result<Algorithm> gemm_algorithm(int value, weft_gemm_algorithm last = WEFT_GEMM_OVERLAPPED) {

@@ -34,22 +34,24 @@ WEFT_DECLARE(17)
 WEFT_DECLARE(18)
 WEFT_DECLARE(19)
 WEFT_DECLARE(20)
-#undef WEFT_DECLARE
-#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(21)
 WEFT_DECLARE(22)
+#undef WEFT_DECLARE
+#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
 WEFT_DECLARE(23)
 WEFT_DECLARE(24)
 WEFT_DECLARE(25)
 WEFT_DECLARE(26)
 WEFT_DECLARE(27)
 WEFT_DECLARE(28)
+WEFT_DECLARE(29)
+WEFT_DECLARE(30)
 #undef WEFT_DECLARE
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kFirstE4m3 == 21 && kAllTiles == 29, "declare those that were added");
+static_assert(kFirstE4m3 == 23 && kAllTiles == 31, "declare those that were added");
 
 struct Kernel {
   cudaError_t (*prepare)();
@@ -97,8 +99,10 @@ GemmProblem in_pairs(GemmProblem p) {
 
 class Sm90 : public GpuBackend {
  public:
-  Sm90(const Gpu& gpu, const GemmProblem& problem, int tile, int segments, Encode* encode)
+  Sm90(const Gpu& gpu, const GemmProblem& problem, bool constant_b, int tile, int segments,
+       Encode* encode)
       : GpuBackend(gpu, in_pairs(problem)),
+        constant_b_(constant_b),
         segments_(segments),
         kernels_(kernels_of(problem.dtype)),
         tiles_(tiles_of(problem.dtype)),
@@ -161,6 +165,8 @@ class Sm90 : public GpuBackend {
     call.n = n;
     call.k = k;
     call.plan = plan_;
+    call.plan.starts_early = gathering == nullptr && (plan_.starts_early || constant_b_);
+    call.constant_b = constant_b_;
     call.stream = static_cast<cudaStream_t>(stream);
     call.scales = {scales.a, scales.b, m, ceil_div(n, kScaled), ceil_div(k, kScaled / 2)};
     RETURN_IF_FAILED("launching a kernel", kernel.run(call));
@@ -179,8 +185,9 @@ class Sm90 : public GpuBackend {
     return Status::ok();
   }
 
-  const Kernels& kernels_;
+  const bool constant_b_;
   const int segments_;  // of C
+  const Kernels& kernels_;
   const TileRange tiles_;
   const int tile_;  // -1: the plan says
   TensorMaps maps_;
@@ -198,7 +205,7 @@ Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem&
   ASSIGN_OR_RETURN(tile, tile_named("Gemm", options.tile, tiles_of(problem.dtype)));
   Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, find_encode());
-  auto made = std::make_unique<Sm90>(gpu, problem, tile, segments, encode);
+  auto made = std::make_unique<Sm90>(gpu, problem, options.constant_b, tile, segments, encode);
   RETURN_IF_ERROR(made->start(multiprocessors_of(gpu, options)));
   return std::unique_ptr<GpuBackend>(std::move(made));
 }

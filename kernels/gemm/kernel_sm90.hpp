@@ -31,6 +31,14 @@ struct Gathered<true> {
   Gate gate;
 };
 
+// The blocks of a gated call wait for a kernel that gathers rows beside them. The next kernel of
+// the stream must not take the multiprocessors that are left for that one.
+template <bool kHasSegments>
+__device__ __forceinline__ bool is_gated(const Gathered<kHasSegments>& gathered) {
+  if constexpr (kHasSegments) return gathered.gate.is_there();
+  return false;
+}
+
 // The tiles that A's last rows do not fill, or that have none of them.
 template <bool kHasSegments>
 struct LastRows {
@@ -53,6 +61,7 @@ struct Params {
   // are not there.
   int rows_a;
   typename Shape::Scales scales;
+  bool loads_b_early;  // before the kernels before this one are complete
 };
 
 // Which stage of the ring, and how often round: both sides count alike.
@@ -91,10 +100,63 @@ struct Layout {
   }
 };
 
+// Whether hosts may launch the kernel with programmatic stream serialization: it then waits for the
+// kernel before it in its stream before it reads memory. A call with a gate, and sinks that read
+// memory earlier, may not.
+template <class Shape, class Sink>
+inline constexpr bool kMayStartEarly = kSinkMayStartEarly<Sink>;
+
+// Copies B's slices of block k to a stage; a cluster's blocks each copy a part for all.
 template <class Shape, class Layout, class Params>
+__device__ __forceinline__ void load_b(const Layout& shared, const Params& p, int stage, int k,
+                                       int column, int rank) {
+  constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
+#pragma unroll
+  for (int slice = 0; slice < Shape::kDepth; ++slice) {
+    const int along_k = (k * Shape::kDepth + slice) * kSliceK;
+    if constexpr (Shape::kSharing == 1) {
+      tma_load(shared.b(stage, slice), p.b, shared.full(stage), 0, column, along_k);
+    } else {
+      const int part = rank * Shape::kBoxB;
+      tma_load_all(shared.b(stage, slice) + part * kRowBytes, p.b, shared.full(stage),
+                   column + part, along_k, kAll);
+    }
+  }
+}
+
+// The bytes that a stage waits for: `rows` of A, and B's slices.
+template <class Shape>
+__device__ __forceinline__ std::uint32_t stage_bytes(int rows) {
+  return Shape::kDepth * (rows * kRowBytes + Shape::kBytesB);
+}
+
+// Fills the first stages with B while kernels before are at work, which do not write it
+// (GemmOptions::constant_b); returns how many stages.
+template <class Shape, class Layout, class Params>
+__device__ __forceinline__ int load_b_early(const Layout& shared, const Params& p, int cluster,
+                                            int rank) {
+  gemm::Work work;
+  if (!p.order.work(cluster, rank, &work)) return 0;
+  int rows = p.rows_a;
+  if constexpr (!Shape::kHasSegments) {
+    if (work.row >= p.last.first) rows = work.row == p.last.first ? p.last.rows : 0;
+  }
+  const int count = min(Shape::kStages, work.k_end - work.k_begin);
+  for (int stage = 0; stage < count; ++stage) {
+    barrier_arrive_expect(shared.full(stage), stage_bytes<Shape>(rows));
+    load_b<Shape>(shared, p, stage, work.k_begin + stage, work.column, rank);
+  }
+  return count;
+}
+
+template <class Shape, class Sink, class Layout, class Params>
 __device__ __forceinline__ void produce(const Layout& shared, const Params& p, int cluster,
                                         int clusters, int rank) {
-  constexpr std::uint16_t kAll = (1 << Shape::kSharing) - 1;
+  int early = 0;  // stages that load_b_early has filled with B
+  if constexpr (kMayStartEarly<Shape, Sink>) {
+    if (p.loads_b_early) early = load_b_early<Shape>(shared, p, cluster, rank);
+    cuda::wait_for_kernels_before();
+  }
   Cursor<Shape::kStages> at;
   gemm::Work work;
   std::uint64_t round = 0;
@@ -122,7 +184,7 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
         segment = 0;
       }
     }
-    const std::uint32_t bytes = Shape::kDepth * (rows * kRowBytes + Shape::kBytesB);
+    const std::uint32_t bytes = stage_bytes<Shape>(rows);
     for (int k = work.k_begin; k < work.k_end; ++k, at.next()) {
       if constexpr (Shape::kHasSegments) {
         if (k == next) {
@@ -132,29 +194,32 @@ __device__ __forceinline__ void produce(const Layout& shared, const Params& p, i
           next += p.gathered.gate.part_blocks();
         }
       }
-      // Pairs with the consumers' releases; in the first lap, every stage is empty.
-      barrier_wait(shared.empty(at.stage), at.lap ^ 1);
       const std::uint32_t full = shared.full(at.stage);
-      barrier_arrive_expect(full, bytes);
+      if (early > 0) {
+        --early;
+      } else {
+        // Pairs with the consumers' releases; in the first lap, every stage is empty.
+        barrier_wait(shared.empty(at.stage), at.lap ^ 1);
+        barrier_arrive_expect(full, bytes);
+        load_b<Shape>(shared, p, at.stage, k, work.column, rank);
+      }
 #pragma unroll
       for (int slice = 0; slice < Shape::kDepth; ++slice) {
         const int column = (k * Shape::kDepth + slice) * kSliceK;
-        // What comes from memory and not from L2 first: B, where no other block has it.
-        if constexpr (Shape::kSharing == 1)
-          tma_load(shared.b(at.stage, slice), p.b, full, 0, work.column, column);
         if (Shape::kHasSegments || rows > 0)
           tma_load(shared.a(at.stage, slice), *a, full, segment, work.row,
                    column - from_a * kSliceK);
-        if constexpr (Shape::kSharing > 1) {
-          const int part = rank * Shape::kBoxB;
-          tma_load_all(shared.b(at.stage, slice) + part * kRowBytes, p.b, full, work.column + part,
-                       column, kAll);
-        }
       }
     }
   }
   if constexpr (Shape::kHasSegments) p.gathered.gate.leave(round);
 }
+
+// The sink stores chunks of a finished tile between the products of the next.
+template <class Sink>
+concept StoresBetween = requires(Sink sink) {
+  sink.store_some();
+};
 
 // Every warp for itself: what it has read may be overwritten, by every block that fills this stage.
 template <class Shape, class Layout>
@@ -201,6 +266,7 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
         release<Shape>(shared, before, thread % 32);
       }
       before = at.stage;
+      if constexpr (StoresBetween<Sink>) sink.store_some();
     }
     wgmma_wait<0>();
     release<Shape>(shared, before, thread % 32);
@@ -214,11 +280,6 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
   }
   sink.finish();
 }
-
-// Whether hosts may have the kernel start before the one before it in its stream is over: it then
-// waits for it before it looks at memory. Not with gates, nor with sinks that look at it before.
-template <class Shape, class Sink>
-inline constexpr bool kMayStartEarly = !Shape::kHasSegments && kSinkMayStartEarly<Sink>;
 
 template <class Shape, class Order, class Sink>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
@@ -255,15 +316,16 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
   }
   // So far, nothing was read that a kernel before may write.
   if constexpr (kMayStartEarly<Shape, Sink>) {
-    cuda::let_next_kernel_start();
-    cuda::wait_for_kernels_before();
+    if (!is_gated(p.gathered)) cuda::let_next_kernel_start();
+    // The producer waits in produce(), after it has sent for B.
+    if (threadIdx.x >= 32) cuda::wait_for_kernels_before();
   }
 
   if (threadIdx.x < kGroupThreads) {
     if constexpr (Shape::kTradesRegisters)
       give_registers<Sink::kMovers == 0 ? Shape::kProducerRegisters : kMoverRegisters<Sink> >();
     if (threadIdx.x < 32) {
-      if (elect_one()) produce<Shape>(shared, p, cluster, clusters, rank);
+      if (elect_one()) produce<Shape, Sink>(shared, p, cluster, clusters, rank);
       __syncwarp();
     } else if constexpr (Sink::kMovers > 0) {
       const int mover = static_cast<int>(threadIdx.x) / 32 - 1;

@@ -20,6 +20,7 @@ struct Call {
   int first;  // segment to begin with
   Gate gate;  // Gate(): all of A is there
   gemm::Plan plan;
+  bool constant_b;  // as GemmOptions has it
   cudaStream_t stream;
   Scales scales;  // of e4m3
 };
@@ -136,8 +137,10 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   cudaLaunchAttribute attributes[2];
   cudaLaunchConfig_t config =
       launch_config(plan.blocks, plan.cluster, P::kBytes, attributes, P::S::kConsumers);
-  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early)
+  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early) {
+    arguments.loads_b_early = call.constant_b;
     start_early(&config, attributes);
+  }
   config.stream = call.stream;
   void* pointers[] = {&arguments};
   return cudaLaunchKernelExC(&config, P::entry(), pointers);

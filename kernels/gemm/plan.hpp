@@ -22,14 +22,16 @@ struct Tile {
 };
 
 // Each is compiled for both types (tiles/, one file a shape).
-inline constexpr std::array<Tile, 15> kTiles{{
+inline constexpr std::array<Tile, 17> kTiles{{
     {64, 64, 12, 1, false, 0.15},
     {128, 64, 8, 1, false, 0.18},
     {128, 80, 8, 2, false, 0.25},
     {128, 96, 7, 2, false, 0.26},
+    {128, 112, 6, 2, false, 0.31},
     {128, 128, 6, 2, false, 0.36},
     {128, 160, 5, 2, false, 0.41},
     {128, 192, 4, 2, false, 0.47},
+    {128, 208, 4, 2, false, 0.523},
     {128, 224, 4, 2, false, 0.545},
     {128, 256, 4, 2, false, 0.615},
     {256, 160, 4, 2, false, 0.815},

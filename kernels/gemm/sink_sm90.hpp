@@ -75,7 +75,7 @@ struct Matrix {
 
 // To a matrix by tensor copies, which clip at its edges. Chunks of columns go through two buffers
 // of shared memory for each consumer, so that the copy of one runs beside the conversion of the
-// next, and the last ones beside the products of the next tile.
+// next.
 template <class Shape>
 class StoreSink {
   using T = typename Shape::Element;
@@ -89,82 +89,148 @@ class StoreSink {
     int copied;
   };
   static constexpr int kMost = Shape::kBlocks == 1 ? 64 : 32;  // columns that there is room for
-  static constexpr int kChunk = Shape::kPartN < kMost        ? Shape::kPartN
+  // Two chunks of 112 or 208 columns fit, and need fewer barriers than chunks of 16.
+  static constexpr bool kInHalves = Shape::kPartN == 112 || Shape::kPartN == 208;
+  static constexpr int kChunk = kInHalves                    ? Shape::kPartN / 2
+                                : Shape::kPartN < kMost      ? Shape::kPartN
                                 : Shape::kPartN % kMost == 0 ? kMost
                                 : Shape::kPartN % 32 == 0    ? 32
                                                              : 16;
+  static constexpr int kChunks = Shape::kPartN / kChunk;
   static constexpr int kChunkBytes = 64 * kChunk * 2;
   static constexpr int kBuffers = kChunk == Shape::kPartN ? 1 : 2;
   static constexpr int kSharedBytes = Shape::kConsumers * kBuffers * kChunkBytes;
   static constexpr bool kMeetsCluster = false;
   static constexpr int kMovers = 0;
+  // A large tile is rounded into registers and stored chunk by chunk between the products of the
+  // next tile, which otherwise start 0.7 us later.
+  static constexpr bool kHolds = Shape::kBlocks == 1 && Shape::kPartN >= 128 &&
+                                 std::is_same_v<typename Shape::Scales, NoScales>;
 
   __device__ StoreSink(const Params& p, std::uint32_t, std::uint32_t shared)
       : p_(p), shared_(shared + (threadIdx.x / kGroupThreads - 1) * kBuffers * kChunkBytes) {}
 
   __device__ __forceinline__ void store(const Part<Shape>& part,
                                         const float (&d)[Shape::kPartN / 2]) {
-    const int barrier = 1 + part.consumer;
+    if constexpr (kHolds) {
+      store_held();
+      hold(part, d);
+      store_rest(part, [&](int i) { return held_.words[i]; });
+    } else {
 #pragma unroll
-    for (int chunk = 0; chunk < Shape::kPartN / kChunk; ++chunk, turn_ ^= kBuffers - 1) {
-      const std::uint32_t buffer = shared_ + turn_ * kChunkBytes;
-      if (part.thread == 0) tma_store_wait_read<kBuffers - 1>();  // its last copy has read it
-      named_barrier(barrier, kGroupThreads);
-      fill(buffer, part.thread, d + chunk * (kChunk / 2));
-      fence_shared_for_copies();
-      named_barrier(barrier, kGroupThreads);
-      if (part.thread == 0) {
-        const int column = part.column + chunk * kChunk;
-        if (column < p_.copied) tma_store(p_.c, buffer, part.segment, part.row, column);
-        tma_store_commit();  // none, too: the groups stand for the buffers
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        std::uint32_t words[kChunkWords];
+        round(d + 2 * kChunkWords * chunk, words);
+        store_chunk(part, words, chunk);
       }
-    }
-    const int rest = p_.copied - part.column;
-    if (p_.copied < p_.matrix.columns && 0 <= rest && rest < Shape::kPartN) {
-      store_rest(part, d, rest);
+      store_rest(part, [&](int i) { return pack<T>(d[2 * i], d[2 * i + 1]); });
     }
   }
-  __device__ void finish() { tma_store_wait_all(); }
+  // Stores a chunk of the tile that is held; called between products of the next tile.
+  __device__ __forceinline__ void store_some() {
+    if constexpr (kHolds) {
+      if (held_.left > 0) store_next();
+    }
+  }
+  __device__ __forceinline__ void finish() {
+    if constexpr (kHolds) store_held();
+    tma_store_wait_all();
+  }
 
   // A chunk, rounded, as the copy engine looks for it.
   static __device__ __forceinline__ void fill(std::uint32_t buffer, int thread, const float* d) {
+    std::uint32_t words[kChunkWords];
+    round(d, words);
+    fill(buffer, thread, words);
+  }
+
+ private:
+  // A thread's words of two elements in a tile and in a chunk.
+  static constexpr int kWords = Shape::kPartN / 4, kChunkWords = kChunk / 4;
+  struct Held {
+    std::uint32_t words[kWords];
+    Part<Shape> part;
+    int left = 0;  // chunks
+  };
+  struct Nothing {};
+
+  template <int kCount>
+  static __device__ __forceinline__ void round(const float* d, std::uint32_t (&words)[kCount]) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) words[i] = pack<T>(d[2 * i], d[2 * i + 1]);
+  }
+  __device__ __forceinline__ void hold(const Part<Shape>& part,
+                                       const float (&d)[Shape::kPartN / 2]) {
+    round(d, held_.words);
+    held_.part = part;
+    held_.left = kChunks;
+  }
+  // The loop compares the chunk's number, so that every index into registers is a constant.
+  __device__ __forceinline__ void store_next() {
+    const int next = kChunks - held_.left;
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+      if (chunk == next) store_chunk(held_.part, held_.words + chunk * kChunkWords, chunk);
+    --held_.left;
+  }
+  __device__ __forceinline__ void store_held() {
+    while (held_.left > 0) store_next();
+  }
+
+  __device__ __forceinline__ void store_chunk(const Part<Shape>& part, const std::uint32_t* words,
+                                              int chunk) {
+    const int barrier = 1 + part.consumer;
+    const std::uint32_t buffer = shared_ + turn_ * kChunkBytes;
+    if (part.thread == 0) tma_store_wait_read<kBuffers - 1>();  // its last copy has read it
+    named_barrier(barrier, kGroupThreads);
+    fill(buffer, part.thread, words);
+    fence_shared_for_copies();
+    named_barrier(barrier, kGroupThreads);
+    if (part.thread == 0) {
+      const int column = part.column + chunk * kChunk;
+      if (column < p_.copied) tma_store(p_.c, buffer, part.segment, part.row, column);
+      tma_store_commit();  // none, too: the groups stand for the buffers
+    }
+    turn_ ^= kBuffers - 1;
+  }
+  static __device__ __forceinline__ void fill(std::uint32_t buffer, int thread,
+                                              const std::uint32_t* words) {
     // The row of a matrix whose address this lane gives, and which of a pair of matrices.
     const int row = thread / 32 * 16 + (thread & 15);
     const int right = thread >> 4 & 1;
 #pragma unroll
-    for (int pair = 0; pair < kChunk / 16; ++pair, d += 8) {
-      store_matrices(buffer + row * kChunk * 2 + swizzled(row, 2 * pair + right) * 16,
-                     pack<T>(d[0], d[1]), pack<T>(d[2], d[3]), pack<T>(d[4], d[5]),
-                     pack<T>(d[6], d[7]));
+    for (int pair = 0; pair < kChunk / 16; ++pair, words += 4) {
+      store_matrices(buffer + row * kChunk * 2 + swizzled(row, 2 * pair + right) * 16, words[0],
+                     words[1], words[2], words[3]);
     }
-    if constexpr (kChunk % 16 != 0) {
-      store_matrices(buffer + row * kChunk * 2 + (kChunk / 8 - 1) * 16, pack<T>(d[0], d[1]),
-                     pack<T>(d[2], d[3]));
-    }
+    if constexpr (kChunk % 16 != 0)
+      store_matrices(buffer + row * kChunk * 2 + (kChunk / 8 - 1) * 16, words[0], words[1]);
   }
-
- private:
   // Where the copy engine looks for 16-byte unit `unit` of a row.
   static __device__ int swizzled(int row, int unit) {
     if constexpr (kChunk == 64) return unit ^ (row & 7);
     if constexpr (kChunk == 32) return unit ^ (row >> 1 & 3);
     if constexpr (kChunk == 16) return unit ^ (row >> 2 & 1);
-    return unit;  // rows of 80 or 112 bytes share no banks as they are
+    return unit;  // rows of 80, 112 or 208 bytes share no banks as they are
   }
-  __device__ void store_rest(const Part<Shape>& part, const float (&d)[Shape::kPartN / 2],
-                             int rest) const {
+  // Stores the columns behind the last eight, which tensor copies do not clip.
+  template <class Word>
+  __device__ __forceinline__ void store_rest(const Part<Shape>& part, Word word) const {
+    const int rest = p_.copied - part.column;
+    if (p_.copied >= p_.matrix.columns || rest < 0 || rest >= Shape::kPartN) return;
     const int row = part.row + part.first_row();
 #pragma unroll
     for (int j = 0; j < Shape::kPartN / 8; ++j) {
       if (8 * j != rest) continue;
       const int column = part.column + 8 * j + part.first_column();
-      p_.matrix.put(part.segment, row, column, pack<T>(d[4 * j], d[4 * j + 1]));
-      p_.matrix.put(part.segment, row + 8, column, pack<T>(d[4 * j + 2], d[4 * j + 3]));
+      p_.matrix.put(part.segment, row, column, word(2 * j));
+      p_.matrix.put(part.segment, row + 8, column, word(2 * j + 1));
     }
   }
   const Params& p_;
   const std::uint32_t shared_;
   int turn_ = 0;
+  std::conditional_t<kHolds, Held, Nothing> held_;
 };
 
 // Of a part of a tile, four sums of each thread: two neighbours of first_row(), at first_column() +

@@ -73,11 +73,13 @@ __device__ __forceinline__ void pin(float (&d)[kCount]) {
 #define WEFT_T32 WEFT_T16 WEFT_R2 WEFT_R3
 #define WEFT_T40 WEFT_T32 WEFT_R4
 #define WEFT_T48 WEFT_T40 WEFT_R5
-#define WEFT_T64 WEFT_T48 WEFT_R6 WEFT_R7
+#define WEFT_T56 WEFT_T48 WEFT_R6
+#define WEFT_T64 WEFT_T56 WEFT_R7
 #define WEFT_T80 WEFT_T64 WEFT_R8 WEFT_R9
 #define WEFT_T88 WEFT_T80 WEFT_R10
 #define WEFT_T96 WEFT_T88 WEFT_R11
-#define WEFT_T112 WEFT_T96 WEFT_R12 WEFT_R13
+#define WEFT_T104 WEFT_T96 WEFT_R12
+#define WEFT_T112 WEFT_T104 WEFT_R13
 #define WEFT_T128 WEFT_T112 WEFT_R14 WEFT_R15
 // a, b, sum: the numbers of the operands behind the registers.
 #define WEFT_WGMMA(shape, depth, type, turned, text, a_, b_, sum_, ...)                      \
@@ -98,7 +100,7 @@ template <class T, int kN>
 __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                       int sum) {
   static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half> || std::is_same_v<T, gemm::E4m3>);
-  static_assert(kN == 24 || kN == 32 || kN == 40 || kN == 48 || kN == 56 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 160 || kN == 176 || kN == 192 || kN == 224 ||
+  static_assert(kN == 24 || kN == 32 || kN == 40 || kN == 48 || kN == 56 || kN == 64 || kN == 80 || kN == 96 || kN == 112 || kN == 128 || kN == 160 || kN == 176 || kN == 192 || kN == 208 || kN == 224 ||
                     kN == 256, "no such shape here");
   if constexpr (kN == 24) {
     WEFT_WGMMA_OF("n24", WEFT_T12, 12, 13, 14, WEFT_D8(0), WEFT_D4(8))
@@ -116,6 +118,8 @@ __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::
     WEFT_WGMMA_OF("n80", WEFT_T40, 40, 41, 42, WEFT_D32(0), WEFT_D8(32))
   } else if constexpr (kN == 96) {
     WEFT_WGMMA_OF("n96", WEFT_T48, 48, 49, 50, WEFT_D32(0), WEFT_D8(32), WEFT_D8(40))
+  } else if constexpr (kN == 112) {
+    WEFT_WGMMA_OF("n112", WEFT_T56, 56, 57, 58, WEFT_D32(0), WEFT_D8(32), WEFT_D8(40), WEFT_D8(48))
   } else if constexpr (kN == 128) {
     WEFT_WGMMA_OF("n128", WEFT_T64, 64, 65, 66, WEFT_D32(0), WEFT_D32(32))
   } else if constexpr (kN == 160) {
@@ -124,6 +128,8 @@ __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::
     WEFT_WGMMA_OF("n176", WEFT_T88, 88, 89, 90, WEFT_D32(0), WEFT_D32(32), WEFT_D8(64), WEFT_D8(72), WEFT_D8(80))
   } else if constexpr (kN == 192) {
     WEFT_WGMMA_OF("n192", WEFT_T96, 96, 97, 98, WEFT_D32(0), WEFT_D32(32), WEFT_D32(64))
+  } else if constexpr (kN == 208) {
+    WEFT_WGMMA_OF("n208", WEFT_T104, 104, 105, 106, WEFT_D32(0), WEFT_D32(32), WEFT_D32(64), WEFT_D8(96))
   } else if constexpr (kN == 224) {
     WEFT_WGMMA_OF("n224", WEFT_T112, 112, 113, 114, WEFT_D32(0), WEFT_D32(32), WEFT_D32(64), WEFT_D8(96), WEFT_D8(104))
   } else {
@@ -136,10 +142,12 @@ __device__ __forceinline__ void wgmma(float (&d)[kN / 2], std::uint64_t a, std::
 #undef WEFT_WGMMA
 #undef WEFT_T128
 #undef WEFT_T112
+#undef WEFT_T104
 #undef WEFT_T96
 #undef WEFT_T88
 #undef WEFT_T80
 #undef WEFT_T64
+#undef WEFT_T56
 #undef WEFT_T48
 #undef WEFT_T40
 #undef WEFT_T32

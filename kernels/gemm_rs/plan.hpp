@@ -12,9 +12,11 @@ struct Shape {
   int m, n, k;  // m: rows of each
 };
 
-// Tiles whose kernels send and add up: for those of 256 rows there is no room in shared memory.
+// The tiles whose kernels send and add up. Tiles of 256 rows leave no room in shared memory, and a
+// chunk of 112 or 208 columns (StoreSink) is not a whole number of the ring's pieces.
 constexpr bool scatters(const gemm::Tile& tile) {
-  return !tile.splits && tile.depth == 1 && tile.m <= 128;
+  const bool has_pieces = tile.n != 112 && tile.n != 208;
+  return !tile.splits && tile.depth == 1 && tile.m <= 128 && has_pieces;
 }
 
 struct Plan {
@@ -24,6 +26,11 @@ struct Plan {
   double send_us = 0;  // in which a tile is to be sent, for an even stream
   double us = 0;       // expected
 };
+
+// The time in us of a collective that follows a product. `bytes`: a member sends them once in an
+// AllGather, and twice in an AllReduce.
+double all_gather_us(int members, double bytes);
+double all_reduce_us(int members, double bytes);
 
 // At once, with that tile of gemm::kTiles, or the best one (-1). Members, m, n, k > 0.
 Plan overlapped(const Shape& shape, const gemm::Machine& machine, int tile = -1);

@@ -106,16 +106,14 @@ TEST_P(GemmTest, ReplaysInAGraphWithOtherData) {
 
 // Each product reads what the one before has written, and writes what the one before that has read:
 // with a weight that moves columns by one, any that begins too early leaves a column behind.
-TEST(Gemm, StartsEarlyButReadsNothingBefore) {
-  run([](Runtime& runtime, Stream stream) {
+void expect_steps_in_turn(const GemmOptions& options) {
+  run([&](Runtime& runtime, Stream stream) {
     constexpr int kRows = 64, kSize = 4096, kSteps = 40;
     Bits values(std::size_t{kRows} * kSize);  // from 1 to 2
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<std::uint16_t>(0x3f80 + (i * 2654435761u >> 16) % 128);
     Bits moving(std::size_t{kSize} * kSize, 0);
     for (std::size_t i = 0; i < kSize; ++i) moving[i * kSize + (i + 1) % kSize] = 0x3f80;
-    GemmOptions options;
-    options.tile = "64x32";  // has 128 blocks here
     auto gemm = Gemm::create(runtime, {kRows, kSize, kSize, DType::kBfloat16}, options);
     ASSERT_OK(gemm);
     Operand<std::uint16_t> weight(runtime, moving), x(runtime, values), y(runtime, values);
@@ -156,6 +154,22 @@ TEST(Gemm, StartsEarlyButReadsNothingBefore) {
     EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
     EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   });
+}
+
+TEST(Gemm, StartsEarlyButReadsNothingBefore) {
+  GemmOptions options;
+  options.tile = "64x32";  // has 128 blocks here
+  expect_steps_in_turn(options);
+}
+
+TEST(Gemm, LoadsAConstantWeightEarlyAndNothingElse) {
+  GemmOptions options;
+  options.constant_b = true;
+  for (const char* tile : {"64x32", "64x64", "128x64/k", "128x112", "128x128", "128x256"}) {
+    SCOPED_TRACE(tile);
+    options.tile = tile;
+    expect_steps_in_turn(options);
+  }
 }
 
 TEST(Gemm, NamesTheTilesThatThereAre) {

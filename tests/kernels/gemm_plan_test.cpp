@@ -31,6 +31,9 @@ TEST(GemmPlan, TakesTheTileThatWasFastest) {
   EXPECT_EQ(tile_for(2048, 5120, 3200), "256x160");
   EXPECT_EQ(tile_for(1024, 5120, 3200), "256x160");
   EXPECT_EQ(tile_for(8192, 1376, 4096), "256x176");
+  EXPECT_EQ(tile_for(8192, 3696, 8192), "128x208");
+  EXPECT_EQ(tile_for(512, 6400, 5120), "128x208");
+  EXPECT_EQ(tile_for(256, 6400, 5120), "128x112");
   EXPECT_EQ(tile_for(512, 5120, 3200), "128x160");
   EXPECT_EQ(tile_for(256, 5120, 3200), "128x80");
   EXPECT_EQ(tile_for(128, 5120, 3200), "128x40");

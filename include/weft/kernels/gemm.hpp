@@ -73,6 +73,10 @@ struct GemmOptions {
   // "": the plan says, or 0. "sm80/..." are kernels of compute capability 8.0, which run on later
   // GPUs as well.
   std::string tile{};
+  // b is a constant, such as a weight: no work that may still run when a call is queued writes it.
+  // A kernel of compute capability 9.0 then prefetches b while the kernel before it in the stream
+  // runs (programmatic dependent launch); otherwise it waits for that kernel before it reads b.
+  bool constant_b = false;
 };
 
 class WEFT_API Gemm {

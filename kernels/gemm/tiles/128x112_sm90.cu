@@ -1,0 +1,3 @@
+#include "kernels/gemm/launch_sm90.hpp"
+
+WEFT_GEMM_TILE(128, 112, false)

@@ -96,11 +96,14 @@ const std::vector<PlanRow> kGpuTable = {
     {kBroadcast, 0, kAny, kSymmetric, 128, 256},
     {kBroadcast, 0, kAny, kWords, 128, 512},
     {kAllReduceNorm, 2, 256 * KiB, kWords, 128, 128},
-    {kAllReduceNorm, 2, 4096 * KiB, kTwoShotWords, 128, 256},
+    {kAllReduceNorm, 2, 10240 * KiB, kTwoShotWords, 128, 256},
+    {kAllReduceNorm, 2, 20480 * KiB, kTwoShotWords, 256, 256},
     {kAllReduceNorm, 2, kAny, kBulk, 128, 512},
     {kAllReduceNorm, 4, 192 * KiB, kWords, 128, 128},
     {kAllReduceNorm, 0, 64 * KiB, kWords, 128, 128},
     {kAllReduceNorm, 0, 4096 * KiB, kTwoShotWords, 128, 256},
+    {kAllReduceNorm, 4, 10240 * KiB, kTwoShotWords, 128, 256},
+    {kAllReduceNorm, 4, 20480 * KiB, kTwoShotWords, 256, 256},
     {kAllReduceNorm, 0, kAny, kBulk, 256, 256},
 };
 

@@ -18,23 +18,12 @@ Status refuse(const std::string& text) {
   return Status::error(Code::kInvalidArgument, std::string(kName) + ": " + text);
 }
 
-// Collectives by themselves, in us and bytes a us: measured on two H100, and on four where there
-// are more members (docs/design/fused.md).
-constexpr double kReduceStart = 4.0, kReduceBytes = 300e3;
-struct Gather {
-  double start, bytes;
-};
-constexpr Gather gather_of(int members) {
-  return members > 2 ? Gather{8.0, 230e3} : Gather{4.0, 310e3};
-}
-
 bool pays(const gemm_rs::Shape& s, const gemm::Machine& machine, int tile) {
   const double share = 2.0 * (s.members - 1) * s.m * s.n;  // bytes that a member sends
-  const Gather gather = gather_of(s.members);
   const double at_once =
-      gemm_rs::overlapped(s, machine, tile).us + gather.start + share / gather.bytes;
-  const double in_turn = gemm::plan(s.members * s.m, s.n, s.k, machine, tile).us + kReduceStart +
-                         2 * share / kReduceBytes;
+      gemm_rs::overlapped(s, machine, tile).us + gemm_rs::all_gather_us(s.members, share);
+  const double in_turn = gemm::plan(s.members * s.m, s.n, s.k, machine, tile).us +
+                         gemm_rs::all_reduce_us(s.members, share);
   return at_once < in_turn;
 }
 

@@ -8,18 +8,13 @@
 namespace weft::kernels::gemm_rs {
 namespace {
 
-// In us and bytes a us, of two H200, and of four H100 where there are more (docs/design/fused.md).
-constexpr double kHop = 1.8;  // a word's way, and the look for it
-// That a member sends, behind all products.
-constexpr double link_bytes(int members) { return members > 2 ? 240e3 : 280e3; }
+// The constants are us and bytes per us, measured on two and on four H200 (docs/design/fused.md).
+constexpr double kHop = 1.7;            // a word's latency, and the poll that finds it
+constexpr double kBytesBehind = 270e3;  // a member's rate behind its last product
 // A turn's words beside the products of the next: that long, half of the products' time, since
 // these keep memory busy, and the words' own.
-constexpr double kTurn = 6.0, kBytesBeside = 480e3, kBytesOfMoreBeside = 230e3;
+constexpr double kTurn = 6.0, kBytesBeside = 480e3, kBytesOfMoreBeside = 265e3;
 constexpr double kStart = 4.5;  // a kernel, and a tile beside its products
-// AllReduce behind a product: of next to nothing, as packets; as words.
-constexpr double kPacketStart = 4.6, kWordStart = 6.5;
-// AllGather behind GemmRs.
-constexpr double gather_start(int members) { return members > 2 ? 9.0 : 4.0; }
 constexpr int kLeastRows = 64;  // of each, in GemmRs
 
 double bytes_of_sum(const DirectShape& s) { return 2.0 * s.m * s.n; }
@@ -32,7 +27,7 @@ struct Sum {
 Sum sum_of(const DirectShape& s, int tiles, double last) {
   const double others = s.members - 1, share = others / s.members;
   if (s.scatters) return {Way::kScatter, 1, share};
-  const bool is_shorter = kHop < (others - 2 * share) * last / link_bytes(s.members);
+  const bool is_shorter = kHop < (others - 2 * share) * last / kBytesBehind;
   if (takes_two_shots(tiles, s.members) && is_shorter) return {Way::kTwoShots, 2, 2 * share};
   return {Way::kOneShot, 1, others};
 }
@@ -70,7 +65,7 @@ DirectPlan with(int tile, const DirectShape& s, const gemm::Machine& machine) {
     const double turn = sum.times * (bytes - last) / (p.turns - 1);
     us = std::max(us, kStart + tile_us + before_last(s.members, p.turns, tile_us, sum.hops, turn));
   }
-  return {p, sum.way, us + sum.hops * kHop + sum.times * last / link_bytes(s.members)};
+  return {p, sum.way, us + sum.hops * kHop + sum.times * last / kBytesBehind};
 }
 
 }  // namespace
@@ -92,11 +87,10 @@ DirectPlan direct_plan(const DirectShape& s, const gemm::Machine& machine, int t
 double indirect_us(const DirectShape& s, const gemm::Machine& machine) {
   const Shape each{s.members, gemm::ceil_div(s.m, s.members), s.n, s.k};
   if (s.scatters) return sequential_us(each, machine);
-  const double share = bytes_of_sum(s) * (s.members - 1) / s.members / link_bytes(s.members);
-  const double reduce = std::min(kPacketStart + 4 * share, kWordStart + 2 * share);
-  const double in_turn = gemm::plan(s.m, s.n, s.k, machine).us + reduce;
+  const double share = bytes_of_sum(s) * (s.members - 1) / s.members;
+  const double in_turn = gemm::plan(s.m, s.n, s.k, machine).us + all_reduce_us(s.members, share);
   if (each.m < kLeastRows) return in_turn;
-  return std::min(in_turn, overlapped(each, machine).us + gather_start(s.members) + share);
+  return std::min(in_turn, overlapped(each, machine).us + all_gather_us(s.members, share));
 }
 
 }  // namespace weft::kernels::gemm_rs

@@ -72,6 +72,18 @@ double sequential_us(const Shape& s, const gemm::Machine& machine, int tile) {
          bytes_sent(s) / kScatterBytes;
 }
 
+// The constants are us and bytes per us, measured on two and on four H200.
+double all_gather_us(int members, double bytes) {
+  return members > 2 ? 9.0 + bytes / 335e3 : 4.0 + bytes / 340e3;
+}
+
+double all_reduce_us(int members, double bytes) {
+  if (members == 2) return 4.0 + 2 * bytes / 350e3;
+  constexpr double kBytes = 335e3;
+  // One shot sends everything to every member; two shots send twice a share.
+  return std::min(4.6 + 4 * bytes / kBytes, 8.0 + 2 * bytes / kBytes);
+}
+
 ScatterOrder order_of(const Plan& plan, int k, int rank) {
   const gemm::Plan& p = plan.product;
   const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(p.tile)];

@@ -180,6 +180,8 @@ TEST(DirectPlan, TakesFewerRowsOfMoreMembers) {
     EXPECT_EQ(plan.way, as.second) << m << " rows";
     EXPECT_LE(m * 5120, gemm_rs::most_elements(4));
   }
+  const gemm_rs::DirectShape thin{4, 512, 5120, 1024};  // nothing hides what is sent
+  EXPECT_GT(direct_plan(thin, {}).us, gemm_rs::indirect_us(thin, {}));
   EXPECT_GT(1024 * 5120, gemm_rs::most_elements(4));
   EXPECT_LT(1024 * 5120, gemm_rs::most_elements(2));
 }

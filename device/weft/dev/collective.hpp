@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <weft/device/collective.hpp>
 #include <weft/device/context.hpp>
@@ -44,13 +45,14 @@ template <>
 inline constexpr std::size_t kMostPacked<Thread> = 64;
 template <>
 inline constexpr std::size_t kMostPacked<Warp> = 2048;
-// The messages of a broadcast come from one member, so there are fewer looks.
+// The messages of a broadcast come from one member, so there are fewer polls. A thread that is the
+// root of more than two members sends each packet to all of them; directly it stores half the
+// bytes.
 template <class Scope>
-inline constexpr std::size_t kMostPackedBroadcast = kMostPacked<Scope>;
-template <>
-inline constexpr std::size_t kMostPackedBroadcast<Thread> = 256;
-template <>
-inline constexpr std::size_t kMostPackedBroadcast<Warp> = 4096;
+WEFT_DEVICE std::size_t most_packed_broadcast(int members) {
+  if constexpr (std::is_same_v<Scope, Thread>) return members > 2 ? kMostPacked<Thread> : 256;
+  return std::is_same_v<Scope, Warp> ? 4096 : kMostPacked<Scope>;
+}
 
 // Runs a call in the quickest way that it may take: packed(member, buffers); where the
 // members of few map one another, direct(member, buffers), of more than `most_packed` bytes if it
@@ -217,7 +219,7 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
   if (!coll::are_there(ctx, "broadcast", dst, 1, src, 1, count)) return false;
   return coll::run(
       ctx, scope, team, "broadcast", coll::buffers_of(dst, src, count),
-      coll::kMostPackedBroadcast<Scope>, true,
+      coll::most_packed_broadcast<Scope>(team.size), true,
       [root](auto& m, const auto& b) { return coll::broadcast_packed(m, b, root); },
       [root](auto& m, const auto& b) { return coll::broadcast_direct(m, b, root); },
       coll::Work::kBroadcast, root, {});

@@ -155,8 +155,42 @@ WEFT_DEVICE bool exchange_packed(Member& m, const Buffers& b, std::size_t stride
   return m.finish(ok, true);
 }
 
+// Stores a rank's units from `some` on, until they do not come soon, or none is left.
+template <class Member>
+WEFT_DEVICE void store_units(const Member& m, const Buffers& b, int rank,
+                             typename Member::Hand& some) {
+  WEFT_DEVICE_AS_A_LOOP
+  for (; !some.is_empty(); some.next()) {
+    typename Member::Hand::Units units = {};  // known, or registers would be kept for them
+    if (!some.take(units, m.places(), rank)) return;
+    platform::settle(rank);  // or a register would be kept for the place of the rank's block
+    some.store(units, b.dst + static_cast<std::size_t>(rank) * b.bytes,
+               static_cast<unsigned>(b.bytes));
+  }
+}
+
+// The same exchange where a thread has more units than there are members: it takes them member by
+// member, several at once.
+template <class Member>
+WEFT_DEVICE bool exchange_by_member(Member& m, const Buffers& b, std::size_t stride) {
+  bool ok = m.begin();
+  if (ok) send_units(m, b, stride);
+  WEFT_DEVICE_AS_A_LOOP
+  for (int rank = 0; rank < m.size(); ++rank) {
+    typename Member::Hand some(m.scope(), static_cast<unsigned>(b.bytes));
+    WEFT_DEVICE_AS_A_LOOP
+    while (ok && (store_units(m, b, rank, some), !some.is_empty()))
+      ok = m.wait_for_units(rank, rank, some);  // mutation: equivalent, polled again
+  }
+  return m.finish(ok, true);
+}
+
 template <class Member>
 WEFT_DEVICE bool exchange_packed(Member& m, const Buffers& b, std::size_t stride) {
+  if constexpr (Member::Hand::kMost > kTogether) {
+    if (packed_units(b.bytes) > static_cast<std::size_t>(m.size()))
+      return exchange_by_member(m, b, stride);
+  }
   return exchange_packed(m, b, stride, [&b](int rank, unsigned index, std::uint64_t unit) {
     store_unit(b.dst + static_cast<std::size_t>(rank) * b.bytes, static_cast<unsigned>(b.bytes),
                index, unit);

@@ -43,14 +43,16 @@ WEFT_DEVICE Op op_of(const DeviceContext& h, const Asked& asked) {
   return op;
 }
 
-WEFT_DEVICE_COLD void post_by_ring(ColdContext cold, const char* where, Asked asked) {
+WEFT_DEVICE_COLD void post_by_ring(ByValue<ColdContext> cold, const char* where,
+                                   ByValue<Asked> asked) {
   const DeviceContext h = cold;
   std::uint64_t ticket;
   ring::push(h, where, op_of(h, asked), &ticket);
 }
 
 // The old value's bits; 0 if there was no answer.
-WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ColdContext cold, const char* where, Asked asked) {
+WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ByValue<ColdContext> cold, const char* where,
+                                             ByValue<Asked> asked) {
   const DeviceContext h = cold;
   std::uint64_t result = 0;
   ring::fetch(h, where, op_of(h, asked), &result);

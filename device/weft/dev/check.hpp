@@ -16,7 +16,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 
 // The memory that was adopted which all of [address, address + bytes) lies in; null: none.
-WEFT_DEVICE_COLD const AdoptedRange* adopted_range(ColdContext h, const void* address,
+WEFT_DEVICE_COLD const AdoptedRange* adopted_range(ByValue<ColdContext> h, const void* address,
                                                    std::uint64_t bytes) {
   // Acquire: pairs with the release of Job::show_adopted.
   const auto count = platform::load<Order::kAcquire, Reach::kSystem>(&h.state->adopted_count);
@@ -30,7 +30,7 @@ WEFT_DEVICE_COLD const AdoptedRange* adopted_range(ColdContext h, const void* ad
 }
 
 // kNoHeapOffset unless all of [address, address + bytes) is memory that was adopted.
-WEFT_DEVICE_COLD std::uint64_t adopted_offset(ColdContext h, const void* address,
+WEFT_DEVICE_COLD std::uint64_t adopted_offset(ByValue<ColdContext> h, const void* address,
                                               std::uint64_t bytes) {
   const AdoptedRange* const range = adopted_range(h, address, bytes);
   if (range == nullptr) return kNoHeapOffset;
@@ -40,7 +40,7 @@ WEFT_DEVICE_COLD std::uint64_t adopted_offset(ColdContext h, const void* address
 
 // Where adopted memory lies at a PE whose heap is mapped; of another address, where that lies from
 // the heap.
-WEFT_DEVICE_COLD std::byte* adopted_on(ColdContext h, const void* address, std::byte* heap,
+WEFT_DEVICE_COLD std::byte* adopted_on(ByValue<ColdContext> h, const void* address, std::byte* heap,
                                        int pe) {
   const auto* const mine = static_cast<const std::byte*>(address);
   const AdoptedRange* const range = adopted_range(h, address, 0);
@@ -130,13 +130,13 @@ WEFT_DEVICE void report_refused(ColdContext h, FaultCode code, const char* where
   report(h, fault);
 }
 
-WEFT_DEVICE_COLD bool refuse(ColdContext h, FaultCode code, const char* where, int pe,
+WEFT_DEVICE_COLD bool refuse(ByValue<ColdContext> h, FaultCode code, const char* where, int pe,
                              const void* address, std::uint64_t bytes) {
   report_refused(h, code, where, pe, whereabouts_of(h, address, 0).offset, bytes);
   return false;
 }
 
-WEFT_DEVICE_COLD bool verify(ColdContext h, const char* where, const void* symmetric,
+WEFT_DEVICE_COLD bool verify(ByValue<ColdContext> h, const char* where, const void* symmetric,
                              std::uint64_t bytes, std::uint64_t align, int pe) {
   const Whereabouts mine = whereabouts_of(h, symmetric, bytes);
   const FaultCode code = fault_of(h, mine.is_symmetric, symmetric, bytes, align, pe);
@@ -170,8 +170,9 @@ WEFT_DEVICE bool is_atomic_by_ring(ColdContext h, Touch touch, std::uint64_t byt
 }
 
 // All of what place_of() does, and one look for the address serves all of it.
-WEFT_DEVICE_CALLED Place find_place(ColdContext h, const char* where, const void* symmetric,
-                                    std::uint64_t bytes, std::uint64_t align, int pe, Touch touch) {
+WEFT_DEVICE_CALLED Place find_place(ByValue<ColdContext> h, const char* where,
+                                    const void* symmetric, std::uint64_t bytes, std::uint64_t align,
+                                    int pe, Touch touch) {
   const Whereabouts mine = whereabouts_of(h, symmetric, bytes);
   const bool checks = (h.flags & kDeviceCheck) != 0;
   if (checks || bytes == kTooManyBytes) {

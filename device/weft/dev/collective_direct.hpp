@@ -39,7 +39,7 @@ struct Stores {
   std::size_t stride, bytes;
   int first;
 };
-WEFT_DEVICE_COLD void store_slowly(ColdContext cold, const Stores& s) {
+WEFT_DEVICE_COLD void store_slowly(ByValue<ColdContext> cold, const Stores& s) {
   WEFT_DEVICE_AS_A_LOOP
   for (int i = s.first; i < s.team.size; ++i) {
     const int rank = wrapped(s.team.rank + i, s.team.size), pe = pe_at(s.team, rank);
@@ -94,7 +94,7 @@ WEFT_DEVICE void deal(const DirectMember<Scope>& m, std::byte* dst, const std::b
 }
 
 // From the rank `first` ones on from mine.
-WEFT_DEVICE_COLD void fetch_slowly(ColdContext cold, const Stores& s) {
+WEFT_DEVICE_COLD void fetch_slowly(ByValue<ColdContext> cold, const Stores& s) {
   const DeviceContext h = cold;
   const int pe = pe_at(s.team, wrapped(s.team.rank + s.first, s.team.size));
   copy_slowly(s.who, s.dst, mapped_on(h, s.src, heap_of(h, pe), pe), s.bytes);
@@ -287,7 +287,8 @@ WEFT_DEVICE void fold_chunks(const DirectMember<Scope>& m, const FoldedPart& par
   fold_many(m, part, fold);
 }
 // The same of what is not plain, or not in chunks, to my dst.
-WEFT_DEVICE_COLD void fold_slowly(ColdContext cold, const Stores& s, const ErasedFold& fold) {
+WEFT_DEVICE_COLD void fold_slowly(ByValue<ColdContext> cold, const Stores& s,
+                                  const ErasedFold& fold) {
   const auto source = [&](int rank) {
     const DeviceContext h = cold;
     const int pe = pe_at(s.team, rank);

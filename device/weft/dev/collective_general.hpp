@@ -68,7 +68,7 @@ WEFT_DEVICE bool do_work(TeamMember<ContextPort, Scope>& m, const Call& call) {
 }
 
 template <class Scope>
-WEFT_DEVICE_CALLED bool run_by(const Call& call, Scope scope) {
+WEFT_DEVICE_CALLED bool run_by(const Call& call, ByValue<Scope> scope) {
   ContextPort port(call);
   TeamMember<ContextPort, Scope> member(port, scope, call.team);
   platform::lies_in_memory(member);
@@ -77,7 +77,8 @@ WEFT_DEVICE_CALLED bool run_by(const Call& call, Scope scope) {
   return member.finish(false);
 }
 template <class Scope>
-WEFT_DEVICE_CALLED bool make_ready_by(const Call& call, Scope scope, bool meets, bool wipes) {
+WEFT_DEVICE_CALLED bool make_ready_by(const Call& call, ByValue<Scope> scope, bool meets,
+                                      bool wipes) {
   const ContextPort port(call);
   return make_packed_ready(port, scope, call.team, meets, wipes,
                            [&] { return run_by(call, scope); });

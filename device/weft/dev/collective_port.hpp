@@ -37,8 +37,8 @@ enum class Work : std::uint8_t {
   kScanExclusive,
 };
 
-WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, std::uint64_t value,
-                                       int pe) {
+WEFT_DEVICE_CALLED void signal_somehow(ByValue<ColdContext> cold, std::uint64_t* word,
+                                       std::uint64_t value, int pe) {
   const DeviceContext h = cold;
   const Notify notify = set(word, value);
   const Place there = place_of(h, "signal", notify, pe);
@@ -49,8 +49,9 @@ WEFT_DEVICE_CALLED void signal_somehow(ColdContext cold, std::uint64_t* word, st
 }
 
 // The rest of a wait for `copy` of `word`, which `pe` sets, that does not end soon.
-WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const std::uint64_t* copy,
-                                   const std::uint64_t* word, int pe, std::uint64_t value) {
+WEFT_DEVICE_COLD bool wait_on_copy(ByValue<ColdContext> cold, const char* where,
+                                   const std::uint64_t* copy, const std::uint64_t* word, int pe,
+                                   std::uint64_t value) {
   const auto wanted = waiting::same(copy, 1, nullptr, Cmp::kGe, value);
   return wait_on(
       *cold.state,
@@ -62,7 +63,8 @@ WEFT_DEVICE_COLD bool wait_on_copy(ColdContext cold, const char* where, const st
 }
 
 // The same for the packets of a row, one after the other.
-WEFT_DEVICE_COLD bool wait_on_packets(ColdContext cold, const char* where, const PackedRow& row) {
+WEFT_DEVICE_COLD bool wait_on_packets(ByValue<ColdContext> cold, const char* where,
+                                      const PackedRow& row) {
   WEFT_DEVICE_AS_A_LOOP
   for (int k = 0; k < row.count; ++k) {
     const std::uint64_t* const words = row.words(k);
@@ -111,8 +113,8 @@ class ContextPort {
   }
   WEFT_DEVICE bool pulls(std::size_t bytes) const { return bytes > h().teams.pushed_bytes; }
   template <class Scope>
-  WEFT_DEVICE_CALLED void put(Scope scope, void* dst, const void* src, std::size_t bytes, int pe,
-                              Notify notify) const {
+  WEFT_DEVICE_CALLED void put(ByValue<Scope> scope, void* dst, const void* src, std::size_t bytes,
+                              int pe, ByValue<Notify> notify) const {
     scope.sync();
     std::byte* const word = rma::put_otherwise(h(), {scope.rank(), scope.size()}, dst, src, bytes,
                                                1, pe, notify, rma::Until::kReusable);
@@ -120,8 +122,8 @@ class ContextPort {
     if (scope.rank() == 0 && word != nullptr) notify_directly<Order::kRelease>(word, notify);
   }
   template <class Scope>
-  WEFT_DEVICE_CALLED void get_nbi(Scope scope, void* dst, const void* src, std::size_t bytes,
-                                  int pe) const {
+  WEFT_DEVICE_CALLED void get_nbi(ByValue<Scope> scope, void* dst, const void* src,
+                                  std::size_t bytes, int pe) const {
     scope.sync();
     rma::get_otherwise(h(), {scope.rank(), scope.size()}, dst, src, bytes, 1, pe,
                        rma::Until::kQuiet);
@@ -145,15 +147,16 @@ class ContextPort {
     return wait_at(direct(word, pe), word, value, pe);
   }
   template <class Scope>
-  WEFT_DEVICE_CALLED void fence(Scope scope) const {
+  WEFT_DEVICE_CALLED void fence(ByValue<Scope> scope) const {
     ordering::fence(h(), scope);
   }
   template <class Scope>
-  WEFT_DEVICE_CALLED void quiet(Scope scope) const {
+  WEFT_DEVICE_CALLED void quiet(ByValue<Scope> scope) const {
     ordering::quiet(h(), scope);
   }
   template <class Scope>
-  WEFT_DEVICE_CALLED void copy(Scope scope, void* dst, const void* src, std::size_t bytes) const {
+  WEFT_DEVICE_CALLED void copy(ByValue<Scope> scope, void* dst, const void* src,
+                               std::size_t bytes) const {
     copy_slowly({scope.rank(), scope.size()}, static_cast<std::byte*>(dst),
                 static_cast<const std::byte*>(src), bytes);
   }
@@ -205,7 +208,7 @@ class PackedPort {
   const char* where_;
 };
 
-WEFT_DEVICE_COLD void report_team(ColdContext cold, FaultCode code, const char* where,
+WEFT_DEVICE_COLD void report_team(ByValue<ColdContext> cold, FaultCode code, const char* where,
                                   const Team& team, int root) {
   const DeviceContext h = cold;
   Fault fault;

@@ -171,8 +171,14 @@ struct ErasedFold {
       body(at, static_cast<unsigned>(all - at < sizeof(Unit) ? all - at : sizeof(Unit)));
   }
   // Called, so that the loops above keep few registers.
-  WEFT_DEVICE_CALLED Unit sum_with(Unit sum, const std::byte* from, unsigned bytes) const {
+  WEFT_DEVICE_CALLED Unit sum_with(Unit sum, [[maybe_unused]] const std::byte* from,
+                                   [[maybe_unused]] unsigned bytes) const {
+#if defined(WEFT_DEVICE_WITHOUT_REDUCTIONS)  // of a library that has none
+    platform::trap();
+    return sum;
+#else
     return op(sum, load(from, bytes));
+#endif
   }
   static WEFT_DEVICE_CALLED Unit load(const std::byte* from, unsigned bytes) {
     return {load_unit(from, bytes, 0), bytes > kPackedUnit ? load_unit(from, bytes, 1) : 0};

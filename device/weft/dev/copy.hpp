@@ -142,7 +142,7 @@ WEFT_DEVICE bool copy_word(Ranks scope, std::byte* dst, const std::byte* src, st
 }
 
 // Few bytes, by the widest words that both ends and the length consist of.
-WEFT_DEVICE_CALLED void copy_few(Ranks scope, std::byte* dst, const std::byte* src,
+WEFT_DEVICE_CALLED void copy_few(ByValue<Ranks> scope, std::byte* dst, const std::byte* src,
                                  std::size_t bytes) {
   if (copy_word<std::uint16_t>(scope, dst, src, bytes) ||
       copy_word<std::uint8_t>(scope, dst, src, bytes))
@@ -169,7 +169,7 @@ WEFT_DEVICE Chunk<16>::type shifted(Chunk<16>::type a, Chunk<16>::type b, std::u
 
 // Stores of 16 bytes whatever the alignments: a chunk of the target lies across two of the source.
 // No byte outside of `src` is read.
-WEFT_DEVICE_CALLED void copy_misaligned(Ranks scope, std::byte* dst, const std::byte* src,
+WEFT_DEVICE_CALLED void copy_misaligned(ByValue<Ranks> scope, std::byte* dst, const std::byte* src,
                                         std::size_t bytes) {
   std::size_t head = -reinterpret_cast<std::uintptr_t>(dst) % 16;
   const std::uintptr_t shift = (reinterpret_cast<std::uintptr_t>(src) + head) % 16;
@@ -271,7 +271,7 @@ WEFT_DEVICE_CALL void copy(Scope scope, std::byte* dst, const std::byte* src, st
 
 // Four chunks under way for each thread, with few registers: for what is not plain. There it may
 // lie at no multiple of 16, whatever its own address says.
-WEFT_DEVICE_CALLED void copy_slowly(Ranks who, std::byte* to, const std::byte* from,
+WEFT_DEVICE_CALLED void copy_slowly(ByValue<Ranks> who, std::byte* to, const std::byte* from,
                                     std::size_t bytes) {
   if constexpr (platform::kCopiesShares) return copy(who, to, from, bytes);
   if (is_in_chunks(to, from, bytes)) return copy_chunks_slowly(who, to, from, bytes / 16);

@@ -50,7 +50,7 @@ struct MemberWords {
   int first, step;
 };
 // The rest of hear() for those that do not all come soon.
-WEFT_DEVICE_COLD bool wait_on_members(ColdContext cold, const MemberWords& words) {
+WEFT_DEVICE_COLD bool wait_on_members(ByValue<ColdContext> cold, const MemberWords& words) {
   WEFT_DEVICE_AS_A_LOOP
   for (int distance = words.first; distance < words.team.size; distance += words.step) {
     const std::uint64_t* const word = direct_word(words.block, distance);

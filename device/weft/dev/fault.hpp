@@ -14,10 +14,11 @@
 // A rarely taken way that must not bloat the code around its callers. Arguments go by value, or as
 // one struct that is made for the call: a reference to anything else would make every caller keep
 // what it names in memory, the context above all.
+// HIP's headers define __noinline__ as nothing; the attribute counts everywhere.
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_COLD [[gnu::cold, gnu::noinline]] inline
 #else
-#define WEFT_DEVICE_COLD inline __device__ __noinline__
+#define WEFT_DEVICE_COLD inline __device__ __attribute__((noinline))
 #endif
 
 // A function of some size that is called from many places: on GPUs one copy of it, or the compiler
@@ -25,7 +26,7 @@
 #if WEFT_TARGET_CPU
 #define WEFT_DEVICE_CALLED inline
 #else
-#define WEFT_DEVICE_CALLED inline __device__ __noinline__
+#define WEFT_DEVICE_CALLED inline __device__ __attribute__((noinline))
 #endif
 
 // A part of a rarely taken way. With -rdc=true it is a function of its own: what others may call
@@ -33,7 +34,7 @@
 // and a kernel has those of the largest that it may reach. So what is passed by reference lies in
 // memory there, and is read where it is used.
 #if defined(__CUDACC_RDC__)
-#define WEFT_DEVICE_PIECE inline __device__ __noinline__
+#define WEFT_DEVICE_PIECE inline __device__ __attribute__((noinline))
 #else
 #define WEFT_DEVICE_PIECE WEFT_DEVICE
 #endif
@@ -61,6 +62,17 @@ WEFT_DEVICE Function* by_abi(Function* function) {
 #endif
   return function;
 }
+
+// How a function of its own takes a struct: by value. Clang hands such structs to functions of
+// NVIDIA's GPUs in memory as well (byval), which compilers that link bitcode, as Triton, do not
+// take in all of their releases: there by reference. Nobody writes to one.
+#if WEFT_TARGET_CUDA && defined(__clang__)
+template <class T>
+using ByValue = const T&;
+#else
+template <class T>
+using ByValue = T;
+#endif
 
 // What of a context goes along to a rarely taken way: the rest lies behind `state`. So its caller
 // has few registers to fill.
@@ -145,7 +157,7 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
   const bool must_succeed = fault.may_go_on && state.waits_on != 0;
   if ((state.trap_on_fault != 0 || must_succeed) && !goes_on) platform::trap();
 }
-WEFT_DEVICE_COLD void report(ColdContext h, const Fault& fault) {
+WEFT_DEVICE_COLD void report(ByValue<ColdContext> h, const Fault& fault) {
   fill_report(*h.state, h.lane, fault);
 }
 

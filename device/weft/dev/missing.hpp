@@ -17,7 +17,7 @@ struct MissingWord {
   bool may_go_on = false;
 };
 
-WEFT_DEVICE_COLD void report_missing(ColdContext cold, const char* where,
+WEFT_DEVICE_COLD void report_missing(ByValue<ColdContext> cold, const char* where,
                                      const MissingWord& missing, std::uint64_t waited_ns) {
   const DeviceContext h = cold;
   Fault fault;

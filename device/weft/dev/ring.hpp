@@ -233,7 +233,7 @@ WEFT_DEVICE const RingView& of(ColdContext h) { return h.state->ring[h.lane]; }
 WEFT_DEVICE RingView of(ColdContext h) { return h.state->ring[h.lane]; }
 #endif
 
-WEFT_DEVICE_PIECE void report_timeout(ColdContext h, const char* where, int pe,
+WEFT_DEVICE_PIECE void report_timeout(ByValue<ColdContext> h, const char* where, int pe,
                                       std::uint64_t offset, std::uint64_t wanted,
                                       std::uint64_t waited_ns) {
   Fault fault;
@@ -248,8 +248,9 @@ WEFT_DEVICE_PIECE void report_timeout(ColdContext h, const char* where, int pe,
 }
 
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
-WEFT_DEVICE_PIECE bool push(ColdContext h, const char* where, const Op& op, std::uint64_t* ticket,
-                            Cell cell = Cell::kNone, std::uint64_t word = 0) {
+WEFT_DEVICE_PIECE bool push(ByValue<ColdContext> h, const char* where, const Op& op,
+                            std::uint64_t* ticket, Cell cell = Cell::kNone,
+                            std::uint64_t word = 0) {
   const auto& ring = of(h);
   ProxyDeadline deadline(*h.state);
   Turn turn;
@@ -282,7 +283,7 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 }
 
 // The end of a fetch whose word has not come in time.
-WEFT_DEVICE_COLD void give_up(ColdContext h, const char* where, const Op& op, Turn& turn,
+WEFT_DEVICE_COLD void give_up(ByValue<ColdContext> h, const char* where, const Op& op, Turn& turn,
                               std::uint64_t waited_ns) {
   const auto& ring = of(h);
   // Nobody will read the cell now; it is used again only after the late result has arrived.

@@ -57,9 +57,9 @@ WEFT_DEVICE Op get_op(void* dst, std::uint64_t remote, std::uint64_t bytes, int 
 }
 
 // `to` and `word`: the heap offsets of the bytes and of the notify's word.
-WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t to, const void* src,
-                                  std::uint64_t bytes, int pe, Notify notify, std::uint64_t word,
-                                  Until until) {
+WEFT_DEVICE_COLD void put_by_ring(ByValue<ColdContext> cold, std::uint64_t to, const void* src,
+                                  std::uint64_t bytes, int pe, ByValue<Notify> notify,
+                                  std::uint64_t word, Until until) {
   Op op = put_op(to, src, bytes, pe);
   op.notify = notify.op;
   op.value = notify.value;
@@ -68,7 +68,7 @@ WEFT_DEVICE_COLD void put_by_ring(ColdContext cold, std::uint64_t to, const void
   ring::push_and_wait(cold, "put", op, until == Until::kReusable && bytes != 0, ring::IsConsumed{});
 }
 
-WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t from,
+WEFT_DEVICE_COLD void get_by_ring(ByValue<ColdContext> cold, void* dst, std::uint64_t from,
                                   std::uint64_t bytes, int pe, Until until) {
   ring::push_and_wait(cold, "get", get_op(dst, from, bytes, pe), until == Until::kReusable,
                       ring::IsComplete{});
@@ -76,9 +76,10 @@ WEFT_DEVICE_COLD void get_by_ring(ColdContext cold, void* dst, std::uint64_t fro
 
 // What is not plain of a put, by threads that are in step: the bytes go where they are to, or all
 // goes by the ring. Where the notify is to go; null where there is nothing more to do.
-WEFT_DEVICE_CALLED std::byte* put_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
-                                            std::uint64_t bytes, std::uint32_t align, int pe,
-                                            Notify notify, Until until) {
+WEFT_DEVICE_CALLED std::byte* put_otherwise(ByValue<ColdContext> cold, ByValue<Ranks> who,
+                                            void* dst, const void* src, std::uint64_t bytes,
+                                            std::uint32_t align, int pe, ByValue<Notify> notify,
+                                            Until until) {
   Place word;
   if (notify.op != NotifyOp::kNone) {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
@@ -173,9 +174,9 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
 }
 
 // The whole of a get that is not plain, by threads that are in step.
-WEFT_DEVICE_CALLED void get_otherwise(ColdContext cold, Ranks who, void* dst, const void* src,
-                                      std::uint64_t bytes, std::uint64_t align, int pe,
-                                      Until until) {
+WEFT_DEVICE_CALLED void get_otherwise(ByValue<ColdContext> cold, ByValue<Ranks> who, void* dst,
+                                      const void* src, std::uint64_t bytes, std::uint64_t align,
+                                      int pe, Until until) {
   const Place from = find_place(cold, "get", src, bytes, align, pe, Touch::kBytes);
   if (from.at != nullptr)
     copy_slowly(who, static_cast<std::byte*>(dst), from.at, bytes);
@@ -201,8 +202,8 @@ inline constexpr bool is_word = (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) =
                                  sizeof(T) == 8) &&
                                 alignof(T) == sizeof(T);
 
-WEFT_DEVICE_COLD bool put_word_by_ring(ColdContext cold, const std::byte* dst, std::uint64_t word,
-                                       std::uint64_t bytes, int pe) {
+WEFT_DEVICE_COLD bool put_word_by_ring(ByValue<ColdContext> cold, const std::byte* dst,
+                                       std::uint64_t word, std::uint64_t bytes, int pe) {
   const DeviceContext h = cold;
   std::uint64_t ticket;
   return ring::push(h, "p", put_op(offset_of(h, dst), nullptr, bytes, pe), &ticket,
@@ -212,7 +213,7 @@ struct Fetched {
   std::uint64_t word;
   bool came;
 };
-WEFT_DEVICE_COLD Fetched get_word_by_ring(ColdContext cold, const std::byte* src,
+WEFT_DEVICE_COLD Fetched get_word_by_ring(ByValue<ColdContext> cold, const std::byte* src,
                                           std::uint64_t bytes, int pe) {
   const DeviceContext h = cold;
   std::uint64_t word = 0;

@@ -102,8 +102,8 @@ WEFT_DEVICE void report_timeout(const DeviceContext& h, const char* where, const
 
 // The rest of a wait for a word that does not come soon.
 template <class T>
-WEFT_DEVICE_COLD bool wait_on_word(ColdContext cold, const char* where, const T* word, Cmp cmp,
-                                   T value) {
+WEFT_DEVICE_COLD bool wait_on_word(ByValue<ColdContext> cold, const char* where, const T* word,
+                                   Cmp cmp, T value) {
   return wait_on(
       *cold.state,
       [&](std::uint64_t waited_ns) {
@@ -113,7 +113,7 @@ WEFT_DEVICE_COLD bool wait_on_word(ColdContext cold, const char* where, const T*
 }
 
 template <class W>
-WEFT_DEVICE_COLD void report_first(ColdContext cold, const char* where, W w,
+WEFT_DEVICE_COLD void report_first(ByValue<ColdContext> cold, const char* where, W w,
                                    std::uint64_t waited_ns) {
   using T = std::remove_cv_t<std::remove_reference_t<decltype(*w.words)>>;
   const std::size_t i = w.first();  // found anew: kept, it would take registers of every look
@@ -222,7 +222,7 @@ WEFT_DEVICE bool test_all(const W& w) {
 
 }  // namespace waiting
 
-WEFT_DEVICE_COLD void signal_by_ring(ColdContext h, Notify notify, int pe) {
+WEFT_DEVICE_COLD void signal_by_ring(ByValue<ColdContext> h, ByValue<Notify> notify, int pe) {
   Op op;
   op.kind = OpKind::kPut;
   op.pe = static_cast<std::uint32_t>(pe);

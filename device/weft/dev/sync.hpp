@@ -20,7 +20,7 @@ namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace ordering {
 
-WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
+WEFT_DEVICE_COLD void fence_used_ring(ByValue<ColdContext> cold, std::uint32_t pe) {
   if (!ring::is_used(cold)) return;
   Op op;
   op.kind = OpKind::kFence;
@@ -31,7 +31,7 @@ WEFT_DEVICE_COLD void fence_used_ring(ColdContext cold, std::uint32_t pe) {
   ring::push_and_wait(cold, "fence", op, waits, ring::IsConsumed{});
 }
 
-WEFT_DEVICE_COLD void quiet_used_ring(ColdContext cold) { ring::drain(cold, "quiet"); }
+WEFT_DEVICE_COLD void quiet_used_ring(ByValue<ColdContext> cold) { ring::drain(cold, "quiet"); }
 
 WEFT_DEVICE void fence_ring(const DeviceContext& h, std::uint32_t pe) {
   if ((h.flags & kDeviceRing) != 0) fence_used_ring(h, pe);

@@ -209,7 +209,7 @@ class Walk {
 inline constexpr int kAtOnce = 4;  // cells of a thread whose loads are under way together
 
 template <std::size_t kBytes, int kDigits>
-WEFT_DEVICE_CALLED void copy_cells(Ranks who, std::byte* dst, const std::byte* src,
+WEFT_DEVICE_CALLED void copy_cells(ByValue<Ranks> who, std::byte* dst, const std::byte* src,
                                    Box<kDigits> bytes) {
   using Unit = typename Chunk<kBytes>::type;
   const Box<kDigits> box = bytes.in_cells(kBytes);
@@ -241,7 +241,7 @@ WEFT_DEVICE void copy_in_cells(Ranks who, std::byte* dst, const std::byte* src,
 }
 
 template <int kDigits>
-WEFT_DEVICE_CALLED void copy_rows(Ranks who, std::byte* dst, const std::byte* src,
+WEFT_DEVICE_CALLED void copy_rows(ByValue<Ranks> who, std::byte* dst, const std::byte* src,
                                   Box<kDigits> box) {
   const Box<kDigits> rows = box.in_rows();
   Walk<kDigits> walk(rows, {0, 1});
@@ -328,7 +328,7 @@ struct Pack {
 
 // The cell at `src` of a PE that is not mapped.
 template <class T, std::size_t kBytes>
-WEFT_DEVICE_COLD Pack<T, kBytes> fetched(ColdContext cold, const T* src, int pe) {
+WEFT_DEVICE_COLD Pack<T, kBytes> fetched(ByValue<ColdContext> cold, const T* src, int pe) {
   const DeviceContext h = cold;
   Pack<T, kBytes> cell;
   WEFT_DEVICE_AS_A_LOOP
@@ -350,8 +350,9 @@ WEFT_DEVICE Pack<T, kBytes> cell_of(ColdContext cold, const T* src, const T* map
 inline constexpr int kFoldedAtOnce = 2;  // each takes registers for two members
 
 template <ReduceOp kOp, std::size_t kBytes, class T, int kDigits>
-WEFT_DEVICE_CALLED void fold_cells(ColdContext cold, Ranks who, Team team, std::byte* dst,
-                                   const T* src, Box<kDigits> bytes) {
+WEFT_DEVICE_CALLED void fold_cells(ByValue<ColdContext> cold, ByValue<Ranks> who,
+                                   ByValue<Team> team, std::byte* dst, const T* src,
+                                   Box<kDigits> bytes) {
   const DeviceContext h = cold;
   const Context ctx(h);
   const Box<kDigits> box = bytes.in_cells(kBytes);

@@ -161,9 +161,9 @@ static void scaled_gemm(void) {
 static void fused_gemm(void) {
   enum { kRows = 8, kSide = 8 };
   const weft_gemm_problem problem = {kRows, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
-  const weft_gemm_rs_options ways[] = {{WEFT_GEMM_OVERLAPPED, {0, 0, NULL}, NULL},
-                                       {WEFT_GEMM_DIRECT, {0, 0, NULL}, NULL}};
-  const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL}, NULL};
+  const weft_gemm_rs_options ways[] = {{WEFT_GEMM_OVERLAPPED, {0, 0, NULL, 0}, NULL},
+                                       {WEFT_GEMM_DIRECT, {0, 0, NULL, 0}, NULL}};
+  const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL, 0}, NULL};
   const uint16_t one = 0x3f80, eight = 0x4100;
   const uint16_t sums[] = {0x4100, 0x4180, 0x41c0, 0x4200, 0x4220}; /* 8, 16, 24, 32, 40 */
   static uint16_t a[kRows * kSide] __attribute__((aligned(16))),
@@ -264,7 +264,7 @@ static void a_team_in_another_order(void) {
   enum { kSide = 8 };
   const uint16_t values[] = {0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0}; /* 1, 2, 3, 4, 5 */
   const weft_gemm_problem problem = {1, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
-  weft_ag_gemm_options fused = {WEFT_GEMM_BEST, 0, {0, 0, NULL}, NULL};
+  weft_ag_gemm_options fused = {WEFT_GEMM_BEST, 0, {0, 0, NULL, 0}, NULL};
   weft_collective_options options = {WEFT_AUTO, 0, 0, NULL, NULL, 0};
   static uint16_t a[kSide] __attribute__((aligned(16))),
       b[kSide * kSide] __attribute__((aligned(16))),

@@ -263,7 +263,7 @@ bool is_broken(const Job& job, const Team& team) {
 // wait for this PE must hear that it is gone.
 Status Runtime::Impl::in_step() const {
   RETURN_IF_ERROR(job->health());
-  if (!is_broken(*job, world)) return Status::ok();
+  if (!is_broken(*job, world) && !is_broken(*job, everybody)) return Status::ok();
   return Status::error(Code::kTimeout, "a collective of all PEs failed earlier");
 }
 

@@ -69,7 +69,10 @@ Result<Context> Runtime::create_context() {
   return context;
 }
 
-Status Runtime::barrier() { return weft::barrier(context(), world()); }
+Status Runtime::barrier() {
+  const auto alone = impl_->take_job_calls();
+  return weft::barrier(context(), impl_->everybody);
+}
 
 bool Runtime::is_inherited() const { return impl_->job->is_inherited(); }
 

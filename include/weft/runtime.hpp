@@ -162,7 +162,9 @@ class WEFT_API Runtime {
   Result<Context> create_context();
 
   // --- the rest -------------------------------------------------------------------------------
-  Status barrier();  // world, default context
+  // Collective over the job: all PEs are here, and what their default contexts had under way is
+  // complete. Not a collective of world(): one of those may be on its way on a stream.
+  Status barrier();
   // The first failure that this PE knows of: a wait that timed out in a kernel, a dead peer.
   Status health();
   // This process is a child, made by fork(), of the one that created the runtime: the parent is the

@@ -139,7 +139,7 @@ void finalize(const char* routine) {
   if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
   if (runtime(routine) == nullptr || --j.starts > 0) return;
   const CallerName name(routine);
-  settle(barrier_of_world());
+  settle(j.runtime->barrier());  // streams may be in a collective of the world
   end();
   j.has_ended = true;
 }

@@ -18,7 +18,7 @@ void* allocate(const char* routine, std::size_t size, std::size_t alignment) {
   const Call call(routine);
   if (!call || size == 0) return nullptr;
   auto memory = call.runtime_of().allocate_bytes(size, alignment, MemoryKind::kDevice);
-  if (!memory || !barrier_of_world()) return nullptr;
+  if (!memory || !call.runtime_of().barrier()) return nullptr;
   return *memory;
 }
 
@@ -42,7 +42,7 @@ void* calloc(const char* routine, std::size_t count, std::size_t size) {
 void free(const char* routine, void* memory) {
   const Call call(routine);
   if (!call || memory == nullptr) return;
-  settle(barrier_of_world());
+  settle(call.runtime_of().barrier());
   settle(call.runtime_of().free(memory));
 }
 

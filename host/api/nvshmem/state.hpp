@@ -62,8 +62,6 @@ const TeamPlace* admit(const char* routine, nvshmem_team_t team);
 // The predefined teams, and the end of all.
 Status start_teams(Runtime& rt);
 void stop_teams();
-// Everybody is here, and what the default context did is complete.
-Status barrier_of_world();
 
 // --- between the files ---------------------------------------------------------------------------
 

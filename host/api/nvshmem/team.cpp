@@ -200,8 +200,6 @@ const TeamPlace* admit(const char* routine, nvshmem_team_t team) {
   return nullptr;
 }
 
-Status barrier_of_world() { return barrier_of(teams().places[NVSHMEM_TEAM_WORLD]); }
-
 Status start_teams(Runtime& rt) {
   teams().places.resize(most_teams(rt));
   auto alike = same_rank_team(rt);

@@ -60,7 +60,7 @@ Status start(int level) {
 
 void end() {
   Job& j = job();
-  settle(barrier_of(world_team));
+  settle(j.runtime->barrier());
   stop_contexts();
   forget_active_sets();
   stop_teams();

@@ -16,7 +16,7 @@ void* allocate(const char* routine, std::size_t size, std::size_t alignment) {
   if (rt == nullptr || size == 0) return nullptr;
   const CallerName name(routine);
   auto memory = rt->allocate_bytes(size, alignment);
-  if (!memory || !barrier_of(world_team)) return nullptr;
+  if (!memory || !rt->barrier()) return nullptr;
   return *memory;
 }
 
@@ -49,7 +49,7 @@ void* calloc(const char* routine, std::size_t count, std::size_t size) {
   if (rt == nullptr || count == 0 || size == 0) return nullptr;
   const CallerName name(routine);
   auto memory = rt->callocate_bytes(count, size);
-  if (!memory || !barrier_of(world_team)) return nullptr;
+  if (!memory || !rt->barrier()) return nullptr;
   return *memory;
 }
 
@@ -58,7 +58,7 @@ void free(const char* routine, void* memory) {
   Runtime* const rt = runtime(routine);
   if (rt == nullptr || memory == nullptr) return;
   const CallerName name(routine);
-  settle(barrier_of(world_team));
+  settle(rt->barrier());
   settle(rt->free(memory));
 }
 
@@ -71,7 +71,7 @@ void* realloc(const char* routine, void* memory, std::size_t size) {
     return nullptr;
   }
   const CallerName name(routine);
-  if (!barrier_of(world_team)) return nullptr;
+  if (!rt->barrier()) return nullptr;
   return rt->reallocate_bytes(memory, size).value_or(nullptr);
 }
 

@@ -206,7 +206,8 @@ int fork_then(const std::string& end) {
   return exit_status();
 }
 
-// Far more than can have run when nvshmem_finalize is called, and nobody waits for it.
+// Far more than can have run when nvshmem_free and nvshmem_finalize are called, and nobody waits for
+// it: their barriers are of no team that it uses.
 int queued() {
   nvshmem_init();
   constexpr std::size_t kCount = 5000;
@@ -221,6 +222,7 @@ int queued() {
   }
   static int last = 0;
   nvshmemx_int_get_on_stream(&last, to, 1, nvshmem_my_pe(), nullptr);
+  nvshmem_free(symmetric<int>(kCount));
   const bool is_one = nvshmem_n_pes() == 1;
   const bool on_host = std::getenv("WEFT_CUDA_LIBRARY") == nullptr;
   nvshmem_finalize();

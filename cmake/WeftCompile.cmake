@@ -21,8 +21,17 @@ foreach(language IN ITEMS C CXX)
   endif()
 endforeach()
 
+# A package that libweft cannot do without, or where it is to be had.
+macro(weft_require package)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} is missing. On Debian and Ubuntu: scripts/install-deps.sh build, or "
+                        "apt-get install g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev")
+  endif()
+endmacro()
+
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+weft_require(fmt)
 
 add_library(weft_compile INTERFACE)
 target_compile_features(weft_compile INTERFACE cxx_std_20)

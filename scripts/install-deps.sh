@@ -7,7 +7,7 @@
 #   rdma    virtual machines with soft-RoCE                  (tests of ib without a device)
 #   docs    Sphinx, MyST, Breathe, Doxygen
 #   hip     clang 19 and AMD's headers and device libraries     (compile check, bitcode library)
-#   python  virtual environments                             (bitcode under releases of Triton)
+#   python  virtual environments, pip                        (the Python package; bitcode under releases of Triton)
 # Nothing is downloaded from anywhere but the distribution's own archive. CUDA is never installed
 # by this script: its compile check runs where nvcc is on PATH.
 set -eu
@@ -22,7 +22,7 @@ for part in "$@"; do
     rdma) packages="$packages qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 ibverbs-utils ibverbs-providers openmpi-bin" ;;
     docs) packages="$packages doxygen python3-sphinx python3-myst-parser python3-breathe furo" ;;
     hip) packages="$packages clang-19 lld-19 llvm-19 clang-tools-19 libamdhip64-dev rocm-device-libs" ;;
-    python) packages="$packages python3-venv" ;;
+    python) packages="$packages python3-venv python3-dev" ;;
     *) echo "install-deps.sh: unknown part '$part'; known: build test lint launchers rdma docs hip python" >&2; exit 2 ;;
   esac
 done

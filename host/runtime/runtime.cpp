@@ -74,6 +74,8 @@ Status Runtime::barrier() {
   return weft::barrier(context(), impl_->everybody);
 }
 
+std::shared_ptr<const void> Runtime::hold_memory() const { return impl_->job; }
+
 bool Runtime::is_inherited() const { return impl_->job->is_inherited(); }
 
 Status Runtime::health() {

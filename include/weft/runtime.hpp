@@ -135,6 +135,9 @@ class WEFT_API Runtime {
   // GPU memory mapped, and it may be freed. First complete what is under way to it. Of host memory
   // only the check is made.
   Status disown(const std::vector<OwnMemory>& pieces);
+  // While somebody has this, symmetric memory stays mapped in this process, after the runtime has
+  // gone, too: for objects of other languages that still point into it.
+  std::shared_ptr<const void> hold_memory() const;
 
   // --- teams ----------------------------------------------------------------------------------
   const Team& world() const;

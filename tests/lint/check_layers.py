@@ -4,6 +4,7 @@
     include <- device <- src <- bootstrap <- host      the library
     include, device <- kernels                         the second library: the public API only
     include, device <- perftest, docs/tutorials        programs that may use the public API only
+    include <- python                                  the Python package, likewise
     everything <- tests
 
 Also: no cycle between files, every quoted include exists and starts at the repository's root, and
@@ -29,6 +30,7 @@ LAYERS = {
     "kernels": {"public", "kernels"},
     "perftest": {"public", "perftest"},
     "docs": {"public"},
+    "python": {"public", "python"},
     "tests": {"public", "bodies", "src", "bootstrap", "host", "kernels", "perftest", "tests"},
 }
 

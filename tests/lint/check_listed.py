@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["src", "bootstrap", "host", "kernels", "perftest", "tests", "docs/tutorials"]
+FOLDERS = ["src", "bootstrap", "host", "kernels", "perftest", "python", "tests", "docs/tutorials"]
 SUFFIXES = {".cpp", ".cu"}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when the program on the front page is not the one that is built and run (docs/tutorials/01-hello).
+"""Fails when a program on the front page is not the one that is built and run (docs/tutorials).
 
 --write puts it there.
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
-BLOCK = re.compile(r"(<!-- (\S+) -->\n```cpp\n)(.*?)(```\n)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (\S+) -->\n```(?:cpp|python)\n)(.*?)(```\n)", re.DOTALL)
 
 
 def main():
@@ -19,7 +19,7 @@ def main():
         readme.write_text(wanted, encoding="utf-8")
         return 0
     if not BLOCK.search(text) or text != wanted:
-        print("README.md: its program differs from the tutorial's; run tests/lint/check_readme.py --write")
+        print("README.md: a program differs from the tutorial's; run tests/lint/check_readme.py --write")
         return 1
     return 0
 

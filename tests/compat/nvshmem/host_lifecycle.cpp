@@ -206,8 +206,8 @@ int fork_then(const std::string& end) {
   return exit_status();
 }
 
-// Far more than can have run when nvshmem_free and nvshmem_finalize are called, and nobody waits for
-// it: their barriers are of no team that it uses.
+// Far more than can have run when nvshmem_free and nvshmem_finalize are called, and nobody waits
+// for it: their barriers are of no team that it uses.
 int queued() {
   nvshmem_init();
   constexpr std::size_t kCount = 5000;

@@ -1,0 +1,173 @@
+#include "python/src/job.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <weft/collective.hpp>
+#include <weft/result.hpp>
+
+namespace weft::python {
+namespace {
+
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kAgreed = 1024;  // words that agree() takes at once
+
+Status ended() {
+  return Status::error(Code::kInvalidArgument,
+                       "the job has ended: weft.finalize() was called; weft.init() starts another");
+}
+
+}  // namespace
+
+// --- Block ---------------------------------------------------------------------------------------
+
+Block::Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int number)
+    : job_(std::move(job)),
+      memory_(job_->runtime_->hold_memory()),
+      address_(address),
+      bytes_(bytes),
+      number_(number) {}
+
+Block::~Block() {
+  if (!freed_) job_->let_go(*this);
+}
+
+// --- Job -----------------------------------------------------------------------------------------
+
+Job::Job(Runtime runtime, std::optional<UniqueId> meeting)
+    : runtime_(std::move(runtime)), meeting_(std::move(meeting)) {}
+
+Result<std::shared_ptr<Job>> Job::start(Result<Runtime> runtime, std::optional<UniqueId> meeting) {
+  if (!runtime) return runtime.status();
+  std::shared_ptr<Job> job(new Job(std::move(runtime).value(), std::move(meeting)));
+  if (Status ready = job->prepare(); !ready) return ready;
+  return job;
+}
+
+Status Job::prepare() {
+  runtime_->context().share();  // threads of one interpreter may call at once
+  auto own = runtime_->split_strided(runtime_->world(), 0, 1, runtime_->npes());
+  if (!own) return own.status();
+  own_ = *own;
+  auto words = runtime_->callocate<std::uint64_t>(2 * kAgreed);
+  if (!words) return words.status();
+  words_ = *words;
+  return Status::ok();
+}
+
+Result<Job::Use> Job::use() {
+  // Never waits for the end: that waits for other PEs, which may be threads that want the
+  // interpreter's lock, which who calls here has.
+  std::shared_lock lock(in_use_, std::try_to_lock);
+  if (!lock || ended_) return ended();
+  return Use(*runtime_, std::move(lock));
+}
+
+Status Job::agree(const std::uint64_t* in, std::uint64_t* out, std::size_t count, ReduceOp op) {
+  Context& context = runtime_->context();
+  if (Status complete = context.quiet(); !complete) return complete;
+  for (std::size_t at = 0; at < count; at += kAgreed) {
+    const std::size_t some = std::min(kAgreed, count - at);
+    std::memcpy(words_, in + at, some * sizeof(*in));
+    Status done = reduce(context, own_, words_ + kAgreed, words_, some, op);
+    if (!done) return done;
+    std::memcpy(out + at, words_ + kAgreed, some * sizeof(*out));
+  }
+  return Status::ok();
+}
+
+void Job::let_go(const Block& block) {
+  const std::lock_guard lock(dropped_mutex_);
+  dropped_.insert(block.number());
+}
+
+Status Job::free_number(int number) {
+  void*& memory = blocks_[static_cast<std::size_t>(number)];
+  {
+    const std::lock_guard lock(dropped_mutex_);
+    dropped_.erase(number);
+  }
+  return runtime_->free(std::exchange(memory, nullptr));
+}
+
+// Behind agree() nobody's operation is under way to what all have let go.
+Status Job::free_dropped() {
+  if (blocks_.empty()) return Status::ok();
+  std::vector<std::uint64_t> mine((blocks_.size() + kWordBits - 1) / kWordBits);
+  {
+    const std::lock_guard lock(dropped_mutex_);
+    for (const int number : dropped_)
+      mine[static_cast<std::size_t>(number) / kWordBits] |=
+          std::uint64_t{1} << (static_cast<std::size_t>(number) % kWordBits);
+  }
+  std::vector<std::uint64_t> all(mine.size());
+  Status status = agree(mine.data(), all.data(), mine.size(), ReduceOp::kAnd);
+  for (std::size_t number = 0; status.is_ok() && number < blocks_.size(); ++number)
+    if ((all[number / kWordBits] >> (number % kWordBits) & 1) != 0)
+      status = free_number(static_cast<int>(number));
+  return status;
+}
+
+Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed) {
+  const std::lock_guard alone(calls_);
+  if (ended_) return ended();
+  if (Status freed = free_dropped(); !freed) return freed;
+  const std::size_t some = std::max<std::size_t>(bytes, 1);  // so that even nothing has an address
+  auto memory = zeroed ? runtime_->callocate_bytes(some, 1) : runtime_->allocate_bytes(some);
+  if (!memory) return memory.status();
+  if (Status here = runtime_->barrier(); !here) return here;
+  auto place = std::find(blocks_.begin(), blocks_.end(), nullptr);
+  if (place == blocks_.end()) place = blocks_.insert(place, nullptr);
+  *place = *memory;
+  return std::make_shared<Block>(shared_from_this(), static_cast<std::byte*>(*memory), bytes,
+                                 static_cast<int>(place - blocks_.begin()));
+}
+
+Status Job::free(Block& block) {
+  const std::lock_guard alone(calls_);
+  if (ended_) return ended();
+  if (block.freed_)
+    return Status::error(Code::kInvalidArgument, "weft.free: the tensor was freed before");
+  const auto number = static_cast<std::uint64_t>(block.number());
+  const auto exports = static_cast<std::uint64_t>(block.exports());
+  // The largest number, what is left of it to the largest word, and who has most arrays.
+  const std::uint64_t mine[] = {
+      number, ~number, exports == 0 ? 0 : exports << 32 | static_cast<unsigned>(runtime_->pe())};
+  std::uint64_t all[3] = {};
+  if (Status status = agree(mine, all, 3, ReduceOp::kMax); !status) return status;
+  if (all[0] != ~all[1])
+    return Status::error(Code::kNotSymmetric,
+                         "weft.free: PEs free different tensors; all free the same ones, in the "
+                         "same order");
+  if (all[2] != 0)
+    return Status::error(
+        Code::kInvalidArgument,
+        fmt::format("weft.free: {} array{} of PE {} still {} the tensor's memory; delete what "
+                    "numpy, torch or another library made of it first",
+                    all[2] >> 32, all[2] >> 32 == 1 ? "" : "s", all[2] & 0xffffffffu,
+                    all[2] >> 32 == 1 ? "has" : "have"));
+  block.freed_ = true;
+  return free_number(block.number());
+}
+
+Status Job::finalize() {
+  const std::lock_guard alone(calls_);
+  if (ended_) return Status::ok();
+  Status status = runtime_->health();
+  if (status.is_ok()) status = free_dropped();
+  const std::lock_guard last(in_use_);
+  ended_ = true;
+  runtime_.reset();
+  meeting_.reset();
+  return status;
+}
+
+void Job::abort(int code, const std::string& why) {
+  const std::shared_lock lock(in_use_);
+  if (!ended_) runtime_->abort(code, why);
+}
+
+}  // namespace weft::python

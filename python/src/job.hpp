@@ -1,0 +1,111 @@
+// Job: this PE's runtime as Python has it, and the symmetric memory that Python allocated there.
+//
+// Memory is numbered: all PEs allocate and free in the same order, so a block has the same number
+// everywhere. What a PE has merely let go is freed once all have, at the next call that all make.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/reduce_op.hpp>
+#include <weft/runtime.hpp>
+
+namespace weft::python {
+
+class Job;
+
+// Symmetric memory of one allocation. It lives as long as a tensor or an array of another library
+// has it; and it stays mapped that long, whatever becomes of the job.
+class Block {
+ public:
+  Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int number);
+  ~Block();  // tells the job that this PE has let go of it
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  Job& job() const { return *job_; }
+  std::byte* address() const { return address_; }
+  std::size_t bytes() const { return bytes_; }
+  int number() const { return number_; }
+  bool is_freed() const { return freed_; }
+  int exports() const { return exports_; }
+
+  // Arrays of other libraries that have it.
+  void add_export() { ++exports_; }
+  void end_export() { --exports_; }
+
+ private:
+  friend class Job;
+  const std::shared_ptr<Job> job_;
+  const std::shared_ptr<const void> memory_;  // what keeps it mapped
+  std::byte* const address_;
+  const std::size_t bytes_;
+  const int number_;
+  std::atomic<int> exports_{0};
+  std::atomic<bool> freed_{false};
+};
+
+class Job : public std::enable_shared_from_this<Job> {
+ public:
+  static Result<std::shared_ptr<Job>> start(Result<Runtime> runtime,
+                                            std::optional<UniqueId> meeting = {});
+
+  // The runtime for one call: it does not end meanwhile.
+  class Use {
+   public:
+    Use(Runtime& runtime, std::shared_lock<std::shared_mutex> lock)
+        : runtime_(&runtime), lock_(std::move(lock)) {}
+    Runtime& operator*() const { return *runtime_; }
+    Runtime* operator->() const { return runtime_; }
+
+   private:
+    Runtime* runtime_;
+    std::shared_lock<std::shared_mutex> lock_;
+  };
+  // Or why there is none.
+  Result<Use> use();
+  bool has_ended() const { return ended_; }
+
+  // Collective, as the next ones: zeroed or not, and there on all PEs when it returns on any.
+  Result<std::shared_ptr<Block>> allocate(std::size_t bytes, bool zeroed);
+  // Refused on all PEs if an array on any still has it, or if they mean different blocks.
+  Status free(Block& block);
+  // Waits for all PEs, and ends the runtime. A second one does nothing.
+  Status finalize();
+  // Ends the whole job, at once and for all.
+  void abort(int code, const std::string& why);
+
+ private:
+  friend class Block;
+
+  explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
+  Status prepare();
+  void let_go(const Block& block);
+  Status free_dropped();
+  Status free_number(int number);
+  // out[i] = the op of all PEs' in[i], of `count` words; and all PEs' operations so far are
+  // complete.
+  Status agree(const std::uint64_t* in, std::uint64_t* out, std::size_t count, ReduceOp op);
+
+  std::shared_mutex in_use_;  // shared by calls, and taken alone by the end
+  std::optional<Runtime> runtime_;
+  std::optional<UniqueId> meeting_;  // served for as long as the job is
+  Team own_;                         // for the calls here, whatever users do on theirs
+  std::uint64_t* words_ = nullptr;   // symmetric: what agree() reads and writes
+  std::mutex calls_;                 // one collective call of this class at a time
+  std::vector<void*> blocks_;        // by number; null: free
+  std::atomic<bool> ended_{false};
+  std::mutex dropped_mutex_;
+  std::set<int> dropped_;  // numbers that this PE has let go of; guarded by dropped_mutex_
+};
+
+}  // namespace weft::python

@@ -1,0 +1,32 @@
+"""Tensors as arrays of numpy and torch, which are loaded at the first use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _weft
+from weft._errors import UnsupportedError
+
+_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def to_numpy(tensor: _weft.Tensor) -> Any:
+    """A numpy array of the same memory. bfloat16 and float8 take the package ml_dtypes."""
+    import numpy
+
+    if tensor.dtype not in _OF_ML_DTYPES:
+        return numpy.from_dlpack(tensor)
+    try:
+        import ml_dtypes
+    except ImportError as missing:
+        raise UnsupportedError(
+            f"numpy has no {tensor.dtype}: install ml_dtypes, or take tensor.torch()"
+        ) from missing
+    return numpy.from_dlpack(tensor.bits()).view(getattr(ml_dtypes, tensor.dtype))
+
+
+def to_torch(tensor: _weft.Tensor) -> Any:
+    """A torch.Tensor of the same memory."""
+    import torch
+
+    return torch.from_dlpack(tensor)

@@ -1,0 +1,104 @@
+"""How a process joins a job: by its launcher, or by a unique id that travels some other way."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from weft import _weft
+from weft._errors import ArgumentError
+
+_starts = itertools.count()  # of this process, so that each has keys of its own in a store
+
+
+def unique_id(settings: Mapping[str, object] | None = None) -> _weft.UniqueId:
+    """A new place where PEs meet. Keep it until the job has started: who made it serves the meeting."""
+    return _weft.unique_id(_pairs(settings))
+
+
+def start(
+    *,
+    group: Any = None,
+    comm: Any = None,
+    unique_id: _weft.UniqueId | str | None = None,
+    store: Any = None,
+    rank: int | None = None,
+    size: int | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> _weft.Job:
+    """A job by one of the ways that weft.init() lists."""
+    pairs = _pairs(settings)
+    ways = [name for name, way in (("group", group), ("comm", comm), ("unique_id", unique_id), ("store", store)) if way is not None]
+    if len(ways) > 1:
+        raise ArgumentError(f"weft.init: {' and '.join(ways)} are given; one of them says how PEs meet")
+    if group is not None:
+        return _by_group(group, pairs)
+    if comm is not None:
+        return _by_comm(comm, pairs)
+    if unique_id is not None or store is not None:
+        if rank is None or size is None:
+            raise ArgumentError(f"weft.init: {ways[0]} takes rank and size beside it")
+        if unique_id is None:
+            return _by_store(store, f"weft/{next(_starts)}", rank, size, pairs)
+        identity = _weft.UniqueId.parse(unique_id) if isinstance(unique_id, str) else unique_id
+        return _weft.met(identity, rank, size, pairs)
+    if rank is not None or size is not None:
+        raise ArgumentError("weft.init: rank and size say which PE this is of those that meet at unique_id or in store")
+    if _is_under_torchrun(os.environ):
+        return _by_agent(pairs)
+    return _weft.launched(pairs)
+
+
+def _pairs(settings: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    def text(value: object) -> str:
+        return str(int(value)) if isinstance(value, bool) else str(value)
+
+    return [(name, text(value)) for name, value in (settings or {}).items()]
+
+
+def _by_group(group: Any, pairs: list[tuple[str, str]]) -> _weft.Job:
+    """torch.distributed: the first rank of the group says where to meet."""
+    from torch import distributed
+
+    rank, size = distributed.get_rank(group), distributed.get_world_size(group)
+    if rank < 0:
+        raise ArgumentError("weft.init: this process is no member of the group")
+    mine = _weft.unique_id(pairs) if rank == 0 else None
+    box = [mine.text if mine is not None else None]
+    distributed.broadcast_object_list(box, src=distributed.get_global_rank(group, 0), group=group)
+    return _weft.met(mine or _weft.UniqueId.parse(box[0] or ""), rank, size, pairs)
+
+
+def _by_comm(comm: Any, pairs: list[tuple[str, str]]) -> _weft.Job:
+    """A communicator of mpi4py, likewise."""
+    rank, size = comm.Get_rank(), comm.Get_size()
+    mine = _weft.unique_id(pairs) if rank == 0 else None
+    text = comm.bcast(mine.text if mine is not None else None, root=0)
+    return _weft.met(mine or _weft.UniqueId.parse(text), rank, size, pairs)
+
+
+def _by_store(store: Any, key: str, rank: int, size: int, pairs: list[tuple[str, str]]) -> _weft.Job:
+    """A store as torch.distributed has them: set(key, value), and get(key), which waits."""
+    if rank == 0:
+        mine = _weft.unique_id(pairs)
+        store.set(key, mine.text)
+        return _weft.met(mine, rank, size, pairs)
+    text = store.get(key)
+    return _weft.met(_weft.UniqueId.parse(text.decode() if isinstance(text, bytes) else text), rank, size, pairs)
+
+
+def _is_under_torchrun(environment: Mapping[str, str]) -> bool:
+    """torchrun alone: a launcher of Weft's own that started it, or was started by it, goes first."""
+    return all(name in environment for name in ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
+
+
+def _by_agent(pairs: list[tuple[str, str]]) -> _weft.Job:
+    """torchrun: its agent serves a store. A restarted job, and another init, have keys of their own."""
+    from torch.distributed import TCPStore
+
+    environment = os.environ
+    store = TCPStore(environment["MASTER_ADDR"], int(environment["MASTER_PORT"]), is_master=False)
+    key = f"weft/{environment['TORCHELASTIC_RUN_ID']}/{environment.get('TORCHELASTIC_RESTART_COUNT', '0')}/{next(_starts)}"
+    return _by_store(store, key, int(environment["RANK"]), int(environment["WORLD_SIZE"]), pairs)

@@ -1,0 +1,116 @@
+"""Beside PyTorch: process groups, torchrun, tensors. By one process, which starts others."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import weft  # noqa: E402
+import weft.testing  # noqa: E402
+
+
+def torchrun(npes, text, tmp_path, *arguments):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(text))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # or torchrun says at length that it sets it
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={npes}", *arguments, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_torchrun_is_a_launcher(tmp_path):
+    said = torchrun(
+        3,
+        """
+        import torch, weft
+        for turn in range(2):
+            weft.init()
+            t = weft.zeros((2, 3), torch.float32)
+            t.torch().fill_(weft.my_pe() + 1)
+            weft.barrier()
+            weft.reduce(t, t)
+            assert (t.torch() == sum(range(1, weft.n_pes() + 1))).all()
+            print(f"{weft.my_pe()} of {weft.n_pes()}", flush=True)
+            weft.finalize()
+        """,
+        tmp_path,
+    )
+    assert sorted(re.findall(r"\d of \d", said)) == sorted(2 * ["0 of 3", "1 of 3", "2 of 3"])
+
+
+def test_a_restarted_job_meets_anew(tmp_path):
+    said = torchrun(
+        2,
+        """
+        import os, weft
+        weft.init()
+        weft.barrier()
+        if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and weft.my_pe() == 1:
+            os._exit(3)
+        weft.barrier()
+        print("here", os.environ["TORCHELASTIC_RESTART_COUNT"], flush=True)
+        """,
+        tmp_path,
+        "--max-restarts=1",
+    )
+    assert re.findall(r"here \d", said) == ["here 1"] * 2
+
+
+def test_a_group_of_processes_is_a_job(tmp_path):
+    said = torchrun(
+        4,
+        """
+        import torch.distributed as dist, weft
+        dist.init_process_group("gloo")
+        halves = [dist.new_group([0, 1]), dist.new_group([3, 2])]
+        mine = halves[dist.get_rank() // 2]
+        job = weft.join(group=mine)
+        weft.init(group=dist.group.WORLD)
+        assert (weft.my_pe(), weft.n_pes()) == (dist.get_rank(), 4)
+        with weft.use(job):
+            assert (weft.my_pe(), weft.n_pes()) == (dist.get_rank(mine), 2)
+            weft.barrier()
+        weft.barrier()
+        print("here", flush=True)
+        dist.destroy_process_group()
+        """,
+        tmp_path,
+    )
+    assert said.count("here") == 4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.int64, torch.complex64, torch.bool])
+def test_tensors_are_torchs_without_a_copy(dtype):
+    def body():
+        tensor = weft.zeros((4, 6), dtype)
+        array = tensor.torch()
+        assert array.dtype == dtype and array.shape == (4, 6) and array.data_ptr() == tensor.data_ptr
+        values = torch.arange(24).reshape(4, 6).to(dtype)
+        weft.put(tensor, values, weft.my_pe())
+        weft.quiet()
+        assert (array.view(torch.uint8) == values.view(torch.uint8)).all()
+        back = torch.empty_like(values)
+        weft.get(back, tensor, weft.my_pe())
+        assert (back.view(torch.uint8) == values.view(torch.uint8)).all()
+        weft.put(tensor[2:3], values[1:2], weft.my_pe())
+        assert weft.like(values).dtype == tensor.dtype
+        with pytest.raises(weft.ArgumentError, match="array"):
+            weft.free(tensor)
+        del array
+        weft.free(tensor)
+
+    weft.testing.run(1, body)
+
+
+def test_a_transposed_tensor_is_refused():
+    def body():
+        with pytest.raises(weft.ArgumentError, match="contiguous"):
+            weft.put(weft.zeros((3, 2)), torch.zeros(2, 3).t(), 0)
+
+    weft.testing.run(1, body)

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Builds the wheel from this tree as pip does, checks the types of the package, and runs its tests with every Python
+# from 3.10 on that there is: python3, those of PATH by name, those of pyenv. The virtual environments stay in the
+# user's cache.
+#
+#   tests/python/with_package.sh [--torch RELEASE]     and with that release of PyTorch, in 5 GB of the cache
+#
+# Exit status: 0 if all is well, else 1; wrong usage 2.
+set -eu
+torch=""
+case "$#:${1:-}" in
+  0:) ;;
+  2:--torch) torch=$2 ;;
+  *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/weft-python
+wheels=$root/build/wheels
+mkdir -p "$cache"
+
+# What pip says, only if it fails.
+pip_install() {
+  environment=$1
+  shift
+  if ! "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@" > "$cache/log" 2>&1; then
+    tail -20 "$cache/log" >&2
+    echo "with_package.sh: pip install $* fails" >&2
+    exit 1
+  fi
+}
+
+# The packages that pyproject.toml names for the build come from where pip finds them.
+[ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
+pip_install "$cache/build" --upgrade pip mypy numpy
+rm -rf "$wheels"
+if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$root" > "$cache/log" 2>&1; then
+  tail -20 "$cache/log" >&2
+  exit 1
+fi
+ls -s "$wheels"
+pip_install "$cache/build" --force-reinstall --no-deps "$wheels"/weft-*.whl
+pip_install "$cache/build" nanobind-backend
+(cd "$cache" && "$cache/build/bin/python" -m mypy --config-file "$root/pyproject.toml" -p weft)
+
+tested=" "
+for python in python3 python3.10 python3.11 python3.12 python3.13 "$HOME"/.pyenv/versions/3.1[0-9].*/bin/python; do
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null) || continue
+  case $version in 3.[0-9]) continue ;; esac
+  case $tested in *" $version "*) continue ;; esac
+  tested="$tested$version "
+  environment=$cache/$version
+  [ -x "$environment/bin/python" ] || "$python" -m venv "$environment"
+  pip_install "$environment" numpy ml_dtypes pytest nanobind-backend
+  pip_install "$environment" --force-reinstall --no-deps "$wheels"/weft-*.whl
+  LAUNCHER=$environment/bin/weft-run
+  export LAUNCHER
+  test="$environment/bin/python -m pytest -q -p no:cacheprovider"
+  # shellcheck disable=SC2086  # words are meant to split
+  (
+    cd "$cache"
+    echo "== Python $version: jobs"
+    $test "$here/test_jobs.py"
+    for npes in 1 2 3; do
+      echo "== Python $version: $npes PEs"
+      "$LAUNCHER" -n $npes --timeout 100 $test "$here/test_ring.py"
+    done
+    "$LAUNCHER" -n 4 --timeout 60 "$environment/bin/python" "$root/docs/tutorials/python/01-ring/ring.py"
+  )
+done
+
+if [ -n "$torch" ]; then
+  environment=$cache/torch-$torch
+  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+  pip_install "$environment" "torch==$torch" numpy pytest nanobind-backend
+  pip_install "$environment" --force-reinstall --no-deps "$wheels"/weft-*.whl
+  echo "== PyTorch $torch"
+  (cd "$cache" && "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py")
+fi

@@ -42,14 +42,14 @@ struct PackedTree {
 };
 
 // use(some, units) of the units of a message that are my thread's; some are loaded at once.
-template <class Scope, class Use>
+template <bool kLooksForWhole, class Scope, class Use>
 WEFT_DEVICE void for_units(const Scope& scope, const std::byte* message, unsigned bytes, Use use) {
   using Hand = UnitsInHand<Scope>;
   Hand some(scope, bytes);
   WEFT_DEVICE_AS_A_LOOP
   for (; !some.is_empty(); some.next()) {
     typename Hand::Units units = {};  // known, or registers would be kept for them
-    some.load(units, message, bytes);
+    some.template load<kLooksForWhole>(units, message, bytes);
     use(some, units);
   }
 }
@@ -60,7 +60,7 @@ WEFT_DEVICE void pass_own_units(const Member& m, const Buffers& b, const PackedT
   const auto bytes = static_cast<unsigned>(b.bytes);
   const PackedPlaces places = m.places();
   const int reach = tree.reach();
-  for_units(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
+  for_units<true>(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
     tree.pass_on(m, places, reach, some, units);
     if (writes) some.store(units, b.dst, bytes);
   });
@@ -118,14 +118,14 @@ WEFT_DEVICE unsigned use_units(const Member& m, const Buffers& b, unsigned index
 
 // To each rank its block, which lie `stride` bytes apart: 0 where all get the same. To me, too: so
 // all are taken alike.
-template <class Member>
+template <bool kLooksForWhole, class Member>
 WEFT_DEVICE void send_units(const Member& m, const Buffers& b, std::size_t stride) {
   const int n = m.size();
   const auto bytes = static_cast<unsigned>(b.bytes);
   const PackedPlaces places = m.places();
   const int first = wrapped(m.rank() + 1, n);  // not all begin with the same one
   if (stride == 0) {
-    for_units(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
+    for_units<kLooksForWhole>(m.scope(), b.src, bytes, [&](const auto& some, const auto& units) {
       WEFT_DEVICE_AS_A_LOOP
       for (int i = 0; i < n; ++i) m.send(places, m.rank(), wrapped(first + i, n), some, units);
     });
@@ -134,7 +134,7 @@ WEFT_DEVICE void send_units(const Member& m, const Buffers& b, std::size_t strid
   WEFT_DEVICE_AS_A_LOOP
   for (int i = 0; i < n; ++i) {
     const int to = wrapped(first + i, n);
-    for_units(
+    for_units<kLooksForWhole>(
         m.scope(), b.src + static_cast<std::size_t>(to) * stride, bytes,
         [&](const auto& some, const auto& units) { m.send(places, m.rank(), to, some, units); });
   }
@@ -148,7 +148,7 @@ WEFT_DEVICE bool exchange_packed(Member& m, const Buffers& b, std::size_t stride
   const auto count = static_cast<unsigned>(packed_units(b.bytes));
   bool ok = m.begin();
   auto next = static_cast<unsigned>(m.scope().rank());
-  if (ok) send_units(m, b, stride);
+  if (ok) send_units<false>(m, b, stride);
   WEFT_DEVICE_AS_A_LOOP
   while (ok && (next = use_units(m, b, next, use)) < count)
     ok = m.wait_for_ranks(next);  // mutation: equivalent, polled again
@@ -174,7 +174,7 @@ WEFT_DEVICE void store_units(const Member& m, const Buffers& b, int rank,
 template <class Member>
 WEFT_DEVICE bool exchange_by_member(Member& m, const Buffers& b, std::size_t stride) {
   bool ok = m.begin();
-  if (ok) send_units(m, b, stride);
+  if (ok) send_units<true>(m, b, stride);
   WEFT_DEVICE_AS_A_LOOP
   for (int rank = 0; rank < m.size(); ++rank) {
     typename Member::Hand some(m.scope(), static_cast<unsigned>(b.bytes));

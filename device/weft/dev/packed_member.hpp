@@ -95,11 +95,19 @@ class UnitsInHand {
     return size;
   }
 
+  // kLooksForWhole: for callers that have the registers.
+  template <bool kLooksForWhole>
   WEFT_DEVICE void load(Units& units, const std::byte* message, unsigned bytes) const {
-    for_each([&](int k, unsigned index) { units[k] = load_unit(message, bytes, index); });
+    if (!kLooksForWhole || !are_whole(message, bytes))
+      return for_each([&](int k, unsigned index) { units[k] = load_unit(message, bytes, index); });
+    const auto* const first = reinterpret_cast<const Whole*>(message + first_ * kWholeBytes);
+    for (int k = 0; k < kMost; ++k) units[k] = first[k];
   }
   WEFT_DEVICE void store(const Units& units, std::byte* message, unsigned bytes) const {
-    for_each([&](int k, unsigned index) { store_unit(message, bytes, index, units[k]); });
+    if (!are_whole(message, bytes))
+      return for_each([&](int k, unsigned index) { store_unit(message, bytes, index, units[k]); });
+    auto* const first = reinterpret_cast<Whole*>(message + first_ * kWholeBytes);
+    for (int k = 0; k < kMost; ++k) first[k] = units[k];
   }
   // Takes the units that have come to the places of `row`; false: they do not come soon.
   WEFT_DEVICE bool take(Units& units, const PackedPlaces& places, int row) const {
@@ -114,6 +122,15 @@ class UnitsInHand {
   }
 
  private:
+  using Whole = Chunk<kPackedUnit>::type;
+  static constexpr auto kWholeBytes = static_cast<unsigned>(kPackedUnit);
+
+  // A hand full of whole units at multiples of their size: none need be looked at by itself, which
+  // takes a thread alone as long as the memory does.
+  WEFT_DEVICE bool are_whole(const std::byte* message, unsigned bytes) const {
+    return std::is_same_v<Scope, Thread> && first_ + kMost <= bytes / kWholeBytes &&
+           reinterpret_cast<std::uintptr_t>(message) % kWholeBytes == 0;
+  }
   template <class Body>
   WEFT_DEVICE void for_each(Body body) const {
     for (int k = 0; k < kMost; ++k) {

@@ -45,8 +45,7 @@
 //
 //   void settle(T&)                   a number is worked out here, and kept: not anew at each use
 //   void lies_in_memory(const T&)     an object whose parts are loaded where they are used, and
-//   take
-//                                     no registers in between
+//                                     take no registers in between
 //
 // Time and the rest
 //   void relax()                      in every spin: pause, yield or sleep

@@ -54,7 +54,7 @@ def test_a_restarted_job_meets_anew(tmp_path):
         if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and weft.my_pe() == 1:
             os._exit(3)
         weft.barrier()
-        print("here", os.environ["TORCHELASTIC_RESTART_COUNT"], flush=True)
+        print("here " + os.environ["TORCHELASTIC_RESTART_COUNT"], flush=True)  # in one piece
         """,
         tmp_path,
         "--max-restarts=1",

@@ -23,7 +23,7 @@ struct DType {
 const DType* dtype_named(std::string_view name);
 const DType* dtype_of(nanobind::dlpack::dtype layout);
 
-// What a caller gave for a dtype: a name, or an object of numpy or torch. Raises for others.
+// The type that a caller means: a name, or an object of numpy or torch. Raises for others.
 const DType& dtype_from(nanobind::handle given);
 
 }  // namespace weft::python

@@ -32,7 +32,7 @@ Block::Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, in
       number_(number) {}
 
 Block::~Block() {
-  if (!freed_) job_->let_go(*this);
+  if (!freed_) job_->drop(*this);
 }
 
 // --- Job -----------------------------------------------------------------------------------------
@@ -59,8 +59,8 @@ Status Job::prepare() {
 }
 
 Result<Job::Use> Job::use() {
-  // Never waits for the end: that waits for other PEs, which may be threads that want the
-  // interpreter's lock, which who calls here has.
+  // Never waits for finalize(): that waits for other PEs, which may be threads that want the
+  // interpreter's lock, and the caller holds it.
   std::shared_lock lock(in_use_, std::try_to_lock);
   if (!lock || ended_) return ended();
   return Use(*runtime_, std::move(lock));
@@ -79,7 +79,7 @@ Status Job::agree(const std::uint64_t* in, std::uint64_t* out, std::size_t count
   return Status::ok();
 }
 
-void Job::let_go(const Block& block) {
+void Job::drop(const Block& block) {
   const std::lock_guard lock(dropped_mutex_);
   dropped_.insert(block.number());
 }
@@ -93,7 +93,7 @@ Status Job::free_number(int number) {
   return runtime_->free(std::exchange(memory, nullptr));
 }
 
-// Behind agree() nobody's operation is under way to what all have let go.
+// agree() completes all PEs' operations first, so none is under way to memory that all dropped.
 Status Job::free_dropped() {
   if (blocks_.empty()) return Status::ok();
   std::vector<std::uint64_t> mine((blocks_.size() + kWordBits - 1) / kWordBits);

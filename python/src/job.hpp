@@ -1,7 +1,7 @@
 // Job: this PE's runtime as Python has it, and the symmetric memory that Python allocated there.
 //
 // Memory is numbered: all PEs allocate and free in the same order, so a block has the same number
-// everywhere. What a PE has merely let go is freed once all have, at the next call that all make.
+// everywhere. Memory that a PE has dropped is freed once all have, at the next collective call.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Job;
 class Block {
  public:
   Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int number);
-  ~Block();  // tells the job that this PE has let go of it
+  ~Block();  // this PE has dropped it, as the job learns
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
@@ -89,7 +89,7 @@ class Job : public std::enable_shared_from_this<Job> {
 
   explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
   Status prepare();
-  void let_go(const Block& block);
+  void drop(const Block& block);
   Status free_dropped();
   Status free_number(int number);
   // out[i] = the op of all PEs' in[i], of `count` words; and all PEs' operations so far are
@@ -105,7 +105,7 @@ class Job : public std::enable_shared_from_this<Job> {
   std::vector<void*> blocks_;        // by number; null: free
   std::atomic<bool> ended_{false};
   std::mutex dropped_mutex_;
-  std::set<int> dropped_;  // numbers that this PE has let go of; guarded by dropped_mutex_
+  std::set<int> dropped_;  // numbers that this PE has dropped; guarded by dropped_mutex_
 };
 
 }  // namespace weft::python

@@ -29,7 +29,7 @@ using Handle = nanobind::handle;
 Tensor make_tensor(const JobPtr& job, Shape shape, Handle dtype, bool zeroed);
 void free_tensor(const JobPtr& job, const Tensor& tensor);
 
-// What a put does to a word there: nothing if `signal` is None.
+// The signal of a put, and how it changes; none if `signal` is None.
 struct SignalOf {
   Handle signal;
   std::uint64_t value;

@@ -16,7 +16,7 @@ namespace nb = nanobind;
 
 constexpr std::size_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
-// What an exported array holds on to.
+// Keeps the memory of an exported array, and counts it.
 struct Export {
   explicit Export(std::shared_ptr<Block> exported) : block(std::move(exported)) {
     block->add_export();

@@ -143,7 +143,7 @@ def free(tensor: Tensor) -> None:
 
 
 def peer(tensor: Tensor, pe: int) -> Any:
-    """What `pe` has where `tensor` is here, to be loaded and stored directly: an array that numpy.from_dlpack and
+    """The memory of `pe` where `tensor` is here, to be loaded and stored directly: an array that numpy.from_dlpack and
     torch.from_dlpack take. UnsupportedError where that memory is not mapped, as between hosts."""
     return tensor.peer(pe)
 

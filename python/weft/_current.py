@@ -1,4 +1,4 @@
-"""Which job calls without one are of: that of the thread, else that of the process."""
+"""The current job, to which calls belong: that of the thread, else that of the process."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def start(
 ) -> _weft.Job:
     """A job by one of the ways that weft.init() lists."""
     pairs = _pairs(settings)
-    ways = [name for name, way in (("group", group), ("comm", comm), ("unique_id", unique_id), ("store", store)) if way is not None]
+    given = {"group": group, "comm": comm, "unique_id": unique_id, "store": store}
+    ways = [name for name, way in given.items() if way is not None]
     if len(ways) > 1:
         raise ArgumentError(f"weft.init: {' and '.join(ways)} are given; one of them says how PEs meet")
     if group is not None:
@@ -91,7 +92,8 @@ def _by_store(store: Any, key: str, rank: int, size: int, pairs: list[tuple[str,
 
 def _is_under_torchrun(environment: Mapping[str, str]) -> bool:
     """torchrun alone: a launcher of Weft's own that started it, or was started by it, goes first."""
-    return all(name in environment for name in ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
+    names = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    return all(name in environment for name in names)
 
 
 def _by_agent(pairs: list[tuple[str, str]]) -> _weft.Job:
@@ -100,5 +102,6 @@ def _by_agent(pairs: list[tuple[str, str]]) -> _weft.Job:
 
     environment = os.environ
     store = TCPStore(environment["MASTER_ADDR"], int(environment["MASTER_PORT"]), is_master=False)
-    key = f"weft/{environment['TORCHELASTIC_RUN_ID']}/{environment.get('TORCHELASTIC_RESTART_COUNT', '0')}/{next(_starts)}"
+    restarts = environment.get("TORCHELASTIC_RESTART_COUNT", "0")
+    key = f"weft/{environment['TORCHELASTIC_RUN_ID']}/{restarts}/{next(_starts)}"
     return _by_store(store, key, int(environment["RANK"]), int(environment["WORLD_SIZE"]), pairs)

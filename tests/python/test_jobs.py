@@ -18,7 +18,7 @@ LAUNCHER = os.environ.get("LAUNCHER", "weft-run")
 
 
 def ended(text, *arguments, before=(), environment=None, timeout=120):
-    """What a program of Python says and how it ends."""
+    """Runs a Python program, and gives its output and exit status."""
     command = [*before, sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)]
     return subprocess.run(
         command, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=timeout, check=False

@@ -1,4 +1,4 @@
-"""What a program does with Weft, on as many PEs as it is started with."""
+"""Operations and memory, on as many PEs as the test is started with."""
 
 import gc
 

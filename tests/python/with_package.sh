@@ -19,7 +19,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/weft-python
 wheels=$root/build/wheels
 mkdir -p "$cache"
 
-# What pip says, only if it fails.
+# Shows what pip prints only if it fails.
 pip_install() {
   environment=$1
   shift

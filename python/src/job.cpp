@@ -118,7 +118,8 @@ Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed) {
   const std::size_t some = std::max<std::size_t>(bytes, 1);  // so that even nothing has an address
   auto memory = zeroed ? runtime_->callocate_bytes(some, 1) : runtime_->allocate_bytes(some);
   if (!memory) return memory.status();
-  if (Status here = runtime_->barrier(); !here) return here;
+  if (!zeroed)  // callocate_bytes() ends with a barrier
+    if (Status here = runtime_->barrier(); !here) return here;
   auto place = std::find(blocks_.begin(), blocks_.end(), nullptr);
   if (place == blocks_.end()) place = blocks_.insert(place, nullptr);
   *place = *memory;

@@ -1,5 +1,5 @@
-// The extension weft._weft: classes and functions as python/weft calls them. What they promise is
-// said there, where people look for it.
+// The extension weft._weft: classes and functions as python/weft calls them. Their
+// contracts stand there, where people look for them.
 #include <utility>
 
 #include <nanobind/nanobind.h>

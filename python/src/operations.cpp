@@ -1,14 +1,13 @@
 #include "python/src/operations.hpp"
 
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nanobind/stl/string.h>
 
 #include <weft/collective.hpp>
 #include <weft/wait.hpp>
-#include <nanobind/stl/string.h>
 
 #include "python/src/errors.hpp"
 
@@ -50,6 +49,7 @@ class Call {
   explicit Call(const JobPtr& job) : job_(job.get()), use_(value_of(job->use())) {}
   Runtime* operator->() const { return &*use_; }
   Context& context() const { return use_->context(); }
+  // Raises, so it is called with the interpreter's lock: before run().
   const Team& team(const TeamOf* given) const {
     if (given != nullptr && given->job.get() != job_)
       raise_argument("argument team is of another job than the current one");
@@ -67,22 +67,34 @@ class Call {
   Job::Use use_;
 };
 
-void check_same(const char* routine, const View& dst, const View& src, std::size_t blocks_of_dst,
-                std::size_t blocks_of_src) {
-  if (dst.dtype != src.dtype)
-    raise_argument(fmt::format("{}: dst has elements of {}, src of {}", routine, dst.dtype->name,
-                               src.dtype->name));
-  if (dst.count * blocks_of_src != src.count * blocks_of_dst)
-    raise_argument(fmt::format("{}: dst has {} elements and src {}; dst has {} for each {} of src",
-                               routine, dst.count, src.count, blocks_of_dst, blocks_of_src));
+// The arguments dst and src of a routine, of one type of elements, `dst_blocks` of dst for each
+// `src_blocks` of src.
+struct Buffers {
+  Buffers(const char* routine, Handle dst_given, Handle src_given, int dst_blocks = 1,
+          int src_blocks = 1)
+      : dst(view_of("dst", dst_given, Access::kWrite)),
+        src(view_of("src", src_given, Access::kRead)) {
+    if (dst.dtype != src.dtype)
+      raise_argument(fmt::format("{}: dst has elements of {}, src of {}", routine, dst.dtype->name,
+                                 src.dtype->name));
+    if (dst.count * static_cast<std::size_t>(src_blocks) !=
+        src.count * static_cast<std::size_t>(dst_blocks))
+      raise_argument(
+          fmt::format("{}: dst has {} elements and src {}; dst has {} for each {} of src", routine,
+                      dst.count, src.count, dst_blocks, src_blocks));
+  }
+  View dst, src;
+};
+
+bool has_code(const View& view, nb::dlpack::dtype_code code) {
+  return view.dtype->dlpack.code == static_cast<std::uint8_t>(code);
 }
+bool is_signed(const View& view) { return has_code(view, nb::dlpack::dtype_code::Int); }
 
 // One integer of 4 or 8 bytes in symmetric memory.
 View word_of(const char* name, Handle argument) {
   const View word = view_of(name, argument, Access::kWrite);
-  const bool is_integer =
-      word.dtype->dlpack.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int) ||
-      word.dtype->dlpack.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
+  const bool is_integer = is_signed(word) || has_code(word, nb::dlpack::dtype_code::UInt);
   if (word.count != 1 || !is_integer || (word.bytes != 4 && word.bytes != 8))
     raise_argument(
         fmt::format("argument {} has {} elements of {}; it is one integer of 4 or 8 bytes, "
@@ -90,10 +102,6 @@ View word_of(const char* name, Handle argument) {
                     name, word.count, word.dtype->name));
   return word;
 }
-bool is_signed(const View& word) {
-  return word.dtype->dlpack.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
-}
-
 // The bits of a number of Python's as an integer of the word's type; raises if it does not fit.
 std::uint64_t bits_of(const char* name, const View& word, Handle value) {
   const int bits = static_cast<int>(word.bytes) * 8;
@@ -164,19 +172,16 @@ void free_tensor(const JobPtr& job, const Tensor& tensor) {
 
 void put(const JobPtr& job, Handle dst_, Handle src_, int pe, const SignalOf& given) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
-  check_same("weft.put", dst, src, 1, 1);
+  const Buffers b("weft.put", dst_, src_);
   const Notify notify = notify_of(given);
-  call.run([&] { return call.context().put_bytes(dst.data, src.data, src.bytes, pe, notify); });
+  call.run(
+      [&] { return call.context().put_bytes(b.dst.data, b.src.data, b.src.bytes, pe, notify); });
 }
 
 void get(const JobPtr& job, Handle dst_, Handle src_, int pe) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
-  check_same("weft.get", dst, src, 1, 1);
-  call.run([&] { return call.context().get_bytes(dst.data, src.data, src.bytes, pe); });
+  const Buffers b("weft.get", dst_, src_);
+  call.run([&] { return call.context().get_bytes(b.dst.data, b.src.data, b.src.bytes, pe); });
 }
 
 void signal(const JobPtr& job, const SignalOf& given, int pe) {
@@ -245,7 +250,8 @@ TeamOf node(const JobPtr& job) { return {job, value_of(job->use())->node()}; }
 
 TeamOf team_of(const JobPtr& job, const std::vector<int>& ranks, const TeamOf* parent) {
   const Call call(job);
-  return {job, value_of(unlocked([&] { return call->team_from_list(call.team(parent), ranks); }))};
+  const Team& members = call.team(parent);
+  return {job, value_of(unlocked([&] { return call->team_from_list(members, ranks); }))};
 }
 
 void destroy(TeamOf& team) {
@@ -257,59 +263,56 @@ void destroy(TeamOf& team) {
 
 void barrier(const JobPtr& job, const TeamOf* team) {
   const Call call(job);
-  call.run([&] { return weft::barrier(call.context(), call.team(team)); });
+  const Team& members = call.team(team);
+  call.run([&] { return weft::barrier(call.context(), members); });
 }
 void sync(const JobPtr& job, const TeamOf* team) {
   const Call call(job);
-  call.run([&] { return weft::sync(call.context(), call.team(team)); });
+  const Team& members = call.team(team);
+  call.run([&] { return weft::sync(call.context(), members); });
 }
 
 void broadcast(const JobPtr& job, Handle dst_, Handle src_, int root, const TeamOf* team) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
-  check_same("weft.broadcast", dst, src, 1, 1);
+  const Team& members = call.team(team);
+  const Buffers b("weft.broadcast", dst_, src_);
   call.run([&] {
-    return broadcast_bytes(call.context(), call.team(team), dst.data, src.data, src.bytes, root);
+    return broadcast_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes, root);
   });
 }
 
 void fcollect(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
   const Team& members = call.team(team);
-  check_same("weft.fcollect", dst, src, static_cast<std::size_t>(members.size), 1);
-  call.run([&] { return fcollect_bytes(call.context(), members, dst.data, src.data, src.bytes); });
+  const Buffers b("weft.fcollect", dst_, src_, members.size, 1);
+  call.run(
+      [&] { return fcollect_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes); });
 }
 
 void alltoall(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
   const Team& members = call.team(team);
-  check_same("weft.alltoall", dst, src, 1, 1);
+  const Buffers b("weft.alltoall", dst_, src_);
   const auto blocks = static_cast<std::size_t>(members.size);
-  if (src.count % blocks != 0)
+  if (b.src.count % blocks != 0)
     raise_argument(
         fmt::format("weft.alltoall: src has {} elements, which are no {} blocks of as "
                     "many elements each",
-                    src.count, blocks));
+                    b.src.count, blocks));
   call.run([&] {
-    return alltoall_bytes(call.context(), members, dst.data, src.data, src.bytes / blocks);
+    return alltoall_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes / blocks);
   });
 }
 
 void reduce(const JobPtr& job, Handle dst_, Handle src_, const std::string& op,
             const TeamOf* team) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
-  check_same("weft.reduce", dst, src, 1, 1);
-  const Element element = element_of("weft.reduce", dst);
+  const Team& members = call.team(team);
+  const Buffers b("weft.reduce", dst_, src_);
+  const Element element = element_of("weft.reduce", b.dst);
   const ReduceOp fold = reduce_op_named(op);
   call.run([&] {
-    return reduce_elements(call.context(), call.team(team), dst.data, src.data, dst.count, element,
+    return reduce_elements(call.context(), members, b.dst.data, b.src.data, b.dst.count, element,
                            fold);
   });
 }
@@ -317,15 +320,13 @@ void reduce(const JobPtr& job, Handle dst_, Handle src_, const std::string& op,
 void reducescatter(const JobPtr& job, Handle dst_, Handle src_, const std::string& op,
                    const TeamOf* team) {
   const Call call(job);
-  const View dst = view_of("dst", dst_, Access::kWrite);
-  const View src = view_of("src", src_, Access::kRead);
   const Team& members = call.team(team);
-  check_same("weft.reducescatter", dst, src, 1, static_cast<std::size_t>(members.size));
-  const Element element = element_of("weft.reducescatter", dst);
+  const Buffers b("weft.reducescatter", dst_, src_, 1, members.size);
+  const Element element = element_of("weft.reducescatter", b.dst);
   const ReduceOp fold = reduce_op_named(op);
   call.run([&] {
-    return reducescatter_elements(call.context(), members, dst.data, src.data, dst.count, element,
-                                  fold);
+    return reducescatter_elements(call.context(), members, b.dst.data, b.src.data, b.dst.count,
+                                  element, fold);
   });
 }
 

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
-#include <weft/signal.hpp>
 #include <weft/team.hpp>
 
 #include "python/src/job.hpp"

@@ -69,24 +69,30 @@ std::byte* Tensor::data() const {
   return data_;
 }
 
-Tensor Tensor::item(std::int64_t index) const {
+std::int64_t Tensor::length() const {
   if (shape_.empty()) throw nb::index_error("a tensor without dimensions has no items");
-  if (index < 0) index += shape_[0];
-  if (index < 0 || index >= shape_[0]) throw nb::index_error("index out of range");
-  Shape rest(shape_.begin() + 1, shape_.end());
+  return shape_[0];
+}
+
+Tensor Tensor::from_row(std::int64_t row, Shape shape) const {
+  const Shape rest(shape_.begin() + 1, shape_.end());
   const std::size_t bytes = elements_of(rest, dtype_->bytes) * dtype_->bytes;
-  return {block_, data_ + static_cast<std::size_t>(index) * bytes, std::move(rest), *dtype_};
+  return {block_, data_ + static_cast<std::size_t>(row) * bytes, std::move(shape), *dtype_};
+}
+
+Tensor Tensor::item(std::int64_t index) const {
+  const std::int64_t rows = length();
+  if (index < 0) index += rows;
+  if (index < 0 || index >= rows) throw nb::index_error("index out of range");
+  return from_row(index, Shape(shape_.begin() + 1, shape_.end()));
 }
 
 Tensor Tensor::slice(const nb::slice& part) const {
-  if (shape_.empty()) throw nb::index_error("a tensor without dimensions has no items");
-  const auto [start, stop, step, length] = part.compute(static_cast<std::size_t>(shape_[0]));
+  const auto [start, stop, step, rows] = part.compute(static_cast<std::size_t>(length()));
   if (step != 1) throw nb::index_error("a tensor's slice is contiguous: its step is 1");
-  const Shape rest(shape_.begin() + 1, shape_.end());
-  const std::size_t bytes = elements_of(rest, dtype_->bytes) * dtype_->bytes;
   Shape shape = shape_;
-  shape[0] = static_cast<std::int64_t>(length);
-  return {block_, data_ + static_cast<std::size_t>(start) * bytes, std::move(shape), *dtype_};
+  shape[0] = static_cast<std::int64_t>(rows);
+  return from_row(static_cast<std::int64_t>(start), std::move(shape));
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

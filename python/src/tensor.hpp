@@ -46,6 +46,10 @@ class Tensor {
   nanobind::object peer(int pe) const;
 
  private:
+  // Of the first dimension; raises if there is none.
+  std::int64_t length() const;
+  // A tensor of `shape` whose memory begins at that row of the first dimension.
+  Tensor from_row(std::int64_t row, Shape shape) const;
   nanobind::object array_at(std::byte* data) const;
 
   std::shared_ptr<Block> block_;

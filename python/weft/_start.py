@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft import _weft
@@ -59,35 +59,45 @@ def _pairs(settings: Mapping[str, object] | None) -> list[tuple[str, str]]:
     return [(name, text(value)) for name, value in (settings or {}).items()]
 
 
+def _meet(rank: int, size: int, pairs: list[tuple[str, str]], share: Callable[[str | None], Any]) -> _weft.Job:
+    """Rank 0 makes the unique id; share() takes its text there, None elsewhere, and gives it to all."""
+    mine = _weft.unique_id(pairs) if rank == 0 else None
+    text = share(mine.text if mine is not None else None)
+    return _weft.met(mine or _weft.UniqueId.parse(text), rank, size, pairs)
+
+
 def _by_group(group: Any, pairs: list[tuple[str, str]]) -> _weft.Job:
-    """torch.distributed: the first rank of the group says where to meet."""
+    """By a group of torch.distributed."""
     from torch import distributed
 
     rank, size = distributed.get_rank(group), distributed.get_world_size(group)
     if rank < 0:
         raise ArgumentError("weft.init: this process is no member of the group")
-    mine = _weft.unique_id(pairs) if rank == 0 else None
-    box = [mine.text if mine is not None else None]
-    distributed.broadcast_object_list(box, src=distributed.get_global_rank(group, 0), group=group)
-    return _weft.met(mine or _weft.UniqueId.parse(box[0] or ""), rank, size, pairs)
+
+    def share(text: str | None) -> Any:
+        box = [text]
+        distributed.broadcast_object_list(box, src=distributed.get_global_rank(group, 0), group=group)
+        return box[0]
+
+    return _meet(rank, size, pairs, share)
 
 
 def _by_comm(comm: Any, pairs: list[tuple[str, str]]) -> _weft.Job:
-    """A communicator of mpi4py, likewise."""
-    rank, size = comm.Get_rank(), comm.Get_size()
-    mine = _weft.unique_id(pairs) if rank == 0 else None
-    text = comm.bcast(mine.text if mine is not None else None, root=0)
-    return _weft.met(mine or _weft.UniqueId.parse(text), rank, size, pairs)
+    """By a communicator of mpi4py."""
+    return _meet(comm.Get_rank(), comm.Get_size(), pairs, lambda text: comm.bcast(text, root=0))
 
 
 def _by_store(store: Any, key: str, rank: int, size: int, pairs: list[tuple[str, str]]) -> _weft.Job:
-    """A store as torch.distributed has them: set(key, value), and get(key), which waits."""
-    if rank == 0:
-        mine = _weft.unique_id(pairs)
-        store.set(key, mine.text)
-        return _weft.met(mine, rank, size, pairs)
-    text = store.get(key)
-    return _weft.met(_weft.UniqueId.parse(text.decode() if isinstance(text, bytes) else text), rank, size, pairs)
+    """By a store as torch.distributed has them: set(key, value), and get(key), which waits."""
+
+    def share(text: str | None) -> str:
+        if text is not None:
+            store.set(key, text)
+            return text
+        got = store.get(key)
+        return got.decode() if isinstance(got, bytes) else str(got)
+
+    return _meet(rank, size, pairs, share)
 
 
 def _is_under_torchrun(environment: Mapping[str, str]) -> bool:

@@ -87,8 +87,13 @@ def test_a_tensor_of_another_job_is_refused():
         other = weft.join(unique_id=weft.unique_id(), rank=0, size=1)
         with weft.use(other):
             theirs = weft.zeros(4)
+            their_team = weft.world()
         with pytest.raises(weft.ArgumentError, match="of another job"):
             weft.free(theirs)
+        with pytest.raises(weft.ArgumentError, match="team is of another job"):
+            weft.barrier(their_team)
+        with pytest.raises(weft.ArgumentError, match="team is of another job"):
+            weft.team([0], their_team)
         weft.finalize(other)
         with weft.use(other), pytest.raises(weft.ArgumentError, match=r"weft.finalize\(\) was called"):
             weft.my_pe()

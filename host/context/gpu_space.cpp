@@ -1,5 +1,8 @@
 #include "host/context/gpu_space.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,6 +86,15 @@ HeapShape GpuSpace::shape_of_heap() const {
   return shape;
 }
 
+Status GpuSpace::count_sharers(Bootstrap& bootstrap) {
+  ASSIGN_OR_RETURN(const std::vector<Blob> gpus, bootstrap.allgather(platform_.identity()));
+  std::map<std::string, int> sharers;
+  for (const Blob& gpu : gpus)
+    sharers_ =
+        std::max(sharers_, ++sharers[{reinterpret_cast<const char*>(gpu.data()), gpu.size()}]);
+  return Status::ok();
+}
+
 Status GpuSpace::connect(Bootstrap& bootstrap, const std::vector<Facts>& facts,
                          std::function<Status()> before_growth) {
   TransportEnv env;
@@ -96,6 +108,7 @@ Status GpuSpace::connect(Bootstrap& bootstrap, const std::vector<Facts>& facts,
   env.facts = &facts;
   env.places = places_;
   env.adopted_at = heap_->range().bytes;
+  RETURN_IF_ERROR(count_sharers(bootstrap));
   ASSIGN_OR_RETURN(auto transports, make_transports(env));
   ASSIGN_OR_RETURN(routes_, connect_routes(std::move(transports), bootstrap));
   heap_->on_growth([this, &bootstrap, before = std::move(before_growth)](
@@ -120,6 +133,9 @@ Status GpuSpace::lay_out() {
                                                 team_packed_bytes(npes_)));
   const auto count = static_cast<std::size_t>(teams_.count);
   const auto npes = static_cast<std::size_t>(npes_);
+  ASSIGN_OR_RETURN(void* const words, heap_->allocate(count * kernel::kBytesOfGrid, kCacheLine));
+  grid_words_ = static_cast<std::byte*>(words);
+  RETURN_IF_ERROR(zero({grid_words_, count * kernel::kBytesOfGrid}));
   ASSIGN_OR_RETURN(void* const picture,
                    heap_->allocate(kPeersAt + npes * sizeof(std::byte*), alignof(RingTickets)));
   picture_ = static_cast<std::byte*>(picture);
@@ -141,9 +157,14 @@ std::int32_t* GpuSpace::team_list(int id) const {
   return reinterpret_cast<std::int32_t*>(lists_.base()) + std::ptrdiff_t{id} * npes_;
 }
 
+std::byte* GpuSpace::grid_words(int id) const {
+  return grid_words_ + static_cast<std::size_t>(id) * kernel::kBytesOfGrid;
+}
+
 Status GpuSpace::reset_team(int id) {
   std::byte* const block = heap_->range().base + team_block_offset(teams_, id);
   RETURN_IF_ERROR(platform_.zero({block, teams_.stride}, stream_));
+  RETURN_IF_ERROR(platform_.zero({grid_words(id), kernel::kBytesOfGrid}, stream_));
   return platform_.synchronize(stream_);
 }
 

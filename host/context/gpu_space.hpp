@@ -51,11 +51,15 @@ class GpuSpace {
   int ordinal() const { return ordinal_; }
   Heap& heap() const { return *heap_; }
   const Routes& routes() const { return routes_; }
+  // The most PEs of the job that share one GPU: on all PEs the same.
+  int sharers() const { return sharers_; }
   // Whether copies and kernels of mine reach every PE's; else there is a ring, and the host posts.
   bool maps_all() const { return routes_.map_all(); }
   // Where the list of a team's members goes: host threads and kernels read it there.
   std::int32_t* team_list(int id) const;
-  // Makes my block of the team as good as new.
+  // The words of the barriers in a team's grids (host/kernel/block_barrier.hpp).
+  std::byte* grid_words(int id) const;
+  // Makes my words of the team as good as new.
   Status reset_team(int id);
 
   // Shows kernels `state`, of which this fills what it knows, as the GPU sees it.
@@ -100,6 +104,7 @@ class GpuSpace {
   };
 
   Status reserve();
+  Status count_sharers(Bootstrap& bootstrap);
   HeapShape shape_of_heap() const;
   Status grow(Bootstrap& bootstrap, std::uint64_t offset, const Result<Memory>& chunk);
   // The index of one of heap_->adopted().
@@ -119,7 +124,9 @@ class GpuSpace {
   Memory places_;  // of all PEs' heaps, at equal distances; nothing: each lies where there was room
   std::unique_ptr<Heap> heap_;
   Routes routes_;
+  int sharers_ = 1;
   TeamBlocks teams_;
+  std::byte* grid_words_ = nullptr;  // of all teams, in the heap
   Memory lists_;
   std::array<Piece, Heap::kMaxAdopted> pieces_;  // beside heap_->adopted()
   std::vector<std::byte*> places_of_adopted_;    // of the piece that is being adopted

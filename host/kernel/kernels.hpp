@@ -13,6 +13,7 @@
 #include <weft/wait.hpp>
 
 #include "host/kernel/any_fold.hpp"
+#include "host/kernel/move_share.hpp"
 #include "host/kernel/scan.hpp"
 #include "host/kernel/share.hpp"
 #include "host/kernel/spread.hpp"
@@ -152,8 +153,6 @@ struct SyncKernel {
 };
 
 // A collect takes this way on the CPU target only: see spread.hpp.
-enum class Moving : std::uint8_t { kBroadcast, kFcollect, kAlltoall, kCollect };
-
 struct MoveKernel {
   DeviceContext handle;
   Team team;
@@ -244,6 +243,7 @@ struct NothingKernel {
   ROW(weft_wait, WaitKernel)                  \
   ROW(weft_sync, SyncKernel)                  \
   ROW(weft_move, MoveKernel)                  \
+  ROW(weft_move_share, MoveShareKernel)       \
   ROW(weft_strided, StridedKernel)            \
   ROW(weft_strided_share, StridedShareKernel) \
   ROW(weft_tell, TellKernel)                  \

@@ -6,17 +6,19 @@
 #include <weft/device/kernel.hpp>
 
 #include "host/kernel/any_fold.hpp"
+#include "host/kernel/block_barrier.hpp"
 #include "host/kernel/units.hpp"
 
 namespace weft::kernel {
 
-// The work of a large scan, between two syncs, by a grid: folds my share rank after rank and stores
-// what stands between two ranks on the right one. In place: a share is read and written by its
-// owner only, who has read a rank's when it writes it.
+// The work of a large scan by a grid, once all members are there: folds my share rank after rank
+// and stores what stands between two ranks on the right one. In place: a share is read and written
+// by its owner only, who has read a rank's when it writes it.
 struct ScanShareKernel {
   static constexpr unsigned kMostThreads = 512;
   DeviceContext handle;
   Team team;
+  std::byte* words;  // of between_barriers()
   bool inclusive;
   AnyFold fold;
   std::byte* dst;
@@ -62,7 +64,8 @@ WEFT_DEVICE void scan_share(const ScanShareKernel& k, dev::coll::ElementFold<T, 
 }
 
 WEFT_DEVICE void ScanShareKernel::operator()() const {
-  fold.visit([&](auto typed) { scan_share(*this, typed); });
+  between_barriers(handle, team, words, inclusive ? "scan_inclusive" : "scan_exclusive",
+                   [&] { fold.visit([&](auto typed) { scan_share(*this, typed); }); });
 }
 
 }  // namespace weft::kernel

@@ -8,17 +8,19 @@
 #include <weft/device/kernel.hpp>
 
 #include "host/kernel/any_fold.hpp"
+#include "host/kernel/block_barrier.hpp"
 #include "host/kernel/units.hpp"
 
 namespace weft::kernel {
 
-// The work of a large reduction, between two syncs, by a grid: reads what all members have of my
-// share and stores the result on all (reduce) or on me (reducescatter). A reduce in place: a share
-// is read and written by its owner only, who has read all when it writes.
+// The work of a large reduction by a grid, once all members are there: reads what all members have
+// of my share and stores the result on all (reduce) or on me (reducescatter). A reduce in place: a
+// share is read and written by its owner only, who has read all when it writes.
 struct ShareKernel {
   static constexpr unsigned kMostThreads = 512;
   DeviceContext handle;
   Team team;
+  std::byte* words;  // of between_barriers()
   bool scatters;
   AnyFold fold;
   std::byte* dst;
@@ -27,20 +29,23 @@ struct ShareKernel {
   WEFT_DEVICE void operator()() const;
 };
 
-// Units at, at + step, ...: kMany of each member are under way to a thread before it folds the
-// first.
+// Units at, at + step, ... up to `units`: kMany of each member are under way to a thread before it
+// folds the first.
 template <std::size_t kMany, class Unit, class Combine>
 WEFT_DEVICE void fold_some(const ShareKernel& k, Unit* to, const Unit* from, std::size_t at,
-                           std::size_t step, Combine combine) {
+                           std::size_t step, std::size_t units, Combine combine) {
   const int n = k.team.size;
+  const auto is_there = [&](std::size_t i) { return at + i * step < units; };
+  // The first once more rather than under a condition.
+  const auto place = [&](std::size_t i) { return is_there(i) ? at + i * step : at; };
   Unit sum[kMany];
   const Unit* const first = on_member(k, from, 0);
-  for (std::size_t i = 0; i < kMany; ++i) sum[i] = first[at + i * step];
+  for (std::size_t i = 0; i < kMany; ++i) sum[i] = first[place(i)];
   WEFT_DEVICE_AS_A_LOOP
   for (int rank = 1; rank < n; ++rank) {
     const Unit* const theirs = on_member(k, from, rank);
     Unit part[kMany];
-    for (std::size_t i = 0; i < kMany; ++i) part[i] = theirs[at + i * step];
+    for (std::size_t i = 0; i < kMany; ++i) part[i] = theirs[place(i)];
     for (std::size_t i = 0; i < kMany; ++i) sum[i] = combine(sum[i], part[i]);
   }
   // Starting with me, so that not all members store to the same one at a time.
@@ -48,7 +53,8 @@ WEFT_DEVICE void fold_some(const ShareKernel& k, Unit* to, const Unit* from, std
   WEFT_DEVICE_AS_A_LOOP
   for (int i = 0; i < receivers; ++i) {
     Unit* const theirs = on_member(k, to, dev::wrapped(k.team.rank + i, n));
-    for (std::size_t j = 0; j < kMany; ++j) theirs[at + j * step] = sum[j];
+    for (std::size_t j = 0; j < kMany; ++j)
+      if (is_there(j)) theirs[at + j * step] = sum[j];
   }
 }
 
@@ -57,10 +63,8 @@ template <std::size_t kMany, class Unit, class Combine>
 WEFT_DEVICE void fold_units(const ShareKernel& k, Unit* to, const Unit* from, std::size_t units,
                             Combine combine) {
   const std::size_t step = grid_threads();
-  std::size_t at = my_thread();
-  for (; at + (kMany - 1) * step < units; at += kMany * step)
-    fold_some<kMany>(k, to, from, at, step, combine);
-  for (; at < units; at += step) fold_some<1>(k, to, from, at, step, combine);
+  for (std::size_t at = my_thread(); at < units; at += kMany * step)
+    fold_some<kMany>(k, to, from, at, step, units, combine);
 }
 
 template <class T, ReduceOp kOp>
@@ -80,7 +84,8 @@ WEFT_DEVICE void fold_share(const ShareKernel& k, dev::coll::ElementFold<T, kOp>
 }
 
 WEFT_DEVICE void ShareKernel::operator()() const {
-  fold.visit([&](auto typed) { fold_share(*this, typed); });
+  between_barriers(handle, team, words, scatters ? "reducescatter" : "reduce",
+                   [&] { fold.visit([&](auto typed) { fold_share(*this, typed); }); });
 }
 
 }  // namespace weft::kernel

@@ -6,6 +6,7 @@
 
 #include <weft/device/kernel.hpp>
 
+#include "host/kernel/block_barrier.hpp"
 #include "host/kernel/units.hpp"
 
 namespace weft::kernel {
@@ -25,11 +26,11 @@ struct StridedKernel {
   }
 };
 
-// The work of a large one on GPUs, between two syncs, by a grid: stores my elements where they
-// belong on each member.
+// The work of a large one on GPUs, by a grid, once all members are there: stores my elements where
+// they belong on each member.
 struct StridedShareKernel {
-  static constexpr unsigned kMostThreads = 512;
   StridedKernel call;
+  std::byte* words;  // of between_barriers()
   WEFT_DEVICE void operator()() const;
 };
 
@@ -55,7 +56,7 @@ WEFT_DEVICE void store_strided(const StridedKernel& k) {
 }
 
 // By the widest words that elements and arrays consist of. Heaps lie alike on all members.
-WEFT_DEVICE void StridedShareKernel::operator()() const {
+WEFT_DEVICE void store_all_strided(const StridedKernel& call) {
   const std::uintptr_t all = call.element | reinterpret_cast<std::uintptr_t>(call.dst) |
                              reinterpret_cast<std::uintptr_t>(call.src);
   if (all % 16 == 0) return store_strided<Pack<std::uint64_t>>(call);
@@ -63,6 +64,9 @@ WEFT_DEVICE void StridedShareKernel::operator()() const {
   if (all % 4 == 0) return store_strided<std::uint32_t>(call);
   if (all % 2 == 0) return store_strided<std::uint16_t>(call);
   store_strided<std::uint8_t>(call);
+}
+WEFT_DEVICE void StridedShareKernel::operator()() const {
+  between_barriers(call.handle, call.team, words, "alltoalls", [&] { store_all_strided(call); });
 }
 
 }  // namespace weft::kernel

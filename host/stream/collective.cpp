@@ -1,6 +1,9 @@
-// Collectives on streams. Small ones are one kernel of one block; large ones on GPUs are copies or
-// a grid between two syncs, where the stream's order does what a barrier of the grid would.
+// Collectives on streams. Small ones are one kernel of one block, medium ones on GPUs a grid with
+// barriers in it; large ones are copies, and those of many members a grid, between two syncs, where
+// the stream's order does what a barrier of the grid would.
 #include <weft/on_stream.hpp>
+
+#include <algorithm>
 
 #include <weft/dev/team_block.hpp>
 #include <weft/dev/team_member.hpp>
@@ -22,9 +25,11 @@ using kernel::Moving;
 
 constexpr unsigned kWarpThreads = 32;  // as many as a sync makes use of
 constexpr unsigned kBlockThreads = 512;
-constexpr unsigned kShareBlocks = 32;
-// A block moves some 40 GB/s; copy engines begin later, and are ten times as fast.
-constexpr std::size_t kOneBlockBytes = std::size_t{64} << 10;
+// A block moves some 40 GB/s, and a grid as much as there is. Copy engines are as fast, begin 15 us
+// later, and leave the GPU to others.
+constexpr std::size_t kOneBlockBytes = std::size_t{16} << 10;
+constexpr std::size_t kGridBytes = std::size_t{8} << 20;
+constexpr std::size_t kShareBytes = std::size_t{8} << 10;  // that is worth a block
 
 Status queue_sync(const StreamCall& call, const Team& team, bool completes) {
   return call.launch(kWarpThreads, kernel::SyncKernel{call.handle(), team, completes});
@@ -37,6 +42,22 @@ Status between_syncs(const StreamCall& call, const Team& team, Body body) {
   Status done = body();
   Status synced = queue_sync(call, team, true);  // in any case: the others come to theirs
   return done.is_ok() ? std::move(synced) : std::move(done);
+}
+
+// `launch(words)` of a grid with barriers in it, or, of many members, between two syncs, without
+// words.
+template <class Launch>
+Status queue_grid(const StreamCall& call, const Team& team, Launch launch) {
+  if (call.handle().teams.packed_bytes != 0 && team.size <= kFlatSync)
+    return launch(call.gpu()->grid_words(team.id));
+  return between_syncs(call, team, [&] { return launch(nullptr); });
+}
+// Its blocks, of a collective that moves `bytes` in all: the same on all members. Those of members
+// that share a GPU have to be there at once.
+unsigned grid_blocks(const StreamCall& call, std::size_t bytes) {
+  const std::size_t most = kernel::kGridBlocks / static_cast<unsigned>(call.gpu()->sharers());
+  return static_cast<unsigned>(
+      std::clamp<std::size_t>(bytes / kShareBytes + 1, 1, std::max<std::size_t>(most, 1)));
 }
 
 // Whether one block shall move `bytes` in all: few, or where copies do not reach every PE.
@@ -84,9 +105,15 @@ Status queue_move(const StreamCall& call, Moving what, const Team& team, void* d
   const std::size_t all = bytes_times(bytes, team.size);
   RETURN_IF_ERROR(call.check_there("dst", dst, what == Moving::kBroadcast ? bytes : all));
   RETURN_IF_ERROR(call.check_there("src", src, what == Moving::kAlltoall ? all : bytes));
-  if (by_one_block(call, all))
+  if (by_one_block(call, what == Moving::kBroadcast ? bytes : all))
     return call.launch(kBlockThreads, kernel::MoveKernel{call.handle(), team, what, root_too, root,
                                                          bytes_at(dst), bytes_at(src), bytes});
+  if (all <= kGridBytes)
+    return queue_grid(call, team, [&](std::byte* words) {
+      return call.launch_grid(grid_blocks(call, all), kBlockThreads,
+                              kernel::MoveShareKernel{call.handle(), team, words, what, root_too,
+                                                      root, bytes_at(dst), bytes_at(src), bytes});
+    });
   return between_syncs(call, team, [&] {
     if (what == Moving::kBroadcast)
       return copy_broadcast(call, team, bytes_at(dst), bytes_at(src), bytes, root, root_too);
@@ -112,7 +139,7 @@ Status queue_collect(const StreamCall& call, const Team& team, void* dst, const 
       return call.launch(
           1, kernel::MoveKernel{call.handle(), team, Moving::kCollect, true, 0, to, from, told});
     RETURN_IF_ERROR(call.launch(kWarpThreads, kernel::TellKernel{call.handle(), team, to, told}));
-    Status spread = call.launch_grid(kShareBlocks, kBlockThreads,
+    Status spread = call.launch_grid(kernel::kGridBlocks, kBlockThreads,
                                      kernel::SpreadKernel{call.handle(), team, to, from, told});
     Status synced = queue_sync(call, team, true);
     return spread.is_ok() ? std::move(synced) : std::move(spread);
@@ -142,8 +169,9 @@ Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, cons
                                       .element = element,
                                       .count = count};
   if (by_one_block(call, elements * element)) return call.launch(kBlockThreads, strided);
-  return between_syncs(call, team, [&] {
-    return call.launch_grid(kShareBlocks, kBlockThreads, kernel::StridedShareKernel{strided});
+  return queue_grid(call, team, [&](std::byte* words) {
+    return call.launch_grid(grid_blocks(call, elements * element), kBlockThreads,
+                            kernel::StridedShareKernel{strided, words});
   });
 }
 
@@ -151,22 +179,24 @@ Status queue_alltoalls(const StreamCall& call, const Team& team, void* dst, cons
 Status queue_shares(const StreamCall& call, Folding what, const Team& team, const AnyFold& fold,
                     std::byte* dst, const std::byte* src, std::size_t count) {
   const bool scatters = what == Folding::kReduceScatter;
-  const auto share = [&] {
+  const std::size_t bytes =
+      count * fold.element * (scatters ? static_cast<std::size_t>(team.size) : 1);
+  const auto share = [&](std::byte* words) {
     if (kernel::is_scan(what))
       return call.launch_grid(
-          kShareBlocks, kBlockThreads,
-          kernel::ScanShareKernel{call.handle(), team, what == Folding::kScanInclusive, fold, dst,
-                                  src, count});
+          grid_blocks(call, bytes), kBlockThreads,
+          kernel::ScanShareKernel{call.handle(), team, words, what == Folding::kScanInclusive, fold,
+                                  dst, src, count});
     return call.launch_grid(
-        kShareBlocks, kBlockThreads,
-        kernel::ShareKernel{call.handle(), team, scatters, fold, dst, src, count});
+        grid_blocks(call, bytes), kBlockThreads,
+        kernel::ShareKernel{call.handle(), team, words, scatters, fold, dst, src, count});
   };
+  if (!scatters || dst != src) return queue_grid(call, team, share);
+  // In place: where the results of the others go lies what rank 0 reads, so it goes first.
   return between_syncs(call, team, [&]() -> Status {
-    if (!scatters || dst != src) return share();
-    // In place: where the results of the others go lies what rank 0 reads, so it goes first.
-    Status first = team.rank == 0 ? share() : Status::ok();
+    Status first = team.rank == 0 ? share(nullptr) : Status::ok();
     RETURN_IF_ERROR(queue_sync(call, team, true));
-    return team.rank == 0 ? std::move(first) : share();
+    return team.rank == 0 ? std::move(first) : share(nullptr);
   });
 }
 
@@ -186,8 +216,9 @@ Status queue_fold(const StreamCall& call, Folding what, const Team& team, void* 
   RETURN_IF_ERROR(call.check_there("src", src, scatters ? all : bytes, known.align));
   const AnyFold fold{element, op, static_cast<std::uint8_t>(known.element)};
   const TeamLayout layout = team_layout(call.handle().teams, call.handle().npes);
-  const bool fits = !scatters && bytes <= layout.payload_bytes() && by_one_block(call, all);
-  if (!call.reaches_all() || fits)
+  const bool fits = layout.packs(kernel::is_scan(what) ? 0 : bytes) ||
+                    (!scatters && bytes <= layout.payload_bytes());
+  if (!call.reaches_all() || (fits && by_one_block(call, all)))
     return call.launch(kBlockThreads,
                        kernel::FoldKernel{call.handle(), team, what, call.gpu() != nullptr, fold,
                                           bytes_at(dst), bytes_at(src), count});

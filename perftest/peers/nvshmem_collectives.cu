@@ -1,11 +1,12 @@
-// Collectives in kernels by NVSHMEM's names, in the shapes of its own tests: built with NVSHMEM and
-// with Weft's nvshmem.h, from one source (nvshmem_collectives.sh). One process per PE, a GPU each.
+// Collectives in kernels and on streams by NVSHMEM's names, in the shapes of its own tests: built
+// with NVSHMEM and with Weft's nvshmem.h, from one source (nvshmem_collectives.py). One process per
+// PE, a GPU each.
 //
 //   weft-run -n 4 nvshmem_collectives --meet FILE
 //
 // FILE, a new one for each job, is where the processes meet. PE 0 prints a line per row: scope,
 // operation, type, bytes of one member's message, and the microseconds of a call: one of many of a
-// kernel of one block, the median of turns.
+// kernel of one block, or of many on a stream; the median of turns.
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kTurns = 3;
-enum class Scope { kThread, kWarp, kBlock };
+enum class Scope { kThread, kWarp, kBlock, kStream };
 constexpr unsigned threads_of(Scope scope) {
   return scope == Scope::kThread ? 1 : scope == Scope::kWarp ? 32 : 512;
 }
@@ -37,14 +38,14 @@ struct Args {
   std::size_t count;
 };
 
-// A functor for each operation: call() by a thread, call_warp(), call_block().
-#define WEFT_OPERATION(Name, text, thread, warp, block)            \
+#define WEFT_OPERATION(Name, text, thread, warp, block, on)        \
   template <class T>                                               \
   struct Name {                                                    \
     static constexpr const char* kText = text;                     \
     static __device__ void by_thread(const Args<T>& a) { thread; } \
     static __device__ void by_warp(const Args<T>& a) { warp; }     \
     static __device__ void by_block(const Args<T>& a) { block; }   \
+    static int on_stream(const Args<T>& a) { return on; }          \
   };
 template <class T>
 struct Names;
@@ -55,6 +56,7 @@ struct Names;
     WEFT_NAMES(T, name, , nvshmem)              \
     WEFT_NAMES(T, name, _warp, nvshmemx)        \
     WEFT_NAMES(T, name, _block, nvshmemx)       \
+    WEFT_ON_STREAM(T, name)                     \
   };
 #define WEFT_NAMES(T, name, scope, prefix)                                                 \
   static __device__ void broadcast##scope(const Args<T>& a) {                              \
@@ -72,11 +74,32 @@ struct Names;
   static __device__ void reducescatter##scope(const Args<T>& a) {                          \
     prefix##_##name##_sum_reducescatter##scope(NVSHMEM_TEAM_WORLD, a.dst, a.src, a.count); \
   }
+#define WEFT_ON_STREAM(T, name)                                                                \
+  static int broadcast_on(const Args<T>& a) {                                                  \
+    return nvshmemx_##name##_broadcast_on_stream(NVSHMEM_TEAM_WORLD, a.dst, a.src, a.count, 0, \
+                                                 nullptr);                                     \
+  }                                                                                            \
+  static int fcollect_on(const Args<T>& a) {                                                   \
+    return nvshmemx_##name##_fcollect_on_stream(NVSHMEM_TEAM_WORLD, a.dst, a.src, a.count,     \
+                                                nullptr);                                      \
+  }                                                                                            \
+  static int alltoall_on(const Args<T>& a) {                                                   \
+    return nvshmemx_##name##_alltoall_on_stream(NVSHMEM_TEAM_WORLD, a.dst, a.src, a.count,     \
+                                                nullptr);                                      \
+  }                                                                                            \
+  static int reduce_on(const Args<T>& a) {                                                     \
+    return nvshmemx_##name##_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, a.dst, a.src, a.count,   \
+                                                  nullptr);                                    \
+  }                                                                                            \
+  static int reducescatter_on(const Args<T>& a) {                                              \
+    return nvshmemx_##name##_sum_reducescatter_on_stream(NVSHMEM_TEAM_WORLD, a.dst, a.src,     \
+                                                         a.count, nullptr);                    \
+  }
 WEFT_TYPE(int32_t, int32)
 WEFT_TYPE(int64_t, int64)
 #define WEFT_MOVES(Name, text)                                             \
   WEFT_OPERATION(Name, #text, Names<T>::text(a), Names<T>::text##_warp(a), \
-                 Names<T>::text##_block(a))
+                 Names<T>::text##_block(a), Names<T>::text##_on(a))
 WEFT_MOVES(Broadcast, broadcast)
 WEFT_MOVES(Fcollect, fcollect)
 WEFT_MOVES(AllToAll, alltoall)
@@ -84,10 +107,12 @@ WEFT_MOVES(Reduce, reduce)
 WEFT_MOVES(ReduceScatter, reducescatter)
 WEFT_OPERATION(Barrier, "barrier", nvshmem_barrier(NVSHMEM_TEAM_WORLD),
                nvshmemx_barrier_warp(NVSHMEM_TEAM_WORLD),
-               nvshmemx_barrier_block(NVSHMEM_TEAM_WORLD))
+               nvshmemx_barrier_block(NVSHMEM_TEAM_WORLD),
+               nvshmemx_barrier_on_stream(NVSHMEM_TEAM_WORLD, nullptr))
 WEFT_OPERATION(Sync, "sync", nvshmem_team_sync(NVSHMEM_TEAM_WORLD),
                nvshmemx_team_sync_warp(NVSHMEM_TEAM_WORLD),
-               nvshmemx_team_sync_block(NVSHMEM_TEAM_WORLD))
+               nvshmemx_team_sync_block(NVSHMEM_TEAM_WORLD),
+               nvshmemx_team_sync_on_stream(NVSHMEM_TEAM_WORLD, nullptr))
 
 template <class Operation, Scope kScope, class T>
 __global__ void __launch_bounds__(512) many(Args<T> args, int calls) {
@@ -95,6 +120,16 @@ __global__ void __launch_bounds__(512) many(Args<T> args, int calls) {
     if (kScope == Scope::kThread) Operation::by_thread(args);
     if (kScope == Scope::kWarp) Operation::by_warp(args);
     if (kScope == Scope::kBlock) Operation::by_block(args);
+  }
+}
+
+template <class Operation, Scope kScope, class T>
+void start_many(const Args<T>& args, int calls) {
+  if constexpr (kScope == Scope::kStream) {
+    for (int i = 0; i < calls; ++i)
+      if (Operation::on_stream(args) != 0) fail(Operation::kText);
+  } else {
+    many<Operation, kScope, T><<<1, threads_of(kScope)>>>(args, calls);
   }
 }
 
@@ -121,7 +156,7 @@ class Bench {
     const auto time = [&](int calls) {
       job_.barrier();
       check(cudaEventRecord(begin_), "cudaEventRecord");
-      many<Operation<T>, kScope, T><<<1, threads_of(kScope)>>>(args, calls);
+      start_many<Operation<T>, kScope>(args, calls);
       check(cudaEventRecord(end_), "cudaEventRecord");
       check(cudaDeviceSynchronize(), scope);
       float ms = 0;
@@ -175,6 +210,7 @@ int main(int argc, char** argv) {
   bench.of_scope<Scope::kThread>("thread");
   bench.of_scope<Scope::kWarp>("warp");
   bench.of_scope<Scope::kBlock>("block");
+  bench.of_scope<Scope::kStream>("stream");
   nvshmem_finalize();
   return 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collectives in kernels by NVSHMEM's names: one program (nvshmem_collectives.cu) built with Weft and with NVSHMEM, and
+"""Collectives in kernels and on streams by NVSHMEM's names: one program (nvshmem_collectives.cu) built with Weft and with NVSHMEM, and
 run in turns; medians, and a ratio for each row: above 1 Weft is ahead. Weft runs twice in each turn, so that the ratio
 of its own two runs says what is noise.
 

@@ -182,7 +182,7 @@ std::vector<Element> types_on_gpus() {
   return types;
 }
 
-// Blocks of up to 128 KiB: by one block of threads, by copies and by a grid.
+// Blocks of up to 128 KiB: by one block of threads and by a grid.
 TEST_P(GpuCollectives, RandomSequencesMatchTheReference) {
   const std::vector<Element> types = types_on_gpus();
   ScriptShape shape;
@@ -195,12 +195,13 @@ TEST_P(GpuCollectives, RandomSequencesMatchTheReference) {
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) { return play(rt, script, shape); }));
 }
 
+// By a grid and by copies.
 TEST_P(GpuCollectives, LargeBlocksArrive) {
   const std::vector<Element> types = {Element::kDouble, Element::kInt32, Element::kHalf};
   ScriptShape shape;
   shape.npes = GetParam().npes;
   shape.types = &types;
-  shape.most_bytes = std::size_t{3} << 20;
+  shape.most_bytes = std::size_t{5} << 20;
   std::mt19937_64 random(test_seed() + 1);
   const Script script = script::make_large_script(shape, random);
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) { return play(rt, script, shape); }));

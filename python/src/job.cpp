@@ -32,8 +32,13 @@ Block::Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, in
       number_(number) {}
 
 Block::~Block() {
-  if (!freed_) job_->drop(*this);
+  if (!freed_) job_->drop(number_);
 }
+
+Kept::Kept(std::shared_ptr<Job> job, void* object, int number)
+    : job_(std::move(job)), object_(object), number_(number) {}
+
+Kept::~Kept() { job_->drop(number_); }
 
 // --- Job -----------------------------------------------------------------------------------------
 
@@ -79,24 +84,24 @@ Status Job::agree(const std::uint64_t* in, std::uint64_t* out, std::size_t count
   return Status::ok();
 }
 
-void Job::drop(const Block& block) {
+void Job::drop(int number) {
   const std::lock_guard lock(dropped_mutex_);
-  dropped_.insert(block.number());
+  dropped_.insert(number);
 }
 
 Status Job::free_number(int number) {
-  void*& memory = blocks_[static_cast<std::size_t>(number)];
+  Owned gone = std::exchange(owned_[static_cast<std::size_t>(number)], {});
   {
     const std::lock_guard lock(dropped_mutex_);
     dropped_.erase(number);
   }
-  return runtime_->free(std::exchange(memory, nullptr));
+  return gone.memory == nullptr ? Status::ok() : runtime_->free(gone.memory);
 }
 
 // agree() completes all PEs' operations first, so none is under way to memory that all dropped.
 Status Job::free_dropped() {
-  if (blocks_.empty()) return Status::ok();
-  std::vector<std::uint64_t> mine((blocks_.size() + kWordBits - 1) / kWordBits);
+  if (owned_.empty()) return Status::ok();
+  std::vector<std::uint64_t> mine((owned_.size() + kWordBits - 1) / kWordBits);
   {
     const std::lock_guard lock(dropped_mutex_);
     for (const int number : dropped_)
@@ -105,26 +110,34 @@ Status Job::free_dropped() {
   }
   std::vector<std::uint64_t> all(mine.size());
   Status status = agree(mine.data(), all.data(), mine.size(), ReduceOp::kAnd);
-  for (std::size_t number = 0; status.is_ok() && number < blocks_.size(); ++number)
+  for (std::size_t number = 0; status.is_ok() && number < owned_.size(); ++number)
     if ((all[number / kWordBits] >> (number % kWordBits) & 1) != 0)
       status = free_number(static_cast<int>(number));
   return status;
 }
 
+Status Job::begin_to_own() { return ended_ ? ended() : free_dropped(); }
+
+int Job::own(Owned owned) {
+  const auto is_free = [](const Owned& each) {
+    return each.memory == nullptr && each.object == nullptr;
+  };
+  auto place = std::find_if(owned_.begin(), owned_.end(), is_free);
+  if (place == owned_.end()) place = owned_.insert(place, Owned{});
+  *place = std::move(owned);
+  return static_cast<int>(place - owned_.begin());
+}
+
 Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed) {
   const std::lock_guard alone(calls_);
-  if (ended_) return ended();
-  if (Status freed = free_dropped(); !freed) return freed;
+  if (Status ready = begin_to_own(); !ready) return ready;
   const std::size_t some = std::max<std::size_t>(bytes, 1);  // so that even nothing has an address
   auto memory = zeroed ? runtime_->callocate_bytes(some, 1) : runtime_->allocate_bytes(some);
   if (!memory) return memory.status();
   if (!zeroed)  // callocate_bytes() ends with a barrier
     if (Status here = runtime_->barrier(); !here) return here;
-  auto place = std::find(blocks_.begin(), blocks_.end(), nullptr);
-  if (place == blocks_.end()) place = blocks_.insert(place, nullptr);
-  *place = *memory;
   return std::make_shared<Block>(shared_from_this(), static_cast<std::byte*>(*memory), bytes,
-                                 static_cast<int>(place - blocks_.begin()));
+                                 own({*memory, nullptr}));
 }
 
 Status Job::free(Block& block) {
@@ -161,6 +174,7 @@ Status Job::finalize() {
   if (status.is_ok()) status = free_dropped();
   const std::lock_guard last(in_use_);
   ended_ = true;
+  for (Owned& each : owned_) each.object.reset();  // on all PEs in this order
   runtime_.reset();
   meeting_.reset();
   return status;

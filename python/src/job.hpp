@@ -54,6 +54,23 @@ class Block {
   std::atomic<bool> freed_{false};
 };
 
+// An operator of the job, made on all PEs alike. As a Block it is gone once all PEs have dropped
+// it.
+class Kept {
+ public:
+  Kept(std::shared_ptr<Job> job, void* object, int number);
+  ~Kept();
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  // As long as the job goes on, whose it is.
+  void* object() const { return object_; }
+
+ private:
+  const std::shared_ptr<Job> job_;
+  void* const object_;
+  const int number_;
+};
+
 class Job : public std::enable_shared_from_this<Job> {
  public:
   static Result<std::shared_ptr<Job>> start(Result<Runtime> runtime,
@@ -77,6 +94,16 @@ class Job : public std::enable_shared_from_this<Job> {
 
   // Collective, as the next ones: zeroed or not, and there on all PEs when it returns on any.
   Result<std::shared_ptr<Block>> allocate(std::size_t bytes, bool zeroed);
+  // Collective: what make(runtime) makes, which goes before the runtime does.
+  template <class Make>
+  Result<std::shared_ptr<Kept>> keep(Make make) {
+    const std::lock_guard alone(calls_);
+    if (Status ready = begin_to_own(); !ready) return ready;
+    auto made = make(*runtime_);
+    if (!made) return made.status();
+    void* const object = made->get();
+    return std::make_shared<Kept>(shared_from_this(), object, own({nullptr, std::move(*made)}));
+  }
   // Refused on all PEs if an array on any still has it, or if they mean different blocks.
   Status free(Block& block);
   // Waits for all PEs, and ends the runtime. A second one does nothing.
@@ -86,10 +113,18 @@ class Job : public std::enable_shared_from_this<Job> {
 
  private:
   friend class Block;
+  friend class Kept;
+  // What is numbered: one of the two.
+  struct Owned {
+    void* memory = nullptr;
+    std::shared_ptr<void> object;
+  };
 
   explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
   Status prepare();
-  void drop(const Block& block);
+  void drop(int number);
+  Status begin_to_own();
+  int own(Owned owned);
   Status free_dropped();
   Status free_number(int number);
   // out[i] = the op of all PEs' in[i], of `count` words; and all PEs' operations so far are
@@ -102,7 +137,7 @@ class Job : public std::enable_shared_from_this<Job> {
   Team own_;                         // for the calls here, whatever users do on theirs
   std::uint64_t* words_ = nullptr;   // symmetric: what agree() reads and writes
   std::mutex calls_;                 // one collective call of this class at a time
-  std::vector<void*> blocks_;        // by number; null: free
+  std::vector<Owned> owned_;         // by number; neither: free
   std::atomic<bool> ended_{false};
   std::mutex dropped_mutex_;
   std::set<int> dropped_;  // numbers that this PE has dropped; guarded by dropped_mutex_

@@ -14,6 +14,7 @@
 #include "python/src/errors.hpp"
 #include "python/src/job.hpp"
 #include "python/src/operations.hpp"
+#include "python/src/operators.hpp"
 #include "python/src/tensor.hpp"
 
 namespace nb = nanobind;
@@ -180,4 +181,5 @@ NB_MODULE(_weft, m) {
   add_team(m);
   add_tensor(m);
   add_job(m);
+  add_operators(m);
 }

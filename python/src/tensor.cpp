@@ -143,12 +143,15 @@ View view_of(const char* name, nb::handle argument, Access access) {
     view.data = tensor->data();
     view.bytes = tensor->bytes();
     view.count = tensor->count();
+    view.shape = tensor->shape();
     view.dtype = &tensor->dtype();
     return view;
   }
   const auto take = [&](auto array) {
     view.data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(array.data())));
     view.count = array.size();
+    for (std::size_t i = 0; i < array.ndim(); ++i)
+      view.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
     view.bytes = array.nbytes();
     view.dtype = dtype_of(array.dtype());
     view.held = nb::ndarray<>(array.handle());

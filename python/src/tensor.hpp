@@ -64,6 +64,7 @@ struct View {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   std::size_t count = 0;
+  Shape shape;
   const DType* dtype = nullptr;
   nanobind::ndarray<> held;  // of an array: its memory stays meanwhile
 };

@@ -36,6 +36,18 @@ from weft._errors import (
 )
 from weft._start import unique_id
 from weft._weft import Job, Team, Tensor, UniqueId
+from weft.operators import (
+    AgGemm,
+    AllGather,
+    AllReduce,
+    AllReduceNorm,
+    AllToAll,
+    Broadcast,
+    Gemm,
+    GemmAr,
+    GemmRs,
+    ReduceScatter,
+)
 
 __version__: str = _weft.version
 
@@ -252,9 +264,10 @@ def reducescatter(dst: Tensor, src: Tensor, op: ReduceOp = "sum", team: Team | N
 
 
 __all__ = [
-    "AbortedError", "ArgumentError", "AtomicOp", "Comparison", "Job", "OutOfMemoryError", "PeerLostError", "ReduceOp",
-    "SignalOp", "Team", "Tensor", "UniqueId", "UnsupportedError", "WaitTimeoutError", "WeftError", "abort", "alltoall",
-    "atomic", "barrier", "broadcast", "current", "empty", "fcollect", "fence", "finalize", "free", "get", "init",
-    "join", "like", "my_pe", "n_pes", "node", "peer", "put", "quiet", "reduce", "reducescatter", "signal", "sync",
-    "team", "test", "unique_id", "use", "wait", "world", "zeros",
+    "AbortedError", "AgGemm", "AllGather", "AllReduce", "AllReduceNorm", "AllToAll", "ArgumentError", "AtomicOp",
+    "Broadcast", "Comparison", "Gemm", "GemmAr", "GemmRs", "Job", "OutOfMemoryError", "PeerLostError", "ReduceOp",
+    "ReduceScatter", "SignalOp", "Team", "Tensor", "UniqueId", "UnsupportedError", "WaitTimeoutError", "WeftError",
+    "abort", "alltoall", "atomic", "barrier", "broadcast", "current", "empty", "fcollect", "fence", "finalize", "free",
+    "get", "init", "join", "like", "my_pe", "n_pes", "node", "peer", "put", "quiet", "reduce", "reducescatter", "signal",
+    "sync", "team", "test", "unique_id", "use", "wait", "world", "zeros",
 ]  # fmt: skip

@@ -44,6 +44,31 @@ def test_torchrun_is_a_launcher(tmp_path):
     assert sorted(re.findall(r"\d of \d", said)) == sorted(2 * ["0 of 3", "1 of 3", "2 of 3"])
 
 
+def test_operators_take_tensors(tmp_path):
+    said = torchrun(
+        2,
+        """
+        import torch, weft
+        weft.init()
+        n, me = weft.n_pes(), weft.my_pe()
+        inp = torch.full((3, 5), me + 1.0, dtype=torch.bfloat16)
+        out = torch.full((3, 5), float("nan"), dtype=torch.bfloat16)
+        weft.AllReduce(15, torch.bfloat16)(out, inp)
+        assert (out == 3).all()
+        layer = torch.nn.Linear(16, 8, bias=False).bfloat16()
+        rows = torch.randn(4, 16).bfloat16()
+        c = torch.full((n * 4, 8), float("nan"), dtype=torch.bfloat16)
+        gathered = torch.empty(n * 4, 16, dtype=torch.bfloat16)
+        weft.AgGemm(4, 8, 16)(c, rows, layer.weight.detach(), gathered)
+        assert (gathered[4 * me : 4 * me + 4] == rows).all()
+        torch.testing.assert_close(c, layer(gathered), rtol=1e-2, atol=1e-2)
+        print("well", flush=True)
+        """,
+        tmp_path,
+    )
+    assert said.count("well") == 2
+
+
 def test_a_restarted_job_meets_anew(tmp_path):
     said = torchrun(
         2,

@@ -64,6 +64,7 @@ for python in python3 python3.10 python3.11 python3.12 python3.13 "$HOME"/.pyenv
     for npes in 1 2 3; do
       echo "== Python $version: $npes PEs"
       "$LAUNCHER" -n $npes --timeout 100 $test "$here/test_ring.py"
+      "$LAUNCHER" -n $npes --timeout 100 $test "$here/test_operators.py"
     done
     "$LAUNCHER" -n 4 --timeout 60 "$environment/bin/python" "$root/docs/tutorials/python/01-ring/ring.py"
   )

@@ -35,10 +35,10 @@ Block::~Block() {
   if (!freed_) job_->drop(number_);
 }
 
-Kept::Kept(std::shared_ptr<Job> job, void* object, int number)
+JobObject::JobObject(std::shared_ptr<Job> job, void* object, int number)
     : job_(std::move(job)), object_(object), number_(number) {}
 
-Kept::~Kept() { job_->drop(number_); }
+JobObject::~JobObject() { job_->drop(number_); }
 
 // --- Job -----------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ void Job::drop(int number) {
 }
 
 Status Job::free_number(int number) {
-  Owned gone = std::exchange(owned_[static_cast<std::size_t>(number)], {});
+  Entry gone = std::exchange(entries_[static_cast<std::size_t>(number)], {});
   {
     const std::lock_guard lock(dropped_mutex_);
     dropped_.erase(number);
@@ -100,8 +100,8 @@ Status Job::free_number(int number) {
 
 // agree() completes all PEs' operations first, so none is under way to memory that all dropped.
 Status Job::free_dropped() {
-  if (owned_.empty()) return Status::ok();
-  std::vector<std::uint64_t> mine((owned_.size() + kWordBits - 1) / kWordBits);
+  if (entries_.empty()) return Status::ok();
+  std::vector<std::uint64_t> mine((entries_.size() + kWordBits - 1) / kWordBits);
   {
     const std::lock_guard lock(dropped_mutex_);
     for (const int number : dropped_)
@@ -110,34 +110,34 @@ Status Job::free_dropped() {
   }
   std::vector<std::uint64_t> all(mine.size());
   Status status = agree(mine.data(), all.data(), mine.size(), ReduceOp::kAnd);
-  for (std::size_t number = 0; status.is_ok() && number < owned_.size(); ++number)
+  for (std::size_t number = 0; status.is_ok() && number < entries_.size(); ++number)
     if ((all[number / kWordBits] >> (number % kWordBits) & 1) != 0)
       status = free_number(static_cast<int>(number));
   return status;
 }
 
-Status Job::begin_to_own() { return ended_ ? ended() : free_dropped(); }
+Status Job::begin_to_add() { return ended_ ? ended() : free_dropped(); }
 
-int Job::own(Owned owned) {
-  const auto is_free = [](const Owned& each) {
+int Job::add_entry(Entry entry) {
+  const auto is_free = [](const Entry& each) {
     return each.memory == nullptr && each.object == nullptr;
   };
-  auto place = std::find_if(owned_.begin(), owned_.end(), is_free);
-  if (place == owned_.end()) place = owned_.insert(place, Owned{});
-  *place = std::move(owned);
-  return static_cast<int>(place - owned_.begin());
+  auto place = std::find_if(entries_.begin(), entries_.end(), is_free);
+  if (place == entries_.end()) place = entries_.insert(place, Entry{});
+  *place = std::move(entry);
+  return static_cast<int>(place - entries_.begin());
 }
 
 Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed) {
   const std::lock_guard alone(calls_);
-  if (Status ready = begin_to_own(); !ready) return ready;
+  if (Status ready = begin_to_add(); !ready) return ready;
   const std::size_t some = std::max<std::size_t>(bytes, 1);  // so that even nothing has an address
   auto memory = zeroed ? runtime_->callocate_bytes(some, 1) : runtime_->allocate_bytes(some);
   if (!memory) return memory.status();
   if (!zeroed)  // callocate_bytes() ends with a barrier
     if (Status here = runtime_->barrier(); !here) return here;
   return std::make_shared<Block>(shared_from_this(), static_cast<std::byte*>(*memory), bytes,
-                                 own({*memory, nullptr}));
+                                 add_entry({*memory, nullptr}));
 }
 
 Status Job::free(Block& block) {
@@ -174,7 +174,7 @@ Status Job::finalize() {
   if (status.is_ok()) status = free_dropped();
   const std::lock_guard last(in_use_);
   ended_ = true;
-  for (Owned& each : owned_) each.object.reset();  // on all PEs in this order
+  for (Entry& each : entries_) each.object.reset();  // on all PEs in this order
   runtime_.reset();
   meeting_.reset();
   return status;

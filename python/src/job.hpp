@@ -56,14 +56,14 @@ class Block {
 
 // An operator of the job, made on all PEs alike. As a Block it is gone once all PEs have dropped
 // it.
-class Kept {
+class JobObject {
  public:
-  Kept(std::shared_ptr<Job> job, void* object, int number);
-  ~Kept();
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  JobObject(std::shared_ptr<Job> job, void* object, int number);
+  ~JobObject();
+  JobObject(const JobObject&) = delete;
+  JobObject& operator=(const JobObject&) = delete;
   // As long as the job goes on, whose it is.
-  void* object() const { return object_; }
+  void* get() const { return object_; }
 
  private:
   const std::shared_ptr<Job> job_;
@@ -96,13 +96,14 @@ class Job : public std::enable_shared_from_this<Job> {
   Result<std::shared_ptr<Block>> allocate(std::size_t bytes, bool zeroed);
   // Collective: what make(runtime) makes, which goes before the runtime does.
   template <class Make>
-  Result<std::shared_ptr<Kept>> keep(Make make) {
+  Result<std::shared_ptr<JobObject>> add_object(Make make) {
     const std::lock_guard alone(calls_);
-    if (Status ready = begin_to_own(); !ready) return ready;
+    if (Status ready = begin_to_add(); !ready) return ready;
     auto made = make(*runtime_);
     if (!made) return made.status();
     void* const object = made->get();
-    return std::make_shared<Kept>(shared_from_this(), object, own({nullptr, std::move(*made)}));
+    return std::make_shared<JobObject>(shared_from_this(), object,
+                                       add_entry({nullptr, std::move(*made)}));
   }
   // Refused on all PEs if an array on any still has it, or if they mean different blocks.
   Status free(Block& block);
@@ -113,9 +114,9 @@ class Job : public std::enable_shared_from_this<Job> {
 
  private:
   friend class Block;
-  friend class Kept;
+  friend class JobObject;
   // What is numbered: one of the two.
-  struct Owned {
+  struct Entry {
     void* memory = nullptr;
     std::shared_ptr<void> object;
   };
@@ -123,8 +124,8 @@ class Job : public std::enable_shared_from_this<Job> {
   explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
   Status prepare();
   void drop(int number);
-  Status begin_to_own();
-  int own(Owned owned);
+  Status begin_to_add();
+  int add_entry(Entry entry);
   Status free_dropped();
   Status free_number(int number);
   // out[i] = the op of all PEs' in[i], of `count` words; and all PEs' operations so far are
@@ -137,7 +138,7 @@ class Job : public std::enable_shared_from_this<Job> {
   Team own_;                         // for the calls here, whatever users do on theirs
   std::uint64_t* words_ = nullptr;   // symmetric: what agree() reads and writes
   std::mutex calls_;                 // one collective call of this class at a time
-  std::vector<Owned> owned_;         // by number; neither: free
+  std::vector<Entry> entries_;       // by number; neither: free
   std::atomic<bool> ended_{false};
   std::mutex dropped_mutex_;
   std::set<int> dropped_;  // numbers that this PE has dropped; guarded by dropped_mutex_

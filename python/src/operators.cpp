@@ -32,20 +32,19 @@ using namespace nb::literals;
 
 // An operator of a job, whose parts of symmetric memory it has until all PEs have dropped it.
 template <class Op>
-class Made {
+class Operator {
  public:
   // create(runtime): collective, and makes the same operator on all PEs.
   template <class Create>
-  Made(JobPtr job, int team_size, const DType& dtype, Create create)
+  Operator(JobPtr job, int team_size, const DType& dtype, Create create)
       : job_(std::move(job)), team_size_(team_size), dtype_(&dtype) {
-    auto kept = value_of(unlocked([&] {
-      return job_->keep([&](Runtime& runtime) -> Result<std::shared_ptr<void>> {
+    object_ = value_of(unlocked([&] {
+      return job_->add_object([&](Runtime& runtime) -> Result<std::shared_ptr<void>> {
         auto made = create(runtime);
         if (!made) return made.status();
         return std::shared_ptr<void>(std::make_shared<Op>(std::move(*made)));
       });
     }));
-    kept_ = std::move(kept);
   }
 
   const DType& dtype() const { return *dtype_; }
@@ -72,12 +71,12 @@ class Made {
   const Op& op_of_use() const { return op(); }
 
  private:
-  Op& op() const { return *static_cast<Op*>(kept_->object()); }
+  Op& op() const { return *static_cast<Op*>(object_->get()); }
 
   JobPtr job_;
   int team_size_;
   const DType* dtype_;
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<JobObject> object_;
 };
 
 // --- arguments -----------------------------------------------------------------------------------
@@ -134,9 +133,10 @@ void check_count(const char* name, const View& view, std::size_t wanted, const s
 // --- collectives ---------------------------------------------------------------------------------
 
 template <class Op>
-std::shared_ptr<Made<Op>> make_collective(const JobPtr& job, const wk::CollectiveProblem& problem,
-                                          const DType& dtype, const TeamOf* team) {
-  return std::make_shared<Made<Op>>(job, size_for(job, team), dtype, [&](Runtime& runtime) {
+std::shared_ptr<Operator<Op>> make_collective(const JobPtr& job,
+                                              const wk::CollectiveProblem& problem,
+                                              const DType& dtype, const TeamOf* team) {
+  return std::make_shared<Operator<Op>>(job, size_for(job, team), dtype, [&](Runtime& runtime) {
     return Op::create(runtime, team_for(runtime, team), problem);
   });
 }
@@ -144,7 +144,7 @@ std::shared_ptr<Made<Op>> make_collective(const JobPtr& job, const wk::Collectiv
 // out and in of a call, whose shares of `count` elements are `out_blocks` and `in_blocks`.
 struct InOut {
   template <class Op>
-  InOut(const Made<Op>& made, Handle out_given, Handle in_given, int out_blocks, int in_blocks)
+  InOut(const Operator<Op>& made, Handle out_given, Handle in_given, int out_blocks, int in_blocks)
       : out(array_of("out", out_given, made.dtype(), Access::kWrite)),
         in(array_of("inp", in_given, made.dtype(), Access::kRead)) {
     const View& whole = out_blocks > 1 ? out : in;
@@ -163,18 +163,18 @@ struct InOut {
 };
 
 template <class Op>
-nb::class_<Made<Op>> add_class(nb::module_& m, const char* name) {
-  return nb::class_<Made<Op>>(m, name)
-      .def_prop_ro("dtype", [](const Made<Op>& made) { return made.dtype().name; })
-      .def_prop_ro("workspace_bytes", &Made<Op>::workspace_bytes)
-      .def("describe", &Made<Op>::describe);
+nb::class_<Operator<Op>> add_class(nb::module_& m, const char* name) {
+  return nb::class_<Operator<Op>>(m, name)
+      .def_prop_ro("dtype", [](const Operator<Op>& made) { return made.dtype().name; })
+      .def_prop_ro("workspace_bytes", &Operator<Op>::workspace_bytes)
+      .def("describe", &Operator<Op>::describe);
 }
 
 void add_collectives(nb::module_& m) {
   add_class<wk::AllReduce>(m, "AllReduce")
       .def(
           "__call__",
-          [](const Made<wk::AllReduce>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllReduce>& made, Handle out, Handle in) {
             const InOut a(made, out, in, 1, 1);
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
           },
@@ -192,7 +192,7 @@ void add_collectives(nb::module_& m) {
   add_class<wk::ReduceScatter>(m, "ReduceScatter")
       .def(
           "__call__",
-          [](const Made<wk::ReduceScatter>& made, Handle out, Handle in) {
+          [](const Operator<wk::ReduceScatter>& made, Handle out, Handle in) {
             const InOut a(made, out, in, 1, made.team_size());
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
           },
@@ -210,7 +210,7 @@ void add_collectives(nb::module_& m) {
   add_class<wk::AllGather>(m, "AllGather")
       .def(
           "__call__",
-          [](const Made<wk::AllGather>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllGather>& made, Handle out, Handle in) {
             const InOut a(made, out, in, made.team_size(), 1);
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.in.bytes); });
           },
@@ -218,7 +218,7 @@ void add_collectives(nb::module_& m) {
   add_class<wk::AllToAll>(m, "AllToAll")
       .def(
           "__call__",
-          [](const Made<wk::AllToAll>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllToAll>& made, Handle out, Handle in) {
             const InOut a(made, out, in, made.team_size(), made.team_size());
             const std::size_t block = a.count * made.dtype().bytes;
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, block); });
@@ -227,7 +227,7 @@ void add_collectives(nb::module_& m) {
   add_class<wk::Broadcast>(m, "Broadcast")
       .def(
           "__call__",
-          [](const Made<wk::Broadcast>& made, Handle out, Handle in, int root) {
+          [](const Operator<wk::Broadcast>& made, Handle out, Handle in, int root) {
             const InOut a(made, out, in, 1, 1);
             made.run(
                 [&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.in.bytes, root); });
@@ -250,7 +250,7 @@ void add_collectives(nb::module_& m) {
 // --- AllReduce with residual and norm ------------------------------------------------------------
 
 void add_norm(nb::module_& m) {
-  using Norm = Made<wk::AllReduceNorm>;
+  using Norm = Operator<wk::AllReduceNorm>;
   add_class<wk::AllReduceNorm>(m, "AllReduceNorm")
       .def(
           "__call__",
@@ -294,7 +294,7 @@ void add_norm(nb::module_& m) {
 // A product and its largest problem. c is bfloat16 where a and b are e4m3.
 template <class Op>
 struct Product {
-  Made<Op> made;
+  Operator<Op> made;
   wk::GemmProblem problem;
   const DType* result;
 };
@@ -307,8 +307,8 @@ std::shared_ptr<Product<Op>> make_product(const char* what, const JobPtr& job, s
   const wk::GemmProblem problem{.m = m, .n = n, .k = k, .dtype = kernel_dtype(what, dtype)};
   const bool is_scaled = problem.dtype == wk::DType::kFloat8E4m3;
   return std::make_shared<Product<Op>>(
-      Product<Op>{Made<Op>(job, size_for(job, team), dtype,
-                           [&](Runtime& runtime) { return create(runtime, problem); }),
+      Product<Op>{Operator<Op>(job, size_for(job, team), dtype,
+                               [&](Runtime& runtime) { return create(runtime, problem); }),
                   problem, is_scaled ? dtype_named("bfloat16") : &dtype});
 }
 

@@ -90,10 +90,15 @@ wk::DType kernel_dtype(const char* what, const DType& dtype) {
                       fmt::format("weft.{} does not take elements of {}", what, dtype.name)));
 }
 
-wk::CollectiveProblem problem_of(const char* what, std::size_t max_count, const DType& dtype,
+std::size_t count_of(const char* name, std::int64_t given) {
+  if (given < 0)
+    raise_argument(fmt::format("argument {} is {}; a count is not negative", name, given));
+  return static_cast<std::size_t>(given);
+}
+wk::CollectiveProblem problem_of(const char* what, std::int64_t max_count, const DType& dtype,
                                  const std::string& op) {
   wk::CollectiveProblem problem;
-  problem.max_count = max_count;
+  problem.max_count = count_of("max_count", max_count);
   problem.dtype = kernel_dtype(what, dtype);
   if (op == "min")
     problem.op = ReduceOp::kMin;
@@ -104,8 +109,11 @@ wk::CollectiveProblem problem_of(const char* what, std::size_t max_count, const 
   return problem;
 }
 // Of what moves only: bytes.
-wk::CollectiveProblem problem_of_bytes(std::size_t max_count, const DType& dtype) {
-  return {.max_count = max_count * dtype.bytes, .dtype = wk::DType::kUint8};
+wk::CollectiveProblem problem_of_bytes(std::int64_t max_count, const DType& dtype) {
+  return {.max_count = elements_of({static_cast<std::int64_t>(count_of("max_count", max_count))},
+                                   dtype.bytes) *
+                       dtype.bytes,
+          .dtype = wk::DType::kUint8};
 }
 
 const Team& team_for(Runtime& runtime, const TeamOf* given) {
@@ -181,7 +189,7 @@ void add_collectives(nb::module_& m) {
           "out"_a, "inp"_a);
   m.def(
       "all_reduce",
-      [](const JobPtr& job, std::size_t max_count, Handle given, const std::string& op,
+      [](const JobPtr& job, std::int64_t max_count, Handle given, const std::string& op,
          const TeamOf* team) {
         const DType& dtype = dtype_from(given);
         return make_collective<wk::AllReduce>(job, problem_of("AllReduce", max_count, dtype, op),
@@ -199,7 +207,7 @@ void add_collectives(nb::module_& m) {
           "out"_a, "inp"_a);
   m.def(
       "reduce_scatter",
-      [](const JobPtr& job, std::size_t max_count, Handle given, const std::string& op,
+      [](const JobPtr& job, std::int64_t max_count, Handle given, const std::string& op,
          const TeamOf* team) {
         const DType& dtype = dtype_from(given);
         return make_collective<wk::ReduceScatter>(
@@ -236,7 +244,7 @@ void add_collectives(nb::module_& m) {
   const auto add_mover = [&](const char* name, auto make) {
     m.def(
         name,
-        [make](const JobPtr& job, std::size_t max_count, Handle given, const TeamOf* team) {
+        [make](const JobPtr& job, std::int64_t max_count, Handle given, const TeamOf* team) {
           const DType& dtype = dtype_from(given);
           return make(job, problem_of_bytes(max_count, dtype), dtype, team);
         },
@@ -277,10 +285,11 @@ void add_norm(nb::module_& m) {
           "out"_a, "residual_out"_a, "inp"_a, "residual"_a, "weight"_a);
   m.def(
       "all_reduce_norm",
-      [](const JobPtr& job, std::size_t max_rows, std::size_t hidden, Handle given, float epsilon,
+      [](const JobPtr& job, std::int64_t max_rows, std::int64_t hidden, Handle given, float epsilon,
          const TeamOf* team) {
         const DType& dtype = dtype_from(given);
-        const wk::AllReduceNormProblem problem{max_rows, hidden,
+        const wk::AllReduceNormProblem problem{count_of("max_rows", max_rows),
+                                               count_of("hidden", hidden),
                                                kernel_dtype("AllReduceNorm", dtype), epsilon};
         return std::make_shared<Norm>(job, size_for(job, team), dtype, [&](Runtime& runtime) {
           return wk::AllReduceNorm::create(runtime, team_for(runtime, team), problem);

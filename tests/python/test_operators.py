@@ -176,6 +176,8 @@ def test_what_is_wrong_is_said():
         total(np.zeros(16, "float32")[::2], eight)
     with pytest.raises(weft.UnsupportedError, match="AllReduce does not take elements of float64"):
         weft.AllReduce(100, "float64")
+    with pytest.raises(weft.ArgumentError, match="max_count is -1"):
+        weft.AllReduce(-1)
     with pytest.raises(weft.ArgumentError, match="sum, min, max"):
         weft.AllReduce(100, op="prod")
     layer = weft.Gemm(4, 8, 16, "float16")

@@ -152,7 +152,6 @@ struct SyncKernel {
   }
 };
 
-// A collect takes this way on the CPU target only: see spread.hpp.
 struct MoveKernel {
   DeviceContext handle;
   Team team;

@@ -10,6 +10,7 @@
 
 namespace weft::kernel {
 
+// A collect is of MoveKernel alone, on the CPU target: see spread.hpp.
 enum class Moving : std::uint8_t { kBroadcast, kFcollect, kAlltoall, kCollect };
 
 // A grid: each block stores its share of what I have for the members where it belongs there.

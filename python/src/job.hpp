@@ -115,7 +115,7 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   friend class Block;
   friend class JobObject;
-  // What is numbered: one of the two.
+  // Memory or an object, by its number.
   struct Entry {
     void* memory = nullptr;
     std::shared_ptr<void> object;

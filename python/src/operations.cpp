@@ -10,23 +10,12 @@
 #include <weft/wait.hpp>
 
 #include "python/src/errors.hpp"
+#include "python/src/named.hpp"
 
 namespace weft::python {
 namespace {
 
 namespace nb = nanobind;
-
-// The value of `name` in a table of names; raises, and says which there are.
-template <class Value, std::size_t kCount>
-Value named(const char* argument, const std::string& name,
-            const std::pair<const char*, Value> (&table)[kCount]) {
-  std::string names;
-  for (const auto& [each, value] : table) {
-    if (name == each) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each);
-  }
-  raise_argument(fmt::format("argument {} is \"{}\"; it is one of {}", argument, name, names));
-}
 
 Cmp cmp_named(const std::string& name) {
   static constexpr std::pair<const char*, Cmp> kTable[] = {{"==", Cmp::kEq}, {"!=", Cmp::kNe},

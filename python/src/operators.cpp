@@ -1,10 +1,11 @@
 #include "python/src/operators.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,7 @@
 #include <weft/kernels/stream.hpp>
 
 #include "python/src/errors.hpp"
+#include "python/src/named.hpp"
 #include "python/src/operations.hpp"
 #include "python/src/tensor.hpp"
 
@@ -49,14 +51,18 @@ class Operator {
 
   const DType& dtype() const { return *dtype_; }
   int team_size() const { return team_size_; }
-  std::string describe() const {
+  // question(op), which does not wait for others.
+  template <class Question>
+  auto ask(Question question) const {
     const auto use = value_of(job_->use());
-    return op().describe();
+    return question(std::as_const(op()));
+  }
+  std::string describe() const {
+    return ask([](const Op& op) { return op.describe(); });
   }
   std::size_t workspace_bytes() const {
-    const auto use = value_of(job_->use());
-    if constexpr (requires(const Op& each) { each.workspace_bytes(); })
-      return op().workspace_bytes();
+    if constexpr (requires(const Op& op) { op.workspace_bytes(); })
+      return ask([](const Op& op) { return op.workspace_bytes(); });
     return 0;
   }
   // A call, complete when this returns.
@@ -68,7 +74,6 @@ class Operator {
       return queued ? wk::synchronize(*use) : queued;
     }));
   }
-  const Op& op_of_use() const { return op(); }
 
  private:
   Op& op() const { return *static_cast<Op*>(object_->get()); }
@@ -100,15 +105,12 @@ wk::CollectiveProblem problem_of(const char* what, std::int64_t max_count, const
   wk::CollectiveProblem problem;
   problem.max_count = count_of("max_count", max_count);
   problem.dtype = kernel_dtype(what, dtype);
-  if (op == "min")
-    problem.op = ReduceOp::kMin;
-  else if (op == "max")
-    problem.op = ReduceOp::kMax;
-  else if (op != "sum")
-    raise_argument(fmt::format("argument op is \"{}\"; it is one of sum, min, max", op));
+  static constexpr std::pair<const char*, ReduceOp> kOps[] = {
+      {"sum", ReduceOp::kSum}, {"min", ReduceOp::kMin}, {"max", ReduceOp::kMax}};
+  problem.op = named("op", op, kOps);
   return problem;
 }
-// Of what moves only: bytes.
+// Moves take any type, as its bytes.
 wk::CollectiveProblem problem_of_bytes(std::int64_t max_count, const DType& dtype) {
   return {.max_count = elements_of({static_cast<std::int64_t>(count_of("max_count", max_count))},
                                    dtype.bytes) *
@@ -187,16 +189,6 @@ void add_collectives(nb::module_& m) {
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
           },
           "out"_a, "inp"_a);
-  m.def(
-      "all_reduce",
-      [](const JobPtr& job, std::int64_t max_count, Handle given, const std::string& op,
-         const TeamOf* team) {
-        const DType& dtype = dtype_from(given);
-        return make_collective<wk::AllReduce>(job, problem_of("AllReduce", max_count, dtype, op),
-                                              dtype, team);
-      },
-      "job"_a, "max_count"_a, "dtype"_a, "op"_a, "team"_a.none());
-
   add_class<wk::ReduceScatter>(m, "ReduceScatter")
       .def(
           "__call__",
@@ -205,16 +197,6 @@ void add_collectives(nb::module_& m) {
             made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
           },
           "out"_a, "inp"_a);
-  m.def(
-      "reduce_scatter",
-      [](const JobPtr& job, std::int64_t max_count, Handle given, const std::string& op,
-         const TeamOf* team) {
-        const DType& dtype = dtype_from(given);
-        return make_collective<wk::ReduceScatter>(
-            job, problem_of("ReduceScatter", max_count, dtype, op), dtype, team);
-      },
-      "job"_a, "max_count"_a, "dtype"_a, "op"_a, "team"_a.none());
-
   add_class<wk::AllGather>(m, "AllGather")
       .def(
           "__call__",
@@ -241,6 +223,18 @@ void add_collectives(nb::module_& m) {
                 [&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.in.bytes, root); });
           },
           "out"_a, "inp"_a, "root"_a);
+  const auto add_folder = [&](const char* name, const char* what, auto make) {
+    m.def(
+        name,
+        [what, make](const JobPtr& job, std::int64_t max_count, Handle given, const std::string& op,
+                     const TeamOf* team) {
+          const DType& dtype = dtype_from(given);
+          return make(job, problem_of(what, max_count, dtype, op), dtype, team);
+        },
+        "job"_a, "max_count"_a, "dtype"_a, "op"_a, "team"_a.none());
+  };
+  add_folder("all_reduce", "AllReduce", make_collective<wk::AllReduce>);
+  add_folder("reduce_scatter", "ReduceScatter", make_collective<wk::ReduceScatter>);
   const auto add_mover = [&](const char* name, auto make) {
     m.def(
         name,
@@ -364,6 +358,11 @@ const float* scales_of(const char* name, Handle given, std::int64_t rows, std::i
       matrix_of(name, given, *dtype_named("float32"), Access::kRead, rows, blocks).data);
 }
 
+// My rows of m.
+std::int64_t rows_of(const Product<wk::GemmRs>& p, std::int64_t m) {
+  return p.made.ask([m](const wk::GemmRs& op) { return op.rows(m); });
+}
+
 void add_products(nb::module_& m) {
   add_product<wk::Gemm>(m, "Gemm").def(
       "__call__",
@@ -408,17 +407,11 @@ void add_products(nb::module_& m) {
       .def(
           "__call__",
           [](const Product<wk::GemmRs>& p, Handle c, Handle a, Handle b) {
-            const Operands x(p, c, a, b,
-                             [&](std::int64_t rows) { return p.made.op_of_use().rows(rows); });
+            const Operands x(p, c, a, b, [&](std::int64_t rows) { return rows_of(p, rows); });
             p.made.run([&](auto& op) { return op(nullptr, x.c.data, x.a.data, x.b.data, x.m); });
           },
           "c"_a, "a"_a, "b"_a)
-      .def(
-          "rows",
-          [](const Product<wk::GemmRs>& p, std::int64_t rows) {
-            return p.made.op_of_use().rows(rows);
-          },
-          "m"_a);
+      .def("rows", &rows_of, "m"_a);
   add_product<wk::GemmAr>(m, "GemmAr")
       .def(
           "__call__",

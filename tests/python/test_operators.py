@@ -106,7 +106,7 @@ def test_products(dtype, m, n, k):
     a = [of(pe, (m, k), dtype, 1) for pe in range(size)]
     b = [of(pe, (n, k), dtype, 2) for pe in range(size)]
     product = lambda x, y: x.astype("float64") @ y.astype("float64").T
-    # Of m rows, and of as few as one with the same operator.
+    # As many rows as the operator is made for, and one.
     for rows in {m, 1}:
         c = Out((rows, n), dtype)
         weft.Gemm(m, n, k, dtype)(c.array, a[me][:rows], b[me])
@@ -194,7 +194,9 @@ def test_what_is_wrong_is_said():
 def test_calls_after_the_end_are_refused():
     job = weft.join(unique_id=weft.unique_id(), rank=0, size=1)
     with weft.use(job):
-        total = weft.AllReduce(10)
+        total, layer = weft.AllReduce(10), weft.GemmRs(4, 8, 8)
     weft.finalize(job)
     with pytest.raises(weft.ArgumentError, match="ended"):
         total(np.zeros(3, "float32"), np.zeros(3, "float32"))
+    with pytest.raises(weft.ArgumentError, match="ended"):
+        layer.rows(4)

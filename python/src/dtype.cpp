@@ -46,6 +46,8 @@ std::string all_names() {
 
 }  // namespace
 
+const DType& DType::bits() const { return *dtype_named(fmt::format("uint{}", 8 * bytes)); }
+
 const DType* dtype_named(std::string_view name) {
   for (const DType& each : kTypes)
     if (name == each.name) return &each;

@@ -17,6 +17,8 @@ struct DType {
   nanobind::dlpack::dtype dlpack;
   std::size_t bytes;
   std::optional<Element> element;  // what reductions take it for; none: they do not
+
+  const DType& bits() const;  // the unsigned integer of that size
 };
 
 // Null if there is none of that name or layout. The result lives for ever.

@@ -24,11 +24,12 @@ Status ended() {
 
 // --- Block ---------------------------------------------------------------------------------------
 
-Block::Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int number)
+Block::Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int gpu, int number)
     : job_(std::move(job)),
       memory_(job_->runtime_->hold_memory()),
       address_(address),
       bytes_(bytes),
+      gpu_(gpu),
       number_(number) {}
 
 Block::~Block() {
@@ -53,13 +54,19 @@ Result<std::shared_ptr<Job>> Job::start(Result<Runtime> runtime, std::optional<U
 }
 
 Status Job::prepare() {
+  if (const int ordinal = runtime_->gpu(); ordinal >= 0) {
+    auto gpu = Gpu::open(ordinal);
+    if (!gpu) return gpu.status();
+    gpu_ = *gpu;
+  }
   runtime_->context().share();  // threads of one interpreter may call at once
   auto own = runtime_->split_strided(runtime_->world(), 0, 1, runtime_->npes());
   if (!own) return own.status();
   own_ = *own;
-  auto words = runtime_->callocate<std::uint64_t>(2 * kAgreed);
+  auto words = runtime_->callocate<std::uint64_t>(2 * kAgreed + Runtime::kTeamWords);
   if (!words) return words.status();
   words_ = *words;
+  meeting_words_ = words_ + 2 * kAgreed;
   return Status::ok();
 }
 
@@ -89,6 +96,15 @@ void Job::drop(int number) {
   dropped_.insert(number);
 }
 
+// Memory of the GPU is given back by host threads, of which its streams know nothing.
+Status Job::rest() {
+  const bool drops_any = [&] {
+    const std::lock_guard lock(dropped_mutex_);
+    return !dropped_.empty();
+  }();
+  return gpu_ && drops_any ? gpu_->synchronize() : Status::ok();
+}
+
 Status Job::free_number(int number) {
   Entry gone = std::exchange(entries_[static_cast<std::size_t>(number)], {});
   {
@@ -98,9 +114,11 @@ Status Job::free_number(int number) {
   return gone.memory == nullptr ? Status::ok() : runtime_->free(gone.memory);
 }
 
-// agree() completes all PEs' operations first, so none is under way to memory that all dropped.
+// What this PE has under way, on its GPU too, is complete first, and agree() brings all PEs here:
+// so nothing is under way to memory that all dropped.
 Status Job::free_dropped() {
   if (entries_.empty()) return Status::ok();
+  if (Status rests = rest(); !rests) return rests;
   std::vector<std::uint64_t> mine((entries_.size() + kWordBits - 1) / kWordBits);
   {
     const std::lock_guard lock(dropped_mutex_);
@@ -128,16 +146,25 @@ int Job::add_entry(Entry entry) {
   return static_cast<int>(place - entries_.begin());
 }
 
-Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed) {
+Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed, MemoryKind kind) {
   const std::lock_guard alone(calls_);
   if (Status ready = begin_to_add(); !ready) return ready;
+  const Gpu::Current current(gpu());
   const std::size_t some = std::max<std::size_t>(bytes, 1);  // so that even nothing has an address
-  auto memory = zeroed ? runtime_->callocate_bytes(some, 1) : runtime_->allocate_bytes(some);
+  auto memory =
+      zeroed ? runtime_->callocate_bytes(some, 1, kind) : runtime_->allocate_bytes(some, 0, kind);
   if (!memory) return memory.status();
   if (!zeroed)  // callocate_bytes() ends with a barrier
     if (Status here = runtime_->barrier(); !here) return here;
   return std::make_shared<Block>(shared_from_this(), static_cast<std::byte*>(*memory), bytes,
+                                 kind == MemoryKind::kDevice ? gpu_number() : -1,
                                  add_entry({*memory, nullptr}));
+}
+
+Result<Team> Job::team_of_members(const std::vector<int>& pes) {
+  const std::lock_guard alone(calls_);
+  if (ended_) return ended();
+  return runtime_->team_of(pes, meeting_words_);
 }
 
 Status Job::free(Block& block) {
@@ -145,6 +172,8 @@ Status Job::free(Block& block) {
   if (ended_) return ended();
   if (block.freed_)
     return Status::error(Code::kInvalidArgument, "weft.free: the tensor was freed before");
+  if (block.gpu() >= 0)
+    if (Status rests = gpu_->synchronize(); !rests) return rests;
   const auto number = static_cast<std::uint64_t>(block.number());
   const auto exports = static_cast<std::uint64_t>(block.exports());
   // The largest number, what is left of it to the largest word, and who has most arrays.
@@ -170,7 +199,9 @@ Status Job::free(Block& block) {
 Status Job::finalize() {
   const std::lock_guard alone(calls_);
   if (ended_) return Status::ok();
+  const Gpu::Current current(gpu());
   Status status = runtime_->health();
+  if (status.is_ok() && gpu_) status = gpu_->synchronize();
   if (status.is_ok()) status = free_dropped();
   const std::lock_guard last(in_use_);
   ended_ = true;

@@ -19,6 +19,8 @@
 #include <weft/reduce_op.hpp>
 #include <weft/runtime.hpp>
 
+#include "python/src/gpu.hpp"
+
 namespace weft::python {
 
 class Job;
@@ -27,7 +29,7 @@ class Job;
 // has it; and it stays mapped that long, whatever becomes of the job.
 class Block {
  public:
-  Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int number);
+  Block(std::shared_ptr<Job> job, std::byte* address, std::size_t bytes, int gpu, int number);
   ~Block();  // this PE has dropped it, as the job learns
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -35,6 +37,7 @@ class Block {
   Job& job() const { return *job_; }
   std::byte* address() const { return address_; }
   std::size_t bytes() const { return bytes_; }
+  int gpu() const { return gpu_; }  // where it lies; -1: host memory
   int number() const { return number_; }
   bool is_freed() const { return freed_; }
   int exports() const { return exports_; }
@@ -49,6 +52,7 @@ class Block {
   const std::shared_ptr<const void> memory_;  // what keeps it mapped
   std::byte* const address_;
   const std::size_t bytes_;
+  const int gpu_;
   const int number_;
   std::atomic<int> exports_{0};
   std::atomic<bool> freed_{false};
@@ -91,20 +95,26 @@ class Job : public std::enable_shared_from_this<Job> {
   // Or why there is none.
   Result<Use> use();
   bool has_ended() const { return ended_; }
+  // The GPU that its kernels run on, and their arrays lie on; null: it runs on host threads.
+  const Gpu* gpu() const { return gpu_ ? &*gpu_ : nullptr; }
+  int gpu_number() const { return gpu_ ? gpu_->ordinal() : -1; }
 
   // Collective, as the next ones: zeroed or not, and there on all PEs when it returns on any.
-  Result<std::shared_ptr<Block>> allocate(std::size_t bytes, bool zeroed);
+  Result<std::shared_ptr<Block>> allocate(std::size_t bytes, bool zeroed, MemoryKind kind);
   // Collective: what make(runtime) makes, which goes before the runtime does.
   template <class Make>
   Result<std::shared_ptr<JobObject>> add_object(Make make) {
     const std::lock_guard alone(calls_);
     if (Status ready = begin_to_add(); !ready) return ready;
+    const Gpu::Current current(gpu());
     auto made = make(*runtime_);
     if (!made) return made.status();
     void* const object = made->get();
     return std::make_shared<JobObject>(shared_from_this(), object,
                                        add_entry({nullptr, std::move(*made)}));
   }
+  // A team of these PEs, which alone call, when none of them is in another call of this.
+  Result<Team> team_of_members(const std::vector<int>& pes);
   // Refused on all PEs if an array on any still has it, or if they mean different blocks.
   Status free(Block& block);
   // Waits for all PEs, and ends the runtime. A second one does nothing.
@@ -126,6 +136,7 @@ class Job : public std::enable_shared_from_this<Job> {
   void drop(int number);
   Status begin_to_add();
   int add_entry(Entry entry);
+  Status rest();
   Status free_dropped();
   Status free_number(int number);
   // out[i] = the op of all PEs' in[i], of `count` words; and all PEs' operations so far are
@@ -135,10 +146,12 @@ class Job : public std::enable_shared_from_this<Job> {
   std::shared_mutex in_use_;  // shared by calls, and taken alone by the end
   std::optional<Runtime> runtime_;
   std::optional<UniqueId> meeting_;  // served for as long as the job is
-  Team own_;                         // for the calls here, whatever users do on theirs
-  std::uint64_t* words_ = nullptr;   // symmetric: what agree() reads and writes
-  std::mutex calls_;                 // one collective call of this class at a time
-  std::vector<Entry> entries_;       // by number; neither: free
+  std::optional<Gpu> gpu_;
+  Team own_;                                // for the calls here, whatever users do on theirs
+  std::uint64_t* words_ = nullptr;          // symmetric: what agree() reads and writes
+  std::uint64_t* meeting_words_ = nullptr;  // symmetric: where the members of a team meet
+  std::mutex calls_;                        // one collective call of this class at a time
+  std::vector<Entry> entries_;              // by number; neither: free
   std::atomic<bool> ended_{false};
   std::mutex dropped_mutex_;
   std::set<int> dropped_;  // numbers that this PE has dropped; guarded by dropped_mutex_

@@ -67,6 +67,7 @@ void add_tensor(nb::module_& m) {
       .def_prop_ro("shape", &shape_of,
                    nb::for_getter(nb::sig("def shape(self) -> tuple[int, ...]")))
       .def_prop_ro("dtype", [](const Tensor& t) { return t.dtype().name; })
+      .def_prop_ro("device", &Tensor::device)
       .def_prop_ro("nbytes", &Tensor::bytes)
       .def_prop_ro("data_ptr",
                    [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.data()); })
@@ -100,13 +101,15 @@ void add_tensor(nb::module_& m) {
                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> "
                   "typing.Any"))
       .def("__dlpack_device__",
-           [](const Tensor&) { return std::pair(int{nb::device::cpu::value}, 0); });
+           [](const Tensor& t) { return std::pair(t.device_type(), t.device_id()); });
 }
 
 void add_job(nb::module_& m) {
+  const auto on = "on"_a.none();
   nb::class_<Job>(m, "Job")
       .def_prop_ro("pe", [](const JobPtr& job) { return value_of(job->use())->pe(); })
       .def_prop_ro("npes", [](const JobPtr& job) { return value_of(job->use())->npes(); })
+      .def_prop_ro("gpu", &Job::gpu_number)
       .def_prop_ro("has_ended", &Job::has_ended)
       .def("finalize", [](const JobPtr& job) { check(unlocked([&] { return job->finalize(); })); })
       .def(
@@ -117,45 +120,48 @@ void add_job(nb::module_& m) {
           "code"_a, "why"_a)
       .def("describe", [](const JobPtr& job) { return value_of(job->use())->describe(); })
       .def("health", [](const JobPtr& job) { check(value_of(job->use())->health()); })
-      .def("tensor", &make_tensor, "shape"_a, "dtype"_a, "zeroed"_a)
+      .def("tensor", &make_tensor, "shape"_a, "dtype"_a, "zeroed"_a, "device"_a)
       .def("free", &free_tensor, "tensor"_a)
       .def(
           "put",
           [](const JobPtr& job, nb::handle dst, nb::handle src, int pe, nb::handle word,
-             std::uint64_t value, std::string op) {
-            put(job, dst, src, pe, {word, value, std::move(op)});
+             std::uint64_t value, std::string op, nb::handle on) {
+            put(job, dst, src, pe, {word, value, std::move(op)}, on);
           },
-          "dst"_a, "src"_a, "pe"_a, "signal"_a.none(), "value"_a, "op"_a)
-      .def("get", &get, "dst"_a, "src"_a, "pe"_a)
+          "dst"_a, "src"_a, "pe"_a, "signal"_a.none(), "value"_a, "op"_a, on)
+      .def("get", &get, "dst"_a, "src"_a, "pe"_a, on)
       .def(
           "signal",
-          [](const JobPtr& job, nb::handle word, std::uint64_t value, int pe, std::string op) {
-            signal(job, {word, value, std::move(op)}, pe);
+          [](const JobPtr& job, nb::handle word, std::uint64_t value, int pe, std::string op,
+             nb::handle on) {
+            signal(job, {word, value, std::move(op)}, pe, on);
           },
-          "word"_a, "value"_a, "pe"_a, "op"_a)
-      .def("wait", &wait, "word"_a, "cmp"_a, "value"_a)
+          "word"_a, "value"_a, "pe"_a, "op"_a, on)
+      .def("wait", &wait, "word"_a, "cmp"_a, "value"_a, on)
       .def("test", &test, "word"_a, "cmp"_a, "value"_a)
       .def("atomic", &atomic, "op"_a, "word"_a, "value"_a.none(), "pe"_a, "compare"_a.none(),
            nb::sig("def atomic(self, op: str, word: object, value: int | None, pe: int, "
                    "compare: int | None) -> int | None"))
       .def("fence", &fence)
-      .def("quiet", &quiet)
+      .def("quiet", &quiet, on)
       .def("world", &world)
       .def("node", &node)
       .def("team", &team_of, "ranks"_a, "parent"_a.none())
-      .def("barrier", &barrier, "team"_a.none())
-      .def("sync", &sync, "team"_a.none())
-      .def("broadcast", &broadcast, "dst"_a, "src"_a, "root"_a, "team"_a.none())
-      .def("fcollect", &fcollect, "dst"_a, "src"_a, "team"_a.none())
-      .def("alltoall", &alltoall, "dst"_a, "src"_a, "team"_a.none())
-      .def("reduce", &reduce, "dst"_a, "src"_a, "op"_a, "team"_a.none())
-      .def("reducescatter", &reducescatter, "dst"_a, "src"_a, "op"_a, "team"_a.none());
+      .def("team_of_members", &team_of_members, "pes"_a)
+      .def("barrier", &barrier, "team"_a.none(), on)
+      .def("sync", &sync, "team"_a.none(), on)
+      .def("broadcast", &broadcast, "dst"_a, "src"_a, "root"_a, "team"_a.none(), on)
+      .def("fcollect", &fcollect, "dst"_a, "src"_a, "team"_a.none(), on)
+      .def("alltoall", &alltoall, "dst"_a, "src"_a, "team"_a.none(), on)
+      .def("reduce", &reduce, "dst"_a, "src"_a, "op"_a, "team"_a.none(), on)
+      .def("reducescatter", &reducescatter, "dst"_a, "src"_a, "op"_a, "team"_a.none(), on);
 }
 
 void add_team(nb::module_& m) {
   nb::class_<TeamOf>(m, "Team")
       .def_prop_ro("rank", [](const TeamOf& t) { return t.team.rank; })
       .def_prop_ro("size", [](const TeamOf& t) { return t.team.size; })
+      .def_prop_ro("pes", &pes_of, nb::for_getter(nb::sig("def pes(self) -> tuple[int, ...]")))
       .def(
           "pe_of", [](const TeamOf& t, int rank) { return t.team.pe_of(rank); }, "rank"_a)
       .def(
@@ -175,6 +181,7 @@ NB_MODULE(_weft, m) {
           "parse", [](const std::string& text) { return value_of(weft::UniqueId::parse(text)); },
           "text"_a)
       .def_prop_ro("text", &weft::UniqueId::text);
+  m.def("load_gpu_driver", [] { check(Gpu::load_driver()); });
   m.def("unique_id", &unique_id, "settings"_a);
   m.def("launched", &launched, "settings"_a);
   m.def("met", &met, "id"_a, "pe"_a, "npes"_a, "settings"_a);

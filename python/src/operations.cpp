@@ -9,6 +9,7 @@
 #include <weft/collective.hpp>
 #include <weft/wait.hpp>
 
+#include "python/src/call.hpp"
 #include "python/src/errors.hpp"
 #include "python/src/named.hpp"
 
@@ -31,45 +32,21 @@ ReduceOp reduce_op_named(const std::string& name) {
   return named("op", name, kTable);
 }
 
-// One call of a job. libweft's failures name its own routines, whose arguments have the names that
-// they have here.
-class Call {
- public:
-  explicit Call(const JobPtr& job) : job_(job.get()), use_(value_of(job->use())) {}
-  Runtime* operator->() const { return &*use_; }
-  Context& context() const { return use_->context(); }
-  // Raises, so it is called with the interpreter's lock: before run().
-  const Team& team(const TeamOf* given) const {
-    if (given != nullptr && given->job.get() != job_)
-      raise_argument("argument team is of another job than the current one");
-    return given != nullptr ? given->team : use_->world();
-  }
-
-  // Runs what may wait for others without the interpreter's lock; raises what fails.
-  template <class Body>
-  void run(Body body) const {
-    check(unlocked(body));
-  }
-
- private:
-  Job* job_;
-  Job::Use use_;
-};
-
-// The arguments dst and src of a routine, of one type of elements, `dst_blocks` of dst for each
+// The arguments dst and src of a call, of one type of elements, `dst_blocks` of dst for each
 // `src_blocks` of src.
 struct Buffers {
-  Buffers(const char* routine, Handle dst_given, Handle src_given, int dst_blocks = 1,
+  Buffers(const Call& call, Handle dst_given, Handle src_given, int dst_blocks = 1,
           int src_blocks = 1)
-      : dst(view_of("dst", dst_given, Access::kWrite)),
-        src(view_of("src", src_given, Access::kRead)) {
+      : dst(call.array("dst", dst_given, Access::kWrite)),
+        src(call.array("src", src_given, Access::kRead)) {
     if (dst.dtype != src.dtype)
-      raise_argument(fmt::format("{}: dst has elements of {}, src of {}", routine, dst.dtype->name,
+      raise_argument(fmt::format("argument dst has elements of {}, src of {}", dst.dtype->name,
                                  src.dtype->name));
     if (dst.count * static_cast<std::size_t>(src_blocks) !=
         src.count * static_cast<std::size_t>(dst_blocks))
       raise_argument(
-          fmt::format("{}: dst has {} elements and src {}; dst has {} for each {} of src", routine,
+          fmt::format("argument dst has {} elements and src {}; dst has {} for each {} "
+                      "of src",
                       dst.count, src.count, dst_blocks, src_blocks));
   }
   View dst, src;
@@ -81,8 +58,8 @@ bool has_code(const View& view, nb::dlpack::dtype_code code) {
 bool is_signed(const View& view) { return has_code(view, nb::dlpack::dtype_code::Int); }
 
 // One integer of 4 or 8 bytes in symmetric memory.
-View word_of(const char* name, Handle argument) {
-  const View word = view_of(name, argument, Access::kWrite);
+View word_of(const Call& call, const char* name, Handle argument) {
+  const View word = call.array(name, argument, Access::kWrite);
   const bool is_integer = is_signed(word) || has_code(word, nb::dlpack::dtype_code::UInt);
   if (word.count != 1 || !is_integer || (word.bytes != 4 && word.bytes != 8))
     raise_argument(
@@ -109,11 +86,11 @@ std::uint64_t bits_of(const char* name, const View& word, Handle value) {
                              nb::cast<std::string>(nb::str(value)), word.dtype->name));
 }
 
-Notify notify_of(const SignalOf& given) {
+Notify notify_of(const Call& call, const SignalOf& given) {
   if (given.signal.is_none()) return none();
   static constexpr std::pair<const char*, NotifyOp> kTable[] = {{"set", NotifyOp::kSet},
                                                                 {"add", NotifyOp::kAdd}};
-  const View word = word_of("signal", given.signal);
+  const View word = word_of(call, "signal", given.signal);
   if (word.bytes != sizeof(std::uint64_t))
     raise_argument(fmt::format("argument signal is one of {}; a signal is an int64 or uint64",
                                word.dtype->name));
@@ -137,21 +114,39 @@ Element element_of(const char* routine, const View& view) {
   return *view.dtype->element;
 }
 
+// Of the symmetric memory that "cpu" or "cuda" means.
+MemoryKind kind_of(const Job& job, const std::string& device) {
+  if (device == "cpu") return MemoryKind::kHost;
+  const std::string mine = fmt::format("cuda:{}", job.gpu_number());
+  if (job.gpu() != nullptr && (device == "cuda" || device == mine)) return MemoryKind::kDevice;
+  if (job.gpu() != nullptr)
+    raise_argument(
+        fmt::format("argument device is \"{}\"; the job has \"{}\" and \"cpu\"", device, mine));
+  raise_argument(
+      fmt::format("argument device is \"{}\", and this job has no GPU: torch.cuda in use "
+                  "before weft.init(), or weft.init(device=\"cuda\"), gets it one",
+                  device));
+}
+
 }  // namespace
 
 // --- memory --------------------------------------------------------------------------------------
 
-Tensor make_tensor(const JobPtr& job, Shape shape, Handle given, bool zeroed) {
+Tensor make_tensor(const JobPtr& job, Shape shape, Handle given, bool zeroed,
+                   const std::string& device) {
   const DType& dtype = dtype_from(given);
   const std::size_t bytes = elements_of(shape, dtype.bytes) * dtype.bytes;
+  const MemoryKind kind = kind_of(*job, device);
   const CallerName name(zeroed ? "weft.zeros" : "weft.empty");
-  auto block = value_of(unlocked([&] { return job->allocate(bytes, zeroed); }));
+  check_not_captured(*job);
+  auto block = value_of(unlocked([&] { return job->allocate(bytes, zeroed, kind); }));
   std::byte* const data = block->address();
   return {std::move(block), data, std::move(shape), dtype};
 }
 
 void free_tensor(const JobPtr& job, const Tensor& tensor) {
   const CallerName name("weft.free");
+  check_not_captured(*job);
   if (&tensor.block()->job() != job.get())
     raise_argument("weft.free: the tensor is of another job than the current one");
   check(unlocked([&] { return job->free(*tensor.block()); }));
@@ -159,37 +154,36 @@ void free_tensor(const JobPtr& job, const Tensor& tensor) {
 
 // --- put, get, signals ---------------------------------------------------------------------------
 
-void put(const JobPtr& job, Handle dst_, Handle src_, int pe, const SignalOf& given) {
-  const Call call(job);
-  const Buffers b("weft.put", dst_, src_);
-  const Notify notify = notify_of(given);
-  call.run(
-      [&] { return call.context().put_bytes(b.dst.data, b.src.data, b.src.bytes, pe, notify); });
+void put(const JobPtr& job, Handle dst_, Handle src_, int pe, const SignalOf& given, Handle on) {
+  const Call call(job, on);
+  const Buffers b(call, dst_, src_);
+  const Notify notify = notify_of(call, given);
+  call.run([&](auto& by) { return by.put_bytes(b.dst.data, b.src.data, b.src.bytes, pe, notify); });
 }
 
-void get(const JobPtr& job, Handle dst_, Handle src_, int pe) {
-  const Call call(job);
-  const Buffers b("weft.get", dst_, src_);
-  call.run([&] { return call.context().get_bytes(b.dst.data, b.src.data, b.src.bytes, pe); });
+void get(const JobPtr& job, Handle dst_, Handle src_, int pe, Handle on) {
+  const Call call(job, on);
+  const Buffers b(call, dst_, src_);
+  call.run([&](auto& by) { return by.get_bytes(b.dst.data, b.src.data, b.src.bytes, pe); });
 }
 
-void signal(const JobPtr& job, const SignalOf& given, int pe) {
-  const Call call(job);
-  const Notify notify = notify_of(given);
-  call.run([&] { return call.context().signal(notify, pe); });
+void signal(const JobPtr& job, const SignalOf& given, int pe, Handle on) {
+  const Call call(job, on);
+  const Notify notify = notify_of(call, given);
+  call.run([&](auto& by) { return by.signal(notify, pe); });
 }
 
-void wait(const JobPtr& job, Handle word_, const std::string& cmp, nb::int_ value) {
-  const Call call(job);
-  const View word = word_of("word", word_);
+void wait(const JobPtr& job, Handle word_, const std::string& cmp, nb::int_ value, Handle on) {
+  const Call call(job, on);
+  const View word = word_of(call, "word", word_);
   const std::uint64_t wanted = bits_of("value", word, value);
   const WaitArgs args = wait_args(word, cmp, &wanted);
-  call.run([&] { return wait_words(call.context(), args, true).status(); });
+  call.run([&](auto& by) { return by.wait_words(args); });
 }
 
 bool test(const JobPtr& job, Handle word_, const std::string& cmp, nb::int_ value) {
   const Call call(job);
-  const View word = word_of("word", word_);
+  const View word = word_of(call, "word", word_);
   const std::uint64_t wanted = bits_of("value", word, value);
   return value_of(wait_words(call.context(), wait_args(word, cmp, &wanted), false)) != 0;
 }
@@ -209,12 +203,12 @@ nb::object atomic(const JobPtr& job, const std::string& op, Handle word_, Handle
                                                            {"fetch_or", Amo::kFetchOr},
                                                            {"fetch_xor", Amo::kFetchXor}};
   const Call call(job);
-  const View word = word_of("word", word_);
+  const View word = word_of(call, "word", word_);
   const Amo amo = named("op", op, kTable);
   const std::uint64_t operand = amo == Amo::kFetch ? 0 : bits_of("value", word, value);
   const std::uint64_t wanted = amo == Amo::kCompareSwap ? bits_of("compare", word, compare) : 0;
   std::uint64_t old = 0;
-  call.run([&] {
+  call.run([&](auto&) {
     return call.context().amo_bytes(amo, word.data, word.bytes, operand, wanted, &old, pe);
   });
   if (amo <= Amo::kXor) return nb::none();
@@ -225,11 +219,11 @@ nb::object atomic(const JobPtr& job, const std::string& op, Handle word_, Handle
 
 void fence(const JobPtr& job) {
   const Call call(job);
-  call.run([&] { return call.context().fence(); });
+  call.run([&](auto&) { return call.context().fence(); });
 }
-void quiet(const JobPtr& job) {
-  const Call call(job);
-  call.run([&] { return call.context().quiet(); });
+void quiet(const JobPtr& job, Handle on) {
+  const Call call(job, on);
+  call.run([&](auto& by) { return by.quiet(); });
 }
 
 // --- teams ---------------------------------------------------------------------------------------
@@ -243,79 +237,88 @@ TeamOf team_of(const JobPtr& job, const std::vector<int>& ranks, const TeamOf* p
   return {job, value_of(unlocked([&] { return call->team_from_list(members, ranks); }))};
 }
 
+TeamOf team_of_members(const JobPtr& job, const std::vector<int>& pes) {
+  return {job, value_of(unlocked([&] { return job->team_of_members(pes); }))};
+}
+
+nb::tuple pes_of(const TeamOf& team) {
+  nb::list pes;
+  for (int rank = 0; rank < team.team.size; ++rank) pes.append(team.team.pe_of(rank));
+  return nb::tuple(pes);
+}
+
 void destroy(TeamOf& team) {
   const Call call(team.job);
-  call.run([&] { return call->destroy(team.team); });
+  call.run([&](auto&) { return call->destroy(team.team); });
 }
 
 // --- collectives ---------------------------------------------------------------------------------
 
-void barrier(const JobPtr& job, const TeamOf* team) {
-  const Call call(job);
+void barrier(const JobPtr& job, const TeamOf* team, Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  call.run([&] { return weft::barrier(call.context(), members); });
+  call.run([&](auto& by) { return by.barrier(members); });
 }
-void sync(const JobPtr& job, const TeamOf* team) {
-  const Call call(job);
+void sync(const JobPtr& job, const TeamOf* team, Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  call.run([&] { return weft::sync(call.context(), members); });
+  call.run([&](auto& by) { return by.sync(members); });
 }
 
-void broadcast(const JobPtr& job, Handle dst_, Handle src_, int root, const TeamOf* team) {
-  const Call call(job);
+void broadcast(const JobPtr& job, Handle dst_, Handle src_, int root, const TeamOf* team,
+               Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  const Buffers b("weft.broadcast", dst_, src_);
-  call.run([&] {
-    return broadcast_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes, root);
+  const Buffers b(call, dst_, src_);
+  call.run([&](auto& by) {
+    return by.broadcast_bytes(members, b.dst.data, b.src.data, b.src.bytes, root);
   });
 }
 
-void fcollect(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team) {
-  const Call call(job);
+void fcollect(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team, Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  const Buffers b("weft.fcollect", dst_, src_, members.size, 1);
+  const Buffers b(call, dst_, src_, members.size, 1);
   call.run(
-      [&] { return fcollect_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes); });
+      [&](auto& by) { return by.fcollect_bytes(members, b.dst.data, b.src.data, b.src.bytes); });
 }
 
-void alltoall(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team) {
-  const Call call(job);
+void alltoall(const JobPtr& job, Handle dst_, Handle src_, const TeamOf* team, Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  const Buffers b("weft.alltoall", dst_, src_);
+  const Buffers b(call, dst_, src_);
   const auto blocks = static_cast<std::size_t>(members.size);
   if (b.src.count % blocks != 0)
     raise_argument(
-        fmt::format("weft.alltoall: src has {} elements, which are no {} blocks of as "
+        fmt::format("argument src has {} elements, which are no {} blocks of as "
                     "many elements each",
                     b.src.count, blocks));
-  call.run([&] {
-    return alltoall_bytes(call.context(), members, b.dst.data, b.src.data, b.src.bytes / blocks);
+  call.run([&](auto& by) {
+    return by.alltoall_bytes(members, b.dst.data, b.src.data, b.src.bytes / blocks);
   });
 }
 
-void reduce(const JobPtr& job, Handle dst_, Handle src_, const std::string& op,
-            const TeamOf* team) {
-  const Call call(job);
+void reduce(const JobPtr& job, Handle dst_, Handle src_, const std::string& op, const TeamOf* team,
+            Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  const Buffers b("weft.reduce", dst_, src_);
-  const Element element = element_of("weft.reduce", b.dst);
+  const Buffers b(call, dst_, src_);
+  const Element element = element_of("reduce", b.dst);
   const ReduceOp fold = reduce_op_named(op);
-  call.run([&] {
-    return reduce_elements(call.context(), members, b.dst.data, b.src.data, b.dst.count, element,
-                           fold);
+  call.run([&](auto& by) {
+    return by.reduce_elements(members, b.dst.data, b.src.data, b.dst.count, element, fold);
   });
 }
 
 void reducescatter(const JobPtr& job, Handle dst_, Handle src_, const std::string& op,
-                   const TeamOf* team) {
-  const Call call(job);
+                   const TeamOf* team, Handle on) {
+  const Call call(job, on);
   const Team& members = call.team(team);
-  const Buffers b("weft.reducescatter", dst_, src_, 1, members.size);
-  const Element element = element_of("weft.reducescatter", b.dst);
+  const Buffers b(call, dst_, src_, 1, members.size);
+  const Element element = element_of("reducescatter", b.dst);
   const ReduceOp fold = reduce_op_named(op);
-  call.run([&] {
-    return reducescatter_elements(call.context(), members, b.dst.data, b.src.data, b.dst.count,
-                                  element, fold);
+  call.run([&](auto& by) {
+    return by.reducescatter_elements(members, b.dst.data, b.src.data, b.dst.count, element, fold);
   });
 }
 

@@ -40,6 +40,7 @@ class Operator {
   template <class Create>
   Operator(JobPtr job, int team_size, const DType& dtype, Create create)
       : job_(std::move(job)), team_size_(team_size), dtype_(&dtype) {
+    check_not_captured(*job_);
     object_ = value_of(unlocked([&] {
       return job_->add_object([&](Runtime& runtime) -> Result<std::shared_ptr<void>> {
         auto made = create(runtime);
@@ -65,14 +66,29 @@ class Operator {
       return ask([](const Op& op) { return op.workspace_bytes(); });
     return 0;
   }
-  // A call, complete when this returns.
+  // call(op, stream): on a GPU it is queued when this returns, on host threads it has run.
   template <class Call>
-  void run(Call call) const {
+  void run(Handle stream, Call call) const {
     const auto use = value_of(job_->use());
+    const Stream queue = stream_of(*job_, stream);
     check(unlocked([&]() -> Status {
-      Status queued = call(op());
-      return queued ? wk::synchronize(*use) : queued;
+      const Gpu::Current current(job_->gpu());
+      Status queued = call(op(), queue);
+      return queued && job_->gpu() == nullptr ? wk::synchronize(*use, queue) : queued;
     }));
+  }
+  // An argument with elements of that type, where the operator's kernels run.
+  View array(const char* name, Handle given, const DType& dtype, Access access) const {
+    View view = view_of(name, given, access);
+    if (view.dtype != &dtype)
+      raise_argument(fmt::format("argument {} has elements of {}; the operator was made for {}",
+                                 name, view.dtype->name, dtype.name));
+    check_place(
+        name, view, job_->gpu_number(),
+        job_->gpu() == nullptr
+            ? "the operator's job runs on host threads; weft.init(device=\"cuda\") takes a GPU"
+            : "the operator's job runs on a GPU; weft.init(device=\"cpu\") takes none");
+    return view;
   }
 
  private:
@@ -127,13 +143,6 @@ int size_for(const JobPtr& job, const TeamOf* given) {
   return given != nullptr ? given->team.size : value_of(job->use())->npes();
 }
 
-View array_of(const char* name, Handle given, const DType& dtype, Access access) {
-  View view = view_of(name, given, access);
-  if (view.dtype != &dtype)
-    raise_argument(fmt::format("argument {} has elements of {}; the operator was made for {}", name,
-                               view.dtype->name, dtype.name));
-  return view;
-}
 void check_count(const char* name, const View& view, std::size_t wanted, const std::string& why) {
   if (view.count != wanted)
     raise_argument(
@@ -155,8 +164,8 @@ std::shared_ptr<Operator<Op>> make_collective(const JobPtr& job,
 struct InOut {
   template <class Op>
   InOut(const Operator<Op>& made, Handle out_given, Handle in_given, int out_blocks, int in_blocks)
-      : out(array_of("out", out_given, made.dtype(), Access::kWrite)),
-        in(array_of("inp", in_given, made.dtype(), Access::kRead)) {
+      : out(made.array("out", out_given, made.dtype(), Access::kWrite)),
+        in(made.array("inp", in_given, made.dtype(), Access::kRead)) {
     const View& whole = out_blocks > 1 ? out : in;
     const auto blocks = static_cast<std::size_t>(std::max(out_blocks, in_blocks));
     if (whole.count % blocks != 0)
@@ -184,45 +193,54 @@ void add_collectives(nb::module_& m) {
   add_class<wk::AllReduce>(m, "AllReduce")
       .def(
           "__call__",
-          [](const Operator<wk::AllReduce>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllReduce>& made, Handle out, Handle in, Handle stream) {
             const InOut a(made, out, in, 1, 1);
-            made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, a.out.data, a.in.data, a.count);
+            });
           },
-          "out"_a, "inp"_a);
+          "out"_a, "inp"_a, "stream"_a.none());
   add_class<wk::ReduceScatter>(m, "ReduceScatter")
       .def(
           "__call__",
-          [](const Operator<wk::ReduceScatter>& made, Handle out, Handle in) {
+          [](const Operator<wk::ReduceScatter>& made, Handle out, Handle in, Handle stream) {
             const InOut a(made, out, in, 1, made.team_size());
-            made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.count); });
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, a.out.data, a.in.data, a.count);
+            });
           },
-          "out"_a, "inp"_a);
+          "out"_a, "inp"_a, "stream"_a.none());
   add_class<wk::AllGather>(m, "AllGather")
       .def(
           "__call__",
-          [](const Operator<wk::AllGather>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllGather>& made, Handle out, Handle in, Handle stream) {
             const InOut a(made, out, in, made.team_size(), 1);
-            made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.in.bytes); });
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, a.out.data, a.in.data, a.in.bytes);
+            });
           },
-          "out"_a, "inp"_a);
+          "out"_a, "inp"_a, "stream"_a.none());
   add_class<wk::AllToAll>(m, "AllToAll")
       .def(
           "__call__",
-          [](const Operator<wk::AllToAll>& made, Handle out, Handle in) {
+          [](const Operator<wk::AllToAll>& made, Handle out, Handle in, Handle stream) {
             const InOut a(made, out, in, made.team_size(), made.team_size());
             const std::size_t block = a.count * made.dtype().bytes;
-            made.run([&](auto& op) { return op(nullptr, a.out.data, a.in.data, block); });
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, a.out.data, a.in.data, block);
+            });
           },
-          "out"_a, "inp"_a);
+          "out"_a, "inp"_a, "stream"_a.none());
   add_class<wk::Broadcast>(m, "Broadcast")
       .def(
           "__call__",
-          [](const Operator<wk::Broadcast>& made, Handle out, Handle in, int root) {
+          [](const Operator<wk::Broadcast>& made, Handle out, Handle in, int root, Handle stream) {
             const InOut a(made, out, in, 1, 1);
-            made.run(
-                [&](auto& op) { return op(nullptr, a.out.data, a.in.data, a.in.bytes, root); });
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, a.out.data, a.in.data, a.in.bytes, root);
+            });
           },
-          "out"_a, "inp"_a, "root"_a);
+          "out"_a, "inp"_a, "root"_a, "stream"_a.none());
   const auto add_folder = [&](const char* name, const char* what, auto make) {
     m.def(
         name,
@@ -257,13 +275,13 @@ void add_norm(nb::module_& m) {
       .def(
           "__call__",
           [](const Norm& made, Handle out, Handle residual_out, Handle in, Handle residual,
-             Handle weight) {
+             Handle weight, Handle stream) {
             const DType& dtype = made.dtype();
-            const View norm = array_of("weight", weight, dtype, Access::kRead);
-            const View from = array_of("inp", in, dtype, Access::kRead);
-            const View added = array_of("residual", residual, dtype, Access::kRead);
-            const View to = array_of("out", out, dtype, Access::kWrite);
-            const View sum = array_of("residual_out", residual_out, dtype, Access::kWrite);
+            const View norm = made.array("weight", weight, dtype, Access::kRead);
+            const View from = made.array("inp", in, dtype, Access::kRead);
+            const View added = made.array("residual", residual, dtype, Access::kRead);
+            const View to = made.array("out", out, dtype, Access::kWrite);
+            const View sum = made.array("residual_out", residual_out, dtype, Access::kWrite);
             if (norm.count == 0 || from.count % norm.count != 0)
               raise_argument(fmt::format("argument inp has {} elements, which are no rows of {}",
                                          from.count, norm.count));
@@ -272,11 +290,11 @@ void add_norm(nb::module_& m) {
             check_count("out", to, from.count, why);
             check_count("residual_out", sum, from.count, why);
             const std::size_t rows = from.count / norm.count;
-            made.run([&](auto& op) {
-              return op(nullptr, to.data, sum.data, from.data, added.data, norm.data, rows);
+            made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, to.data, sum.data, from.data, added.data, norm.data, rows);
             });
           },
-          "out"_a, "residual_out"_a, "inp"_a, "residual"_a, "weight"_a);
+          "out"_a, "residual_out"_a, "inp"_a, "residual"_a, "weight"_a, "stream"_a.none());
   m.def(
       "all_reduce_norm",
       [](const JobPtr& job, std::int64_t max_rows, std::int64_t hidden, Handle given, float epsilon,
@@ -316,9 +334,10 @@ std::shared_ptr<Product<Op>> make_product(const char* what, const JobPtr& job, s
 }
 
 // A matrix of `columns`, and of `rows` unless that is -1.
-View matrix_of(const char* name, Handle given, const DType& dtype, Access access, std::int64_t rows,
-               std::int64_t columns) {
-  View view = array_of(name, given, dtype, access);
+template <class Op>
+View matrix_of(const Operator<Op>& made, const char* name, Handle given, const DType& dtype,
+               Access access, std::int64_t rows, std::int64_t columns) {
+  View view = made.array(name, given, dtype, access);
   const bool fits =
       view.shape.size() == 2 && view.shape[1] == columns && (rows < 0 || view.shape[0] == rows);
   if (!fits)
@@ -332,13 +351,13 @@ View matrix_of(const char* name, Handle given, const DType& dtype, Access access
 struct Operands {
   template <class Op, class Rows>
   Operands(const Product<Op>& p, Handle c_given, Handle a_given, Handle b_given, Rows rows)
-      : a(matrix_of("a", a_given, p.made.dtype(), Access::kRead, -1, p.problem.k)),
-        b(matrix_of("b", b_given, p.made.dtype(), Access::kRead, p.problem.n, p.problem.k)),
+      : a(matrix_of(p.made, "a", a_given, p.made.dtype(), Access::kRead, -1, p.problem.k)),
+        b(matrix_of(p.made, "b", b_given, p.made.dtype(), Access::kRead, p.problem.n, p.problem.k)),
         m(a.shape[0]) {
     if (m > p.problem.m)
       raise_argument(fmt::format("argument a has {} rows; the operator was made for up to {}", m,
                                  p.problem.m));
-    c = matrix_of("c", c_given, *p.result, Access::kWrite, rows(m), p.problem.n);
+    c = matrix_of(p.made, "c", c_given, *p.result, Access::kWrite, rows(m), p.problem.n);
   }
   View a, b, c;
   std::int64_t m;
@@ -352,10 +371,11 @@ nb::class_<Product<Op>> add_product(nb::module_& m, const char* name) {
       .def("describe", [](const Product<Op>& p) { return p.made.describe(); });
 }
 
-const float* scales_of(const char* name, Handle given, std::int64_t rows, std::int64_t blocks) {
+const float* scales_of(const Operator<wk::Gemm>& made, const char* name, Handle given,
+                       std::int64_t rows, std::int64_t blocks) {
   if (given.is_none()) raise_argument(fmt::format("argument {} is missing: e4m3 has scales", name));
   return reinterpret_cast<const float*>(
-      matrix_of(name, given, *dtype_named("float32"), Access::kRead, rows, blocks).data);
+      matrix_of(made, name, given, *dtype_named("float32"), Access::kRead, rows, blocks).data);
 }
 
 // My rows of m.
@@ -366,19 +386,21 @@ std::int64_t rows_of(const Product<wk::GemmRs>& p, std::int64_t m) {
 void add_products(nb::module_& m) {
   add_product<wk::Gemm>(m, "Gemm").def(
       "__call__",
-      [](const Product<wk::Gemm>& p, Handle c, Handle a, Handle b, Handle scale_a, Handle scale_b) {
+      [](const Product<wk::Gemm>& p, Handle c, Handle a, Handle b, Handle scale_a, Handle scale_b,
+         Handle stream) {
         const Operands x(p, c, a, b, [](std::int64_t rows) { return rows; });
         wk::GemmScales scales;
         const std::int64_t blocks = (p.problem.k + 127) / 128;
         if (p.problem.dtype == wk::DType::kFloat8E4m3)
-          scales = {scales_of("scale_a", scale_a, x.m, blocks),
-                    scales_of("scale_b", scale_b, (p.problem.n + 127) / 128, blocks)};
+          scales = {scales_of(p.made, "scale_a", scale_a, x.m, blocks),
+                    scales_of(p.made, "scale_b", scale_b, (p.problem.n + 127) / 128, blocks)};
         else if (!scale_a.is_none() || !scale_b.is_none())
           raise_argument("arguments scale_a and scale_b are of float8_e4m3fn alone");
-        p.made.run(
-            [&](auto& op) { return op(nullptr, x.c.data, x.a.data, x.b.data, x.m, scales); });
+        p.made.run(stream, [&](auto& op, Stream queue) {
+          return op(queue, x.c.data, x.a.data, x.b.data, x.m, scales);
+        });
       },
-      "c"_a, "a"_a, "b"_a, "scale_a"_a.none(), "scale_b"_a.none());
+      "c"_a, "a"_a, "b"_a, "scale_a"_a.none(), "scale_b"_a.none(), "stream"_a.none());
   m.def(
       "gemm",
       [](const JobPtr& job, std::int64_t rows, std::int64_t n, std::int64_t k, Handle dtype) {
@@ -391,35 +413,40 @@ void add_products(nb::module_& m) {
   add_product<wk::AgGemm>(m, "AgGemm")
       .def(
           "__call__",
-          [](const Product<wk::AgGemm>& p, Handle c, Handle a, Handle b, Handle gathered) {
+          [](const Product<wk::AgGemm>& p, Handle c, Handle a, Handle b, Handle gathered,
+             Handle stream) {
             const auto all = [&](std::int64_t rows) { return rows * p.made.team_size(); };
             const Operands x(p, c, a, b, all);
             View rows;
             if (!gathered.is_none())
-              rows = matrix_of("gathered", gathered, p.made.dtype(), Access::kWrite, all(x.m),
-                               p.problem.k);
-            p.made.run([&](auto& op) {
-              return op(nullptr, x.c.data, x.a.data, x.b.data, x.m, rows.data);
+              rows = matrix_of(p.made, "gathered", gathered, p.made.dtype(), Access::kWrite,
+                               all(x.m), p.problem.k);
+            p.made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, x.c.data, x.a.data, x.b.data, x.m, rows.data);
             });
           },
-          "c"_a, "a"_a, "b"_a, "gathered"_a.none());
+          "c"_a, "a"_a, "b"_a, "gathered"_a.none(), "stream"_a.none());
   add_product<wk::GemmRs>(m, "GemmRs")
       .def(
           "__call__",
-          [](const Product<wk::GemmRs>& p, Handle c, Handle a, Handle b) {
+          [](const Product<wk::GemmRs>& p, Handle c, Handle a, Handle b, Handle stream) {
             const Operands x(p, c, a, b, [&](std::int64_t rows) { return rows_of(p, rows); });
-            p.made.run([&](auto& op) { return op(nullptr, x.c.data, x.a.data, x.b.data, x.m); });
+            p.made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, x.c.data, x.a.data, x.b.data, x.m);
+            });
           },
-          "c"_a, "a"_a, "b"_a)
+          "c"_a, "a"_a, "b"_a, "stream"_a.none())
       .def("rows", &rows_of, "m"_a);
   add_product<wk::GemmAr>(m, "GemmAr")
       .def(
           "__call__",
-          [](const Product<wk::GemmAr>& p, Handle c, Handle a, Handle b) {
+          [](const Product<wk::GemmAr>& p, Handle c, Handle a, Handle b, Handle stream) {
             const Operands x(p, c, a, b, [](std::int64_t rows) { return rows; });
-            p.made.run([&](auto& op) { return op(nullptr, x.c.data, x.a.data, x.b.data, x.m); });
+            p.made.run(stream, [&](auto& op, Stream queue) {
+              return op(queue, x.c.data, x.a.data, x.b.data, x.m);
+            });
           },
-          "c"_a, "a"_a, "b"_a);
+          "c"_a, "a"_a, "b"_a, "stream"_a.none());
   const auto add_maker = [&]<class Op>(const char* name, const char* what, Op*) {
     m.def(
         name,

@@ -1,4 +1,4 @@
-// Tensor: a contiguous array in symmetric memory; and what operations are given for one.
+// Tensor: a contiguous array in symmetric memory.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,12 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
+#include "python/src/array.hpp"
 #include "python/src/dtype.hpp"
 #include "python/src/job.hpp"
 
 namespace weft::python {
-
-using Shape = std::vector<std::int64_t>;
-
-// Elements of a shape, all of whose lengths are at least 0, and whose bytes fit in 63 bits; raises
-// for others.
-std::size_t elements_of(const Shape& shape, std::size_t bytes_each);
 
 class Tensor {
  public:
@@ -30,6 +24,10 @@ class Tensor {
   const DType& dtype() const { return *dtype_; }
   std::size_t count() const { return elements_of(shape_, dtype_->bytes); }
   std::size_t bytes() const { return count() * dtype_->bytes; }
+  // "cpu" or "cuda:0"; and as DLPack has it.
+  std::string device() const;
+  int device_type() const;
+  int device_id() const { return block_->gpu() < 0 ? 0 : block_->gpu(); }
   // Its memory; raises if that was freed.
   std::byte* data() const;
 
@@ -57,18 +55,5 @@ class Tensor {
   Shape shape_;
   const DType* dtype_;
 };
-
-// The memory of an argument: a Tensor, or any contiguous array on hosts that speaks DLPack or the
-// buffer protocol.
-struct View {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-  std::size_t count = 0;
-  Shape shape;
-  const DType* dtype = nullptr;
-  nanobind::ndarray<> held;  // of an array: its memory stays meanwhile
-};
-enum class Access { kRead, kWrite };
-View view_of(const char* name, nanobind::handle argument, Access access);
 
 }  // namespace weft::python

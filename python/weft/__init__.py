@@ -11,8 +11,11 @@
     print(box.numpy())
 
 Symmetric tensors are made by all PEs together. Where a call wants one of another PE, it takes this PE's own
-tensor, or a part of it, and the number of the other. Arrays of numpy, torch and others on hosts are taken wherever a
+tensor, or a part of it, and the number of the other. Arrays of numpy, torch and others are taken wherever a
 call wants private memory, and made of tensors without a copy: tensor.numpy(), tensor.torch(), numpy.from_dlpack.
+
+A job has a GPU on each PE, or runs on host threads: weft.device() tells. Calls here are carried out by the calling
+thread on host memory; weft.on_stream has those that a stream of the GPU carries out, on its memory.
 
 Calls that wait for other PEs let other threads of the interpreter run meanwhile, and give up with WaitTimeoutError
 when WEFT_WAIT_TIMEOUT has passed.
@@ -23,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from weft import _current, _start, _weft
+from weft import _current, _start, _weft, on_stream
 from weft._current import current, use
 from weft._errors import (
     AbortedError,
@@ -36,6 +39,7 @@ from weft._errors import (
 )
 from weft._start import unique_id
 from weft._weft import Job, Team, Tensor, UniqueId
+from weft.functional import all_reduce
 from weft.operators import (
     AgGemm,
     AllGather,
@@ -69,6 +73,7 @@ def init(
     store: Any = None,
     rank: int | None = None,
     size: int | None = None,
+    device: Literal["cuda", "cpu"] | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Job:
     """Joins the job of this process, which is the current one from then on. Collective over its PEs.
@@ -78,11 +83,22 @@ def init(
       comm       a communicator of mpi4py, likewise
       unique_id  what weft.unique_id() of one process gave, or its text; with rank and size
       store      a store as torch.distributed has them; with rank and size
-    `settings` are options by the names of their variables: {"WEFT_HEAP_SIZE": "1G"}.
+    `device` "cuda" takes a GPU: the current one (torch.cuda.set_device), else one after the other on each host, which is
+    made current; "cpu" takes none. Without it a GPU is taken where the programs of all PEs have loaded a GPU's driver, as
+    torch.cuda.set_device does. `settings` are options by the names of their variables: {"WEFT_HEAP_SIZE": "1G"}.
     """
     if _current.has_one():
         raise ArgumentError("weft.init: this process has a job; weft.finalize() ends it, weft.join() starts one more")
-    job = join(group=group, comm=comm, unique_id=unique_id, store=store, rank=rank, size=size, settings=settings)
+    job = join(
+        group=group,
+        comm=comm,
+        unique_id=unique_id,
+        store=store,
+        rank=rank,
+        size=size,
+        device=device,
+        settings=settings,
+    )
     _current.set_for_process(job)
     return job
 
@@ -95,11 +111,19 @@ def join(
     store: Any = None,
     rank: int | None = None,
     size: int | None = None,
+    device: Literal["cuda", "cpu"] | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Job:
     """As init(), for a further job: calls in a `with weft.use(job):` are of it."""
     job = _start.start(
-        group=group, comm=comm, unique_id=unique_id, store=store, rank=rank, size=size, settings=settings
+        group=group,
+        comm=comm,
+        unique_id=unique_id,
+        store=store,
+        rank=rank,
+        size=size,
+        device=device,
+        settings=settings,
     )
     _current.add(job)
     return job
@@ -121,6 +145,12 @@ def n_pes() -> int:
     return current().npes
 
 
+def device() -> str:
+    """Where the job runs its kernels: "cuda:0", or "cpu" for host threads."""
+    gpu = current().gpu
+    return "cpu" if gpu < 0 else f"cuda:{gpu}"
+
+
 def abort(code: int, why: str) -> None:
     """Ends the whole job: all PEs' calls raise AbortedError, and weft-run exits with `code`."""
     current().abort(code, why)
@@ -129,23 +159,33 @@ def abort(code: int, why: str) -> None:
 # --- symmetric memory ---------------------------------------------------------------------------------------------
 
 
-def empty(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
+def empty(shape: int | Sequence[int], dtype: Any = "float32", *, device: Any = None) -> Tensor:
     """A symmetric tensor of `shape`, not initialised. Collective, with the same arguments on all PEs; it is there on
-    all when it returns on any. `dtype`: a name ("float32", "bfloat16", ...), or that of numpy or torch.
+    all when it returns on any. `dtype`: a name ("float32", "bfloat16", ...), or that of numpy or torch. `device`: "cpu"
+    or "cuda", the job's GPU; without it weft.device().
 
     Its memory is given back by free(), or, once all PEs have merely dropped it and all that was made of it, at the
-    next empty(), zeros() or finalize()."""
-    return current().tensor([shape] if isinstance(shape, int) else list(shape), dtype, False)
+    next empty(), zeros() or finalize(). That waits for what this process has queued on its GPU."""
+    return _tensor(shape, dtype, device, False)
 
 
-def zeros(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
+def zeros(shape: int | Sequence[int], dtype: Any = "float32", *, device: Any = None) -> Tensor:
     """The same, zeroed."""
-    return current().tensor([shape] if isinstance(shape, int) else list(shape), dtype, True)
+    return _tensor(shape, dtype, device, True)
+
+
+def _place(given: Any) -> str:
+    return device() if given is None else str(given)
+
+
+def _tensor(shape: int | Sequence[int], dtype: Any, device: Any, zeroed: bool) -> Tensor:
+    lengths = [shape] if isinstance(shape, int) else list(shape)
+    return current().tensor(lengths, dtype, zeroed, _place(device))
 
 
 def like(tensor: Any) -> Tensor:
-    """empty() of the shape and dtype of a tensor or array."""
-    return empty(tuple(tensor.shape), tensor.dtype)
+    """empty() of the shape, dtype and device of a tensor or array."""
+    return empty(tuple(tensor.shape), tensor.dtype, device=getattr(tensor, "device", "cpu"))
 
 
 def free(tensor: Tensor) -> None:
@@ -167,23 +207,23 @@ def put(dst: Any, src: Any, pe: int, *, signal: Any = None, value: int = 1, op: 
     """Copies `src`, any array, to `dst`, symmetric, on `pe`. With a `signal` (one int64 or uint64, symmetric) that is
     set to `value` there, or added to, once all bytes are visible. On return `src` may change. quiet() completes what
     puts have begun, fence() orders it."""
-    current().put(dst, src, pe, signal, value, op)
+    current().put(dst, src, pe, signal, value, op, None)
 
 
 def get(dst: Any, src: Any, pe: int) -> None:
     """Copies `src`, symmetric, of `pe` to `dst`, any array, which has it on return."""
-    current().get(dst, src, pe)
+    current().get(dst, src, pe, None)
 
 
 def signal(word: Any, value: int, pe: int, *, op: SignalOp = "set") -> None:
     """Sets one symmetric int64 or uint64 of `pe`, or adds to it."""
-    current().signal(word, value, pe, op)
+    current().signal(word, value, pe, op, None)
 
 
 def wait(word: Any, cmp: Comparison, value: int) -> None:
     """Waits until `word <cmp> value` holds for one integer of mine that others set. What its setter had put before is
     visible then."""
-    current().wait(word, cmp, value)
+    current().wait(word, cmp, value, None)
 
 
 def test(word: Any, cmp: Comparison, value: int) -> bool:
@@ -204,7 +244,7 @@ def fence() -> None:
 
 def quiet() -> None:
     """Operations before it are complete, and visible to everybody."""
-    current().quiet()
+    current().quiet(None)
 
 
 # --- teams and collectives ----------------------------------------------------------------------------------------
@@ -228,46 +268,46 @@ def team(ranks: Sequence[int], parent: Team | None = None) -> Team:
 
 def barrier(team: Team | None = None) -> None:
     """All members are here, and what they had put before is complete everywhere."""
-    current().barrier(team)
+    current().barrier(team, None)
 
 
 def sync(team: Team | None = None) -> None:
     """All members are here."""
-    current().sync(team)
+    current().sync(team, None)
 
 
 def broadcast(dst: Tensor, src: Tensor, root: int, team: Team | None = None) -> None:
     """`src` of the member of rank `root` to `dst` of all. Here and below: dst and src are symmetric, all members of
     the team call, in the same order; on return dst is complete here, and src may change."""
-    current().broadcast(dst, src, root, team)
+    current().broadcast(dst, src, root, team, None)
 
 
 def fcollect(dst: Tensor, src: Tensor, team: Team | None = None) -> None:
     """The members' src, one behind the other in the order of ranks, to all. dst has size times as many elements."""
-    current().fcollect(dst, src, team)
+    current().fcollect(dst, src, team, None)
 
 
 def alltoall(dst: Tensor, src: Tensor, team: Team | None = None) -> None:
     """Block r of src to rank r, where it is the block of my rank. As many blocks as members."""
-    current().alltoall(dst, src, team)
+    current().alltoall(dst, src, team, None)
 
 
 def reduce(dst: Tensor, src: Tensor, op: ReduceOp = "sum", team: Team | None = None) -> None:
     """dst[i] = src[i] of rank 0 op src[i] of rank 1 op ..., on all members, in that order: the same bits on all, in
     every run. dst may be src."""
-    current().reduce(dst, src, op, team)
+    current().reduce(dst, src, op, team, None)
 
 
 def reducescatter(dst: Tensor, src: Tensor, op: ReduceOp = "sum", team: Team | None = None) -> None:
     """The same of block r of src, to rank r. src has size times as many elements."""
-    current().reducescatter(dst, src, op, team)
+    current().reducescatter(dst, src, op, team, None)
 
 
 __all__ = [
     "AbortedError", "AgGemm", "AllGather", "AllReduce", "AllReduceNorm", "AllToAll", "ArgumentError", "AtomicOp",
     "Broadcast", "Comparison", "Gemm", "GemmAr", "GemmRs", "Job", "OutOfMemoryError", "PeerLostError", "ReduceOp",
     "ReduceScatter", "SignalOp", "Team", "Tensor", "UniqueId", "UnsupportedError", "WaitTimeoutError", "WeftError",
-    "abort", "alltoall", "atomic", "barrier", "broadcast", "current", "empty", "fcollect", "fence", "finalize", "free",
-    "get", "init", "join", "like", "my_pe", "n_pes", "node", "peer", "put", "quiet", "reduce", "reducescatter", "signal",
+    "abort", "all_reduce", "alltoall", "atomic", "barrier", "broadcast", "current", "device", "empty", "fcollect", "fence", "finalize",
+    "free", "get", "init", "join", "like", "my_pe", "n_pes", "node", "on_stream", "peer", "put", "quiet", "reduce", "reducescatter", "signal",
     "sync", "team", "test", "unique_id", "use", "wait", "world", "zeros",
 ]  # fmt: skip

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from weft import _weft
-from weft._errors import UnsupportedError
+from weft._errors import ArgumentError, UnsupportedError
 
 _OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
@@ -14,6 +15,8 @@ def to_numpy(tensor: _weft.Tensor) -> Any:
     """A numpy array of the same memory. bfloat16 and float8 take the package ml_dtypes."""
     import numpy
 
+    if tensor.device != "cpu":
+        raise ArgumentError(f"numpy has no memory of {tensor.device}: tensor.torch().cpu() copies it")
     if tensor.dtype not in _OF_ML_DTYPES:
         return numpy.from_dlpack(tensor)
     try:
@@ -30,3 +33,12 @@ def to_torch(tensor: _weft.Tensor) -> Any:
     import torch
 
     return torch.from_dlpack(tensor)
+
+
+def empty_like(array: Any) -> Any:
+    """A private array of the kind, shape, type and place of `array`; of a weft.Tensor one of torch or numpy."""
+    if isinstance(array, _weft.Tensor):
+        array = array.torch() if "torch" in sys.modules else array.numpy()
+    if "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor):
+        return sys.modules["torch"].empty_like(array)
+    return sys.modules[type(array).__module__.partition(".")[0]].empty_like(array)  # numpy, cupy

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft import _weft
-from weft._errors import ArgumentError
+from weft._errors import ArgumentError, UnsupportedError
 
 _starts = itertools.count()  # of this process, so that each has keys of its own in a store
 
@@ -26,10 +26,39 @@ def start(
     store: Any = None,
     rank: int | None = None,
     size: int | None = None,
+    device: str | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> _weft.Job:
     """A job by one of the ways that weft.init() lists."""
-    pairs = _pairs(settings)
+    pairs = _pairs(settings) + _settings_of(device)
+    job = _meet_somehow(group, comm, unique_id, store, rank, size, pairs)
+    if device == "cuda" and job.gpu < 0:
+        why = job.describe()
+        job.finalize()
+        raise UnsupportedError(f'weft.init: device="cuda", and the job has no GPU on each PE:\n{why}')
+    return job
+
+
+def _settings_of(device: str | None) -> list[tuple[str, str]]:
+    """A runtime looks for GPUs where a driver is loaded."""
+    if device == "cpu":
+        return [("WEFT_GPU", "off")]
+    if device == "cuda":
+        _weft.load_gpu_driver()
+    elif device is not None:
+        raise ArgumentError(f'weft.init: argument device is "{device}"; it is "cuda", "cpu" or None')
+    return []
+
+
+def _meet_somehow(
+    group: Any,
+    comm: Any,
+    unique_id: _weft.UniqueId | str | None,
+    store: Any,
+    rank: int | None,
+    size: int | None,
+    pairs: list[tuple[str, str]],
+) -> _weft.Job:
     given = {"group": group, "comm": comm, "unique_id": unique_id, "store": store}
     ways = [name for name, way in given.items() if way is not None]
     if len(ways) > 1:

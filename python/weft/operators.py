@@ -7,8 +7,11 @@
 
 Making one is collective over the job: all PEs make the same ones in the same order, also where a `team` is given, of
 which all members then make the same calls. An operator holds symmetric memory (workspace_bytes) until all PEs have
-dropped it. Arrays are contiguous, and need not be symmetric; a call is complete when it returns. describe() says how
-calls are carried out.
+dropped it. Arrays are contiguous, lie on weft.device(), and need not be symmetric. describe() says how calls are
+carried out.
+
+On a GPU a call is queued on `stream`, else on torch's current one, and may be captured in a CUDA graph; the calls of one
+operator are on one stream at a time. On host threads a call is complete when it returns.
 
 Sums are formed in the order of ranks, of two-byte floats as float32 and rounded once: the same bits on all PEs and in
 every run.
@@ -51,9 +54,9 @@ class AllReduce(_Operator):
     def __init__(self, max_count: int, dtype: Any = "float32", op: FoldOp = "sum", *, team: Team | None = None) -> None:
         self._made = _weft.all_reduce(current(), max_count, dtype, op, team)
 
-    def __call__(self, out: Any, inp: Any) -> None:
+    def __call__(self, out: Any, inp: Any, *, stream: Any = None) -> None:
         """out may be inp."""
-        self._made(out, inp)
+        self._made(out, inp, stream)
 
 
 class ReduceScatter(_Operator):
@@ -62,9 +65,9 @@ class ReduceScatter(_Operator):
     def __init__(self, max_count: int, dtype: Any = "float32", op: FoldOp = "sum", *, team: Team | None = None) -> None:
         self._made = _weft.reduce_scatter(current(), max_count, dtype, op, team)
 
-    def __call__(self, out: Any, inp: Any) -> None:
+    def __call__(self, out: Any, inp: Any, *, stream: Any = None) -> None:
         """out may be my block of inp."""
-        self._made(out, inp)
+        self._made(out, inp, stream)
 
 
 class AllGather(_Operator):
@@ -73,9 +76,9 @@ class AllGather(_Operator):
     def __init__(self, max_count: int, dtype: Any = "float32", *, team: Team | None = None) -> None:
         self._made = _weft.all_gather(current(), max_count, dtype, team)
 
-    def __call__(self, out: Any, inp: Any) -> None:
+    def __call__(self, out: Any, inp: Any, *, stream: Any = None) -> None:
         """inp may be my block of out."""
-        self._made(out, inp)
+        self._made(out, inp, stream)
 
 
 class AllToAll(_Operator):
@@ -84,9 +87,9 @@ class AllToAll(_Operator):
     def __init__(self, max_count: int, dtype: Any = "float32", *, team: Team | None = None) -> None:
         self._made = _weft.all_to_all(current(), max_count, dtype, team)
 
-    def __call__(self, out: Any, inp: Any) -> None:
+    def __call__(self, out: Any, inp: Any, *, stream: Any = None) -> None:
         """out may be inp."""
-        self._made(out, inp)
+        self._made(out, inp, stream)
 
 
 class Broadcast(_Operator):
@@ -95,9 +98,9 @@ class Broadcast(_Operator):
     def __init__(self, max_count: int, dtype: Any = "float32", *, team: Team | None = None) -> None:
         self._made = _weft.broadcast(current(), max_count, dtype, team)
 
-    def __call__(self, out: Any, inp: Any, root: int) -> None:
+    def __call__(self, out: Any, inp: Any, root: int, *, stream: Any = None) -> None:
         """inp is read on rank `root` alone. out may be inp."""
-        self._made(out, inp, root)
+        self._made(out, inp, root, stream)
 
 
 class AllReduceNorm(_Operator):
@@ -109,11 +112,13 @@ class AllReduceNorm(_Operator):
     ) -> None:
         self._made = _weft.all_reduce_norm(current(), max_rows, hidden, dtype, epsilon, team)
 
-    def __call__(self, out: Any, residual_out: Any, inp: Any, residual: Any, weight: Any) -> None:
+    def __call__(
+        self, out: Any, residual_out: Any, inp: Any, residual: Any, weight: Any, *, stream: Any = None
+    ) -> None:
         """residual_out = inp of all members + residual; out = residual_out / rms(residual_out) * weight. All but the
         weight, which has `hidden` elements, have as many rows; residual and weight are the same on all members. out may
         be inp, residual_out may be residual or inp."""
-        self._made(out, residual_out, inp, residual, weight)
+        self._made(out, residual_out, inp, residual, weight, stream)
 
 
 class Gemm(_Operator):
@@ -123,10 +128,12 @@ class Gemm(_Operator):
     def __init__(self, m: int, n: int, k: int, dtype: Any = "bfloat16") -> None:
         self._made = _weft.gemm(current(), m, n, k, dtype)
 
-    def __call__(self, c: Any, a: Any, b: Any, scale_a: Any = None, scale_b: Any = None) -> None:
+    def __call__(
+        self, c: Any, a: Any, b: Any, scale_a: Any = None, scale_b: Any = None, *, stream: Any = None
+    ) -> None:
         """Of e4m3, with float32 scales: one for each 128 of a row of a [m, k / 128] and for each 128 x 128 of b
         [n / 128, k / 128], rounded up; c is bfloat16 then."""
-        self._made(c, a, b, scale_a, scale_b)
+        self._made(c, a, b, scale_a, scale_b, stream)
 
 
 class AgGemm(_Operator):
@@ -135,9 +142,9 @@ class AgGemm(_Operator):
     def __init__(self, m: int, n: int, k: int, dtype: Any = "bfloat16", *, team: Team | None = None) -> None:
         self._made = _weft.ag_gemm(current(), m, n, k, dtype, team)
 
-    def __call__(self, c: Any, a: Any, b: Any, gathered: Any = None) -> None:
+    def __call__(self, c: Any, a: Any, b: Any, gathered: Any = None, *, stream: Any = None) -> None:
         """gathered [size * m, k] gets everybody's rows, where it is given."""
-        self._made(c, a, b, gathered)
+        self._made(c, a, b, gathered, stream)
 
 
 class GemmRs(_Operator):
@@ -146,8 +153,8 @@ class GemmRs(_Operator):
     def __init__(self, m: int, n: int, k: int, dtype: Any = "bfloat16", *, team: Team | None = None) -> None:
         self._made = _weft.gemm_rs(current(), m, n, k, dtype, team)
 
-    def __call__(self, c: Any, a: Any, b: Any) -> None:
-        self._made(c, a, b)
+    def __call__(self, c: Any, a: Any, b: Any, *, stream: Any = None) -> None:
+        self._made(c, a, b, stream)
 
     def rows(self, m: int) -> int:
         """Those that are mine of m: m / size, rounded up; the last ranks may get fewer."""
@@ -160,5 +167,5 @@ class GemmAr(_Operator):
     def __init__(self, m: int, n: int, k: int, dtype: Any = "bfloat16", *, team: Team | None = None) -> None:
         self._made = _weft.gemm_ar(current(), m, n, k, dtype, team)
 
-    def __call__(self, c: Any, a: Any, b: Any) -> None:
-        self._made(c, a, b)
+    def __call__(self, c: Any, a: Any, b: Any, *, stream: Any = None) -> None:
+        self._made(c, a, b, stream)

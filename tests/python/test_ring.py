@@ -192,3 +192,37 @@ def test_what_is_wrong_is_named(call, text):
     with pytest.raises((weft.WeftError, IndexError), match=text):
         call()
     weft.barrier()
+
+
+def test_streams_of_host_threads():
+    """The same calls as on a GPU, each of which has run when it returns."""
+    n, me = weft.n_pes(), weft.my_pe()
+    box, came = weft.zeros(5), weft.zeros(1, "int64")
+    weft.on_stream.put(box, np.full(5, me + 1, "float32"), (me + 1) % n, signal=came, value=1)
+    weft.on_stream.wait(came, ">=", 1)
+    assert (box.numpy() == (me - 1) % n + 1).all()
+    back = np.zeros(5, "float32")
+    weft.on_stream.get(back, box, (me + 1) % n)
+    weft.on_stream.barrier()
+    assert (back == me + 1).all()
+    give, take = weft.zeros((n, 3), "int32"), weft.zeros((n, 3), "int32")
+    give.numpy()[:] = 10 * me + np.arange(n)[:, None]
+    weft.on_stream.alltoall(take, give)
+    assert (take.numpy() == 10 * np.arange(n)[:, None] + me).all()
+    weft.on_stream.reduce(take, give, "max")
+    assert (take.numpy() == 10 * (n - 1) + np.arange(n)[:, None]).all()
+    weft.on_stream.fcollect(take, give[0])
+    assert (take.numpy() == 10 * np.arange(n)[:, None]).all()
+    weft.on_stream.broadcast(take, give, n - 1)
+    assert (take.numpy() == 10 * (n - 1) + np.arange(n)[:, None]).all()
+    weft.on_stream.reducescatter(take[0], give, "min")
+    assert (take.numpy()[0] == me).all()
+    weft.on_stream.signal(came, 4, (me + 1) % n, op="add")
+    weft.on_stream.wait(came, "==", 5)
+    weft.on_stream.quiet()
+    weft.on_stream.sync(weft.world())
+    with pytest.raises(weft.ArgumentError, match="host threads"):
+        weft.on_stream.barrier(stream=7)
+    assert weft.device() == "cpu" and box.device == "cpu"
+    with pytest.raises(weft.ArgumentError, match="no GPU"):
+        weft.zeros(3, device="cuda")

@@ -139,3 +139,35 @@ def test_a_transposed_tensor_is_refused():
             weft.put(weft.zeros((3, 2)), torch.zeros(2, 3).t(), 0)
 
     weft.testing.run(1, body)
+
+
+def test_groups_by_name_and_meshes_are_teams(tmp_path):
+    said = torchrun(
+        4,
+        """
+        import torch, torch.distributed as dist, weft, weft.torch
+        from torch.distributed.device_mesh import init_device_mesh
+        dist.init_process_group("gloo")
+        weft.init(group=dist.group.WORLD, device="cpu")
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+        me = weft.my_pe()
+        x = torch.full((2, 3), 10.0 ** me)
+        for name, members in (("tp", [me // 2 * 2, me // 2 * 2 + 1]), ("dp", [me % 2, me % 2 + 2])):
+            team = weft.torch.team(mesh[name])
+            assert list(team.pes) == members and team.rank == members.index(me)
+            total = torch.ops.weft.all_reduce(x, "sum", mesh.get_group(name).group_name)
+            assert (total == sum(10.0 ** pe for pe in members)).all()
+            assert (weft.all_reduce(x, team=team) == total).all()
+            gathered = torch.ops.weft.all_gather(x, mesh.get_group(name).group_name)
+            assert (gathered[2:] == 10.0 ** members[1]).all()
+        assert weft.torch.team(dist.group.WORLD) is None
+        try:
+            weft.torch.team(mesh)
+        except weft.ArgumentError as problem:
+            assert "2 dimensions" in str(problem)
+        print("well", flush=True)
+        dist.destroy_process_group()
+        """,
+        tmp_path,
+    )
+    assert said.count("well") == 4

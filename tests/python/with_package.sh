@@ -76,5 +76,13 @@ if [ -n "$torch" ]; then
   pip_install "$environment" "torch==$torch" numpy pytest nanobind-backend
   pip_install "$environment" --force-reinstall --no-deps "$wheels"/weft-*.whl
   echo "== PyTorch $torch"
-  (cd "$cache" && "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py")
+  export OMP_NUM_THREADS=1
+  (
+    cd "$cache"
+    "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py"
+    for npes in 1 2; do
+      "$environment/bin/weft-run" -n $npes --timeout 200 "$environment/bin/python" -m pytest -q -p no:cacheprovider \
+        "$here/test_torch_ops.py"
+    done
+  )
 fi

@@ -1,0 +1,116 @@
+#include "python/src/gpu.hpp"
+
+#include <dlfcn.h>
+
+#include <type_traits>
+
+#include <fmt/format.h>
+
+namespace weft::python {
+namespace {
+
+// Of the driver's interface what is called here, as it has been since CUDA 10.
+struct Driver {
+  using Error = int;
+  Error (*init)(unsigned) = nullptr;
+  Error (*device_get)(int*, int) = nullptr;
+  Error (*primary_retain)(void**, int) = nullptr;
+  Error (*get_current)(void**) = nullptr;
+  Error (*set_current)(void*) = nullptr;
+  Error (*push_current)(void*) = nullptr;
+  Error (*pop_current)(void**) = nullptr;
+  Error (*synchronize)() = nullptr;
+  Error (*is_capturing)(void*, int*) = nullptr;
+  Error (*error_string)(Error, const char**) = nullptr;
+  Status loaded;
+
+  Driver() {
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      loaded = Status::error(
+          Code::kUnsupported,
+          fmt::format("NVIDIA's driver cannot be loaded: {}; it comes with the GPU's driver (in a "
+                      "container: --gpus all), and without a GPU device=\"cpu\" serves",
+                      dlerror()));
+      return;
+    }
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr)
+        loaded = Status::error(Code::kUnsupported,
+                               fmt::format("libcuda.so.1 has no {}; its driver is too old", name));
+    };
+    find(init, "cuInit");
+    find(device_get, "cuDeviceGet");
+    find(primary_retain, "cuDevicePrimaryCtxRetain");
+    find(get_current, "cuCtxGetCurrent");
+    find(set_current, "cuCtxSetCurrent");
+    find(push_current, "cuCtxPushCurrent_v2");
+    find(pop_current, "cuCtxPopCurrent_v2");
+    find(synchronize, "cuCtxSynchronize");
+    find(is_capturing, "cuStreamIsCapturing");
+    find(error_string, "cuGetErrorString");
+    if (loaded) loaded = status_of("cuInit", init(0));
+  }
+
+  Status status_of(const char* routine, Error error) const {
+    if (error == 0) return Status::ok();
+    const char* text = nullptr;
+    if (error_string(error, &text) != 0 || text == nullptr) text = "unknown error";
+    return Status::error(Code::kInternal, fmt::format("{}: {} ({})", routine, text, error));
+  }
+};
+
+// Loaded at the first use, and for good.
+const Driver& driver() {
+  static const Driver loaded;
+  return loaded;
+}
+
+}  // namespace
+
+Status Gpu::load_driver() { return driver().loaded; }
+
+Result<Gpu> Gpu::open(int ordinal) {
+  const Driver& cuda = driver();
+  if (!cuda.loaded) return cuda.loaded;
+  int device = 0;
+  void* context = nullptr;
+  Status status = cuda.status_of("cuDeviceGet", cuda.device_get(&device, ordinal));
+  if (status)
+    status = cuda.status_of("cuDevicePrimaryCtxRetain", cuda.primary_retain(&context, device));
+  if (!status) return status;
+  return Gpu(ordinal, context);
+}
+
+Status Gpu::synchronize() const {
+  const Current mine(this);
+  return driver().status_of("cuCtxSynchronize", driver().synchronize());
+}
+
+Status Gpu::check_not_captured(void* stream) {
+  int captured = 0;  // none
+  if (stream == nullptr || driver().is_capturing(stream, &captured) != 0 || captured == 0)
+    return Status::ok();
+  return Status::error(
+      Code::kInvalidArgument,
+      "a graph is captured on this stream, and a tensor or an operator is made, or given back, by "
+      "all PEs' host threads together: do so before, as by a first call (warm up), and keep it");
+}
+
+Gpu::Current::Current(const Gpu* gpu) {
+  void* now = nullptr;
+  if (gpu == nullptr || driver().get_current(&now) != 0 || now == gpu->context_) return;
+  if (now == nullptr)
+    driver().set_current(gpu->context_);
+  else
+    pushed_ = driver().push_current(gpu->context_) == 0;
+}
+
+Gpu::Current::~Current() {
+  void* mine = nullptr;
+  if (pushed_) driver().pop_current(&mine);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,20 @@
+// What is asked of torch where a program has loaded it; this package is not linked with it.
+#pragma once
+
+#include <optional>
+
+#include <nanobind/nanobind.h>
+
+#include "python/src/array.hpp"
+
+namespace weft::python {
+
+// A torch.Tensor by its attributes, which is quicker than DLPack, and takes weights that require a
+// gradient. None: it is none; raises for one that is not contiguous, or of memory of neither hosts
+// nor GPUs.
+std::optional<View> view_of_torch(const char* name, nanobind::handle argument);
+
+// torch's current stream of that GPU as CUDA's handle; none where torch is not loaded.
+std::optional<void*> torch_stream(int gpu);
+
+}  // namespace weft::python

@@ -19,6 +19,14 @@
 #endif
 #include <weft/device/bitcode.h>
 
+// Where a host that loads the module stores a context.
+extern "C" {
+#if !WEFT_TARGET_CPU
+__device__
+#endif
+    weft_address weft_current_context_address = 0;
+}
+
 // Each function of the table calls the template of its name here.
 namespace weft::bitcode {
 namespace {
@@ -133,6 +141,13 @@ WEFT_DEVICE Result wait_until(Scope scope, Address context, Address word, int32_
 }
 
 template <class Result, class Scope, class T>
+WEFT_DEVICE Result wait_until_all(Scope scope, Address context, Address words, uint64_t count,
+                                  int32_t cmp, T value) {
+  return open(context).wait_until_all(scope, at<const T>(words), count, nullptr,
+                                      static_cast<Cmp>(cmp), value);
+}
+
+template <class Result, class Scope, class T>
 WEFT_DEVICE Result test(Scope scope, Address context, Address word, int32_t cmp, T value) {
   return for_all<Result>(
       scope, [=] { return open(context).test(at<const T>(word), static_cast<Cmp>(cmp), value); });
@@ -160,6 +175,22 @@ template <class Result, class Scope>
 WEFT_DEVICE Result barrier(Scope scope, Address context, Address team) {
   const dev::Context& ctx = open(context);
   return dev::barrier(ctx, scope, team_at(ctx, team));
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result broadcast(Scope scope, Address context, Address team, Address dst, Address src,
+                             uint64_t bytes, int32_t root) {
+  const dev::Context& ctx = open(context);
+  return dev::broadcast(ctx, scope, team_at(ctx, team), at<std::byte>(dst),
+                        at<const std::byte>(src), bytes, root);
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result fcollect(Scope scope, Address context, Address team, Address dst, Address src,
+                            uint64_t bytes) {
+  const dev::Context& ctx = open(context);
+  return dev::fcollect(ctx, scope, team_at(ctx, team), at<std::byte>(dst), at<const std::byte>(src),
+                       bytes);
 }
 
 // --- atomics -------------------------------------------------------------------------------------
@@ -208,6 +239,33 @@ WEFT_DEVICE Result my_pe(Scope, Address context) {
 template <class Result, class Scope>
 WEFT_DEVICE Result n_pes(Scope, Address context) {
   return open(context).npes();
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result team_my_pe(Scope, Address context, Address team) {
+  return team_at(open(context), team).rank;
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result team_n_pes(Scope, Address context, Address team) {
+  return team_at(open(context), team).size;
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result team_translate_pe(Scope, Address context, Address from, int32_t rank,
+                                     Address to) {
+  const dev::Context& ctx = open(context);
+  return translate(team_at(ctx, from), rank, team_at(ctx, to));
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result current_context(Scope, int32_t) {
+  return weft_current_context_address;
+}
+
+template <class Result, class Scope>
+WEFT_DEVICE Result thread_rank(Scope, int32_t) {
+  return dev::Block{}.rank();
 }
 
 template <class Result, class Scope>

@@ -13,6 +13,8 @@
 #include "src/base/status.hpp"
 #include "tests/support/status.hpp"
 
+extern "C" weft_address weft_current_context_address;
+
 namespace weft {
 namespace {
 
@@ -20,6 +22,8 @@ namespace {
 #define WEFT_ALL(ONE)                                                                           \
   ONE(put) ONE(put_nbi) ONE(get) ONE(get_nbi) ONE(put_signal_set) ONE(put_signal_add)           \
   ONE(signal_set) ONE(signal_add) ONE(fence) ONE(quiet) ONE(sync) ONE(barrier)                  \
+  ONE(broadcast) ONE(fcollect) ONE(wait_until_all_u32) ONE(wait_until_all_u64)                  \
+  ONE(wait_until_all_i32) ONE(wait_until_all_i64)                                               \
   ONE(wait_until_u32) ONE(wait_until_u64) ONE(wait_until_i32) ONE(wait_until_i64)               \
   ONE(test_u32) ONE(test_u64) ONE(test_i32) ONE(test_i64)                                       \
   ONE(atomic_set_u32) ONE(atomic_set_u64) ONE(atomic_add_u32) ONE(atomic_add_u64)               \
@@ -48,6 +52,7 @@ struct Area {
   std::uint8_t from[kBytes], to[6][kBytes];
   std::uint64_t signal[6], wide;
   std::uint32_t narrow;
+  std::uint16_t mine, told, all[3];
   Team world;
 };
 
@@ -117,6 +122,14 @@ struct Script {
     note(f->test_u32(context, narrow, WEFT_LT, 100));
     note(f->test_i64(context, wide, WEFT_LT, 0));
     note(f->test_u64(context, wide, WEFT_LT, 100));
+    note(f->wait_until_all_u64(context, at(area->signal), 4, WEFT_GE, 3));
+    note(f->wait_until_all_i64(context, at(area->signal), 4, WEFT_LT, 10));
+    note(f->wait_until_all_u32(context, narrow, 1, WEFT_NE, 0));
+    note(
+        f->wait_until_all_i32(context, narrow, 0, WEFT_EQ, 12345));  // no word: nothing to wait for
+    note(f->broadcast(context, 0, at(&area->told), at(&area->mine), sizeof(area->mine), 0));
+    note(
+        f->fcollect(context, at(&area->world), at(area->all), at(&area->mine), sizeof(area->mine)));
   }
 };
 
@@ -125,6 +138,7 @@ const std::vector<std::uint64_t> kExpected = {
     0, 0, 0, 1, 0,  0,  0,   0,   0,   1,   1, 1, 0, 0, 1,  // move
     5, 5, 5, 5, 10, 10, 100, 100, 100, 100,                 // the atomics
     1, 1, 1, 1, 0,  1,  0,                                  // sync, waits and tests
+    1, 1, 1, 1, 1,  1,                                      // waits for several, collectives
 };
 
 struct Case {
@@ -141,6 +155,7 @@ Status play(Runtime& rt, const Case& c, bool mapped) {
   for (std::uint64_t i = 0; i < kBytes; ++i)
     area->from[i] = static_cast<std::uint8_t>(i + 31 * static_cast<std::uint64_t>(rt.pe()));
   area->world = rt.world();
+  area->mine = static_cast<std::uint16_t>(500 + rt.pe());
   RETURN_IF_ERROR(rt.barrier());
   ASSIGN_OR_RETURN(const DeviceContext* const context, rt.context().device_pointer());
   const int right = (rt.pe() + 1) % rt.npes();
@@ -161,6 +176,8 @@ Status play(Runtime& rt, const Case& c, bool mapped) {
         return Status::error(Code::kInternal, "transfer " + std::to_string(to) + ", byte " +
                                                   std::to_string(i) + " is wrong");
   }
+  EXPECT_EQ(area->told, 500);
+  for (int pe = 0; pe < rt.npes(); ++pe) EXPECT_EQ(area->all[pe], 500 + pe);
   RETURN_IF_ERROR(rt.barrier());
   return rt.health();
 }
@@ -168,6 +185,26 @@ Status play(Runtime& rt, const Case& c, bool mapped) {
 TEST_P(BitcodeFunctions, DoWhatTheDeviceApiDoes) {
   for (const int npes : {1, 2, 3})
     EXPECT_OK(run_local(npes, [](Runtime& rt) { return play(rt, GetParam(), true); }));
+}
+
+TEST(BitcodeTeams, TellTheirRanks) {
+  EXPECT_OK(run_local(3, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(const Team back, rt.split_strided(rt.world(), 2, -1, 3));
+    ASSIGN_OR_RETURN(const DeviceContext* const context, rt.context().device_pointer());
+    EXPECT_EQ(weft_team_my_pe(at(context), at(&back)), 2 - rt.pe());
+    EXPECT_EQ(weft_team_n_pes(at(context), at(&back)), 3);
+    EXPECT_EQ(weft_team_my_pe(at(context), 0), rt.pe());
+    EXPECT_EQ(weft_team_translate_pe(at(context), at(&back), 0, 0), 2);
+    EXPECT_EQ(weft_team_translate_pe(at(context), 0, 0, at(&back)), 2);
+    EXPECT_EQ(weft_team_translate_pe(at(context), at(&back), 7, 0), -1);
+    return rt.barrier();
+  }));
+}
+
+TEST(BitcodeContext, IsWhatTheHostHasStored) {
+  weft_current_context_address = 77;
+  EXPECT_EQ(weft_current_context(0), 77u);
+  weft_current_context_address = 0;
 }
 
 // Through the ring, too: peers are not mapped.

@@ -21,9 +21,14 @@ typedef uint64_t weft_address;
 /* context: what weft::Context::device_pointer() gives on the host.
  * dst of a put, src of a get, signal, word: my addresses of symmetric memory. bytes: of the data;
  * the alignment of the ends decides how wide they are moved.
- * team: of a weft::Team in memory that kernels read; 0: all PEs.
+ * team: of a weft::Team in memory that kernels read; 0: all PEs. Its functions count ranks in it.
  * cmp: one of these, as in `*word cmp value`. */
 enum { WEFT_EQ = 0, WEFT_NE = 1, WEFT_GT = 2, WEFT_GE = 3, WEFT_LT = 4, WEFT_LE = 5 };
+
+/* weft_current_context gives what the host has stored in the module's variable of that name with
+ * _address behind it (cuModuleGetGlobal), for languages whose kernels have no argument for it.
+ * weft_thread_rank: of the calling thread in its block. Their parameter is not used: some languages
+ * have no calls without any. */
 
 #ifndef WEFT_BITCODE_FUNCTION /* what goes before a function */
 #define WEFT_BITCODE_FUNCTION

@@ -26,6 +26,7 @@ using Handle = nanobind::handle;
 struct TeamOf {
   std::shared_ptr<Job> job;
   Team team;
+  std::shared_ptr<void> on_gpu = nullptr;  // a copy for kernels, made when one is asked for
 };
 
 // The stream that a caller means: None or Ellipsis for torch's current one (without torch, and for

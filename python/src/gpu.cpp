@@ -12,6 +12,7 @@ namespace {
 // Of the driver's interface what is called here, as it has been since CUDA 10.
 struct Driver {
   using Error = int;
+  using Address = unsigned long long;
   Error (*init)(unsigned) = nullptr;
   Error (*device_get)(int*, int) = nullptr;
   Error (*primary_retain)(void**, int) = nullptr;
@@ -21,6 +22,9 @@ struct Driver {
   Error (*pop_current)(void**) = nullptr;
   Error (*synchronize)() = nullptr;
   Error (*is_capturing)(void*, int*) = nullptr;
+  Error (*allocate)(Address*, std::size_t) = nullptr;
+  Error (*free)(Address) = nullptr;
+  Error (*copy_to)(Address, const void*, std::size_t) = nullptr;
   Error (*error_string)(Error, const char**) = nullptr;
   Status loaded;
 
@@ -50,6 +54,9 @@ struct Driver {
     find(pop_current, "cuCtxPopCurrent_v2");
     find(synchronize, "cuCtxSynchronize");
     find(is_capturing, "cuStreamIsCapturing");
+    find(allocate, "cuMemAlloc_v2");
+    find(free, "cuMemFree_v2");
+    find(copy_to, "cuMemcpyHtoD_v2");
     find(error_string, "cuGetErrorString");
     if (loaded) loaded = status_of("cuInit", init(0));
   }
@@ -87,6 +94,21 @@ Result<Gpu> Gpu::open(int ordinal) {
 Status Gpu::synchronize() const {
   const Current mine(this);
   return driver().status_of("cuCtxSynchronize", driver().synchronize());
+}
+
+Result<std::shared_ptr<void>> Gpu::copy_of(const void* source, std::size_t bytes) const {
+  const Current mine(this);
+  const Driver& cuda = driver();
+  Driver::Address address = 0;
+  if (Status status = cuda.status_of("cuMemAlloc", cuda.allocate(&address, bytes)); !status)
+    return status;
+  std::shared_ptr<void> copy(reinterpret_cast<void*>(address), [gpu = *this](void* memory) {
+    const Current there(&gpu);
+    driver().free(reinterpret_cast<Driver::Address>(memory));
+  });
+  if (Status status = cuda.status_of("cuMemcpyHtoD", cuda.copy_to(address, source, bytes)); !status)
+    return status;
+  return copy;
 }
 
 Status Gpu::check_not_captured(void* stream) {

@@ -1,6 +1,9 @@
 // The GPU of a job, by CUDA's driver alone: the package is linked with none of CUDA's libraries.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+
 #include <weft/result.hpp>
 #include <weft/status.hpp>
 
@@ -17,6 +20,8 @@ class Gpu {
   // All that any stream of this process has queued there has run. Not while one is captured, which
   // that would spoil.
   Status synchronize() const;
+  // What the host has there, for kernels to read; it lives as long as the result.
+  Result<std::shared_ptr<void>> copy_of(const void* source, std::size_t bytes) const;
   // Fails, and says what to do, while that stream (CUDA's handle; null: a default stream, which is
   // never captured) is captured in a graph.
   static Status check_not_captured(void* stream);

@@ -110,6 +110,7 @@ void add_job(nb::module_& m) {
       .def_prop_ro("pe", [](const JobPtr& job) { return value_of(job->use())->pe(); })
       .def_prop_ro("npes", [](const JobPtr& job) { return value_of(job->use())->npes(); })
       .def_prop_ro("gpu", &Job::gpu_number)
+      .def_prop_ro("context_pointer", &context_pointer)
       .def_prop_ro("has_ended", &Job::has_ended)
       .def("finalize", [](const JobPtr& job) { check(unlocked([&] { return job->finalize(); })); })
       .def(
@@ -161,6 +162,7 @@ void add_team(nb::module_& m) {
   nb::class_<TeamOf>(m, "Team")
       .def_prop_ro("rank", [](const TeamOf& t) { return t.team.rank; })
       .def_prop_ro("size", [](const TeamOf& t) { return t.team.size; })
+      .def_prop_ro("device_address", &device_address_of)
       .def_prop_ro("pes", &pes_of, nb::for_getter(nb::sig("def pes(self) -> tuple[int, ...]")))
       .def(
           "pe_of", [](const TeamOf& t, int rank) { return t.team.pe_of(rank); }, "rank"_a)

@@ -226,6 +226,11 @@ void quiet(const JobPtr& job, Handle on) {
   call.run([&](auto& by) { return by.quiet(); });
 }
 
+std::uintptr_t context_pointer(const JobPtr& job) {
+  const Call call(job);
+  return reinterpret_cast<std::uintptr_t>(value_of(call.context().device_pointer()));
+}
+
 // --- teams ---------------------------------------------------------------------------------------
 
 TeamOf world(const JobPtr& job) { return {job, value_of(job->use())->world()}; }
@@ -245,6 +250,13 @@ nb::tuple pes_of(const TeamOf& team) {
   nb::list pes;
   for (int rank = 0; rank < team.team.size; ++rank) pes.append(team.team.pe_of(rank));
   return nb::tuple(pes);
+}
+
+std::uintptr_t device_address_of(TeamOf& team) {
+  const Gpu* const gpu = team.job->gpu();
+  if (gpu == nullptr) return reinterpret_cast<std::uintptr_t>(&team.team);
+  if (team.on_gpu == nullptr) team.on_gpu = value_of(gpu->copy_of(&team.team, sizeof(team.team)));
+  return reinterpret_cast<std::uintptr_t>(team.on_gpu.get());
 }
 
 void destroy(TeamOf& team) {

@@ -66,7 +66,10 @@ for python in python3 python3.10 python3.11 python3.12 python3.13 "$HOME"/.pyenv
       "$LAUNCHER" -n $npes --timeout 100 $test "$here/test_ring.py"
       "$LAUNCHER" -n $npes --timeout 100 $test "$here/test_operators.py"
     done
-    "$LAUNCHER" -n 4 --timeout 60 "$environment/bin/python" "$root/docs/tutorials/python/01-ring/ring.py"
+    for tutorial in 00-ring/ring 02-allgather/allgather 05-reduce-scatter/reduce_scatter \
+      07-allgather-gemm/allgather_gemm 08-gemm-reduce-scatter/gemm_reduce_scatter; do
+      "$LAUNCHER" -n 4 --timeout 60 "$environment/bin/python" "$root/docs/tutorials/python/$tutorial.py"
+    done
   )
 done
 
@@ -79,7 +82,7 @@ if [ -n "$torch" ]; then
   export OMP_NUM_THREADS=1
   (
     cd "$cache"
-    "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py"
+    "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py" "$here/test_triton.py"
     for npes in 1 2; do
       "$environment/bin/weft-run" -n $npes --timeout 200 "$environment/bin/python" -m pytest -q -p no:cacheprovider \
         "$here/test_torch_ops.py"

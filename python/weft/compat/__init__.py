@@ -1,0 +1,1 @@
+"""Names of other projects, so that their programs run when their imports change."""

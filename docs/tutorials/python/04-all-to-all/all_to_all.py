@@ -7,7 +7,7 @@ from weft.triton import device
 
 
 # [kernel]
-@wt.jit
+@wt.jit(do_not_specialize=["turn"])
 def exchange(ctx, inbox, words, counts, rows, starts, turn, CAPACITY: tl.constexpr, WIDTH: tl.constexpr, ROW_BYTES: tl.constexpr):
     """A program for each other PE: my rows for it, and those that it has for me."""
     pe = tl.program_id(0)

@@ -15,6 +15,11 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kAgreed = 1024;  // words that agree() takes at once
 
+// What an adopted piece is called in messages.
+constexpr const char* kOfHost = "host memory that was registered";
+constexpr const char* kOfGpu = "GPU memory that was registered";
+bool is_of_gpu(const OwnMemory& piece) { return piece.name == kOfGpu; }
+
 Status ended() {
   return Status::error(Code::kInvalidArgument,
                        "the job has ended: weft.finalize() was called; weft.init() starts another");
@@ -111,6 +116,11 @@ Status Job::free_number(int number) {
     const std::lock_guard lock(dropped_mutex_);
     dropped_.erase(number);
   }
+  if (gone.adopted) {
+    // Memory of a host stays what it became as long as the runtime is there.
+    if (!is_of_gpu(*gone.adopted)) kept_.push_back(std::move(gone.object));
+    return runtime_->disown({*gone.adopted});
+  }
   return gone.memory == nullptr ? Status::ok() : runtime_->free(gone.memory);
 }
 
@@ -138,7 +148,7 @@ Status Job::begin_to_add() { return ended_ ? ended() : free_dropped(); }
 
 int Job::add_entry(Entry entry) {
   const auto is_free = [](const Entry& each) {
-    return each.memory == nullptr && each.object == nullptr;
+    return each.memory == nullptr && each.object == nullptr && !each.adopted;
   };
   auto place = std::find_if(entries_.begin(), entries_.end(), is_free);
   if (place == entries_.end()) place = entries_.insert(place, Entry{});
@@ -159,6 +169,40 @@ Result<std::shared_ptr<Block>> Job::allocate(std::size_t bytes, bool zeroed, Mem
   return std::make_shared<Block>(shared_from_this(), static_cast<std::byte*>(*memory), bytes,
                                  kind == MemoryKind::kDevice ? gpu_number() : -1,
                                  add_entry({*memory, nullptr}));
+}
+
+Result<std::shared_ptr<Block>> Job::adopt(std::byte* address, std::size_t bytes, int gpu,
+                                          std::shared_ptr<void> owner) {
+  const std::lock_guard alone(calls_);
+  if (Status ready = begin_to_add(); !ready) return ready;
+  const Gpu::Current current(this->gpu());
+  const OwnMemory piece{address, bytes, gpu < 0 ? kOfHost : kOfGpu};
+  if (Status adopted = runtime_->adopt({piece}); !adopted) return adopted;
+  return std::make_shared<Block>(shared_from_this(), address, bytes, gpu,
+                                 add_entry({nullptr, std::move(owner), piece}));
+}
+
+Status Job::check_offsets(const std::byte* address, std::size_t bytes) {
+  const std::lock_guard alone(calls_);
+  if (ended_) return ended();
+  // All take part, also who has found something wrong.
+  constexpr std::uint64_t kNone = ~std::uint64_t{0} >> 1;
+  const std::uint64_t mine = runtime_->offset_of(address, bytes).value_or(kNone);
+  const std::uint64_t most[] = {mine, ~mine, bytes, ~std::uint64_t{bytes}};
+  std::uint64_t all[4] = {};
+  if (Status status = agree(most, all, 4, ReduceOp::kMax); !status) return status;
+  if (all[0] == kNone)
+    return Status::error(Code::kNotSymmetric,
+                         fmt::format("the tensor is no symmetric memory on {} PE: weft.empty(), "
+                                     "weft.register() and weft.torch.MemPool make it",
+                                     mine == kNone ? "this" : "another"));
+  if (all[0] == ~all[1] && all[2] == ~all[3]) return Status::ok();
+  return Status::error(
+      Code::kNotSymmetric,
+      fmt::format(
+          "PEs have allocated differently: the tensor lies at offsets {} to {} and has {} to "
+          "{} bytes; here {} and {}. All make the same tensors of a pool in the same order",
+          ~all[1], all[0], ~all[3], all[2], mine, bytes));
 }
 
 Result<Team> Job::team_of_members(const std::vector<int>& pes) {
@@ -205,8 +249,13 @@ Status Job::finalize() {
   if (status.is_ok()) status = free_dropped();
   const std::lock_guard last(in_use_);
   ended_ = true;
-  for (Entry& each : entries_) each.object.reset();  // on all PEs in this order
+  // Operators go before the runtime, on all PEs in this order; memory that was adopted goes after
+  // it.
+  for (Entry& each : entries_)
+    if (!each.adopted) each.object.reset();
   runtime_.reset();
+  entries_.clear();
+  kept_.clear();
   meeting_.reset();
   return status;
 }

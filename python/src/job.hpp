@@ -113,6 +113,13 @@ class Job : public std::enable_shared_from_this<Job> {
     return std::make_shared<JobObject>(shared_from_this(), object,
                                        add_entry({nullptr, std::move(*made)}));
   }
+  // Collective: the memory at `address` (of its GPU, or -1) becomes symmetric where it is, and
+  // `owner` keeps it until it is no longer that: once all PEs have dropped the block.
+  Result<std::shared_ptr<Block>> adopt(std::byte* address, std::size_t bytes, int gpu,
+                                       std::shared_ptr<void> owner);
+  // Collective: symmetric memory that somebody else allocated here and at the same offset on all
+  // PEs, or who has another one. It is no block that is freed.
+  Status check_offsets(const std::byte* address, std::size_t bytes);
   // A team of these PEs, which alone call, when none of them is in another call of this.
   Result<Team> team_of_members(const std::vector<int>& pes);
   // Refused on all PEs if an array on any still has it, or if they mean different blocks.
@@ -125,10 +132,12 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   friend class Block;
   friend class JobObject;
-  // Memory or an object, by its number.
+  // By its number: memory that was allocated or adopted, or an object. What was adopted has its
+  // owner for object.
   struct Entry {
     void* memory = nullptr;
     std::shared_ptr<void> object;
+    std::optional<OwnMemory> adopted = {};
   };
 
   explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
@@ -147,11 +156,12 @@ class Job : public std::enable_shared_from_this<Job> {
   std::optional<Runtime> runtime_;
   std::optional<UniqueId> meeting_;  // served for as long as the job is
   std::optional<Gpu> gpu_;
-  Team own_;                                // for the calls here, whatever users do on theirs
-  std::uint64_t* words_ = nullptr;          // symmetric: what agree() reads and writes
-  std::uint64_t* meeting_words_ = nullptr;  // symmetric: where the members of a team meet
-  std::mutex calls_;                        // one collective call of this class at a time
-  std::vector<Entry> entries_;              // by number; neither: free
+  Team own_;                                 // for the calls here, whatever users do on theirs
+  std::uint64_t* words_ = nullptr;           // symmetric: what agree() reads and writes
+  std::uint64_t* meeting_words_ = nullptr;   // symmetric: where the members of a team meet
+  std::mutex calls_;                         // one collective call of this class at a time
+  std::vector<Entry> entries_;               // by number; neither: free
+  std::vector<std::shared_ptr<void>> kept_;  // owners of host memory, until the runtime has gone
   std::atomic<bool> ended_{false};
   std::mutex dropped_mutex_;
   std::set<int> dropped_;  // numbers that this PE has dropped; guarded by dropped_mutex_

@@ -15,6 +15,7 @@
 #include "python/src/job.hpp"
 #include "python/src/operations.hpp"
 #include "python/src/operators.hpp"
+#include "python/src/pool.hpp"
 #include "python/src/tensor.hpp"
 
 namespace nb = nanobind;
@@ -122,6 +123,8 @@ void add_job(nb::module_& m) {
       .def("describe", [](const JobPtr& job) { return value_of(job->use())->describe(); })
       .def("health", [](const JobPtr& job) { check(value_of(job->use())->health()); })
       .def("tensor", &make_tensor, "shape"_a, "dtype"_a, "zeroed"_a, "device"_a)
+      .def("adopt", &adopt_array, "tensor"_a)
+      .def("part_of", &part_of, "arena"_a, "tensor"_a)
       .def("free", &free_tensor, "tensor"_a)
       .def(
           "put",
@@ -183,6 +186,7 @@ NB_MODULE(_weft, m) {
           "parse", [](const std::string& text) { return value_of(weft::UniqueId::parse(text)); },
           "text"_a)
       .def_prop_ro("text", &weft::UniqueId::text);
+  add_pool(m);
   m.def("load_gpu_driver", [] { check(Gpu::load_driver()); });
   m.def("unique_id", &unique_id, "settings"_a);
   m.def("launched", &launched, "settings"_a);

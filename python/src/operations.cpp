@@ -144,6 +144,31 @@ Tensor make_tensor(const JobPtr& job, Shape shape, Handle given, bool zeroed,
   return {std::move(block), data, std::move(shape), dtype};
 }
 
+Tensor adopt_array(const JobPtr& job, Handle array) {
+  const View view = view_of("tensor", array, Access::kWrite);
+  if (view.gpu >= 0) check_place("tensor", view, job->gpu_number(), "this job has no GPU");
+  const CallerName name("weft.register");
+  check_not_captured(*job);
+  // Dropped by whatever thread frees it, which takes the interpreter's lock for that.
+  const std::shared_ptr<void> owner(new nb::object(nb::borrow(array)), [](void* held) {
+    const nb::gil_scoped_acquire lock;
+    delete static_cast<nb::object*>(held);
+  });
+  auto block =
+      value_of(unlocked([&] { return job->adopt(view.data, view.bytes, view.gpu, owner); }));
+  return {std::move(block), view.data, view.shape, *view.dtype};
+}
+
+Tensor part_of(const JobPtr& job, const Tensor& arena, Handle array) {
+  const View view = view_of("tensor", array, Access::kRead);
+  const std::byte* const end = arena.data() + arena.bytes();
+  if (view.data < arena.data() || view.data + view.bytes > end)
+    raise_argument("argument tensor is not of this pool");
+  check_not_captured(*job);
+  check(unlocked([&] { return job->check_offsets(view.data, view.bytes); }));
+  return {arena.block(), view.data, view.shape, *view.dtype};
+}
+
 void free_tensor(const JobPtr& job, const Tensor& tensor) {
   const CallerName name("weft.free");
   check_not_captured(*job);

@@ -19,6 +19,10 @@ namespace weft::python {
 // device: "cpu", or "cuda", the job's GPU.
 Tensor make_tensor(const JobPtr& job, Shape shape, Handle dtype, bool zeroed,
                    const std::string& device);
+// An array of another library becomes symmetric where it is.
+Tensor adopt_array(const JobPtr& job, Handle array);
+// A torch.Tensor of a pool over `arena`, as a tensor, if it lies alike on all PEs.
+Tensor part_of(const JobPtr& job, const Tensor& arena, Handle array);
 void free_tensor(const JobPtr& job, const Tensor& tensor);
 
 // on, here and below: None, the calling thread; else the stream that the call is queued on, as

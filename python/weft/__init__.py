@@ -188,6 +188,16 @@ def like(tensor: Any) -> Tensor:
     return empty(tuple(tensor.shape), tensor.dtype, device=getattr(tensor, "device", "cpu"))
 
 
+def register(tensor: Any) -> Tensor:
+    """An array that exists becomes symmetric where it is: a torch.Tensor of the job's GPU, or whole pages of host memory.
+    Collective, with arrays of as many bytes everywhere, whose contents stay. The result keeps the array alive, and its
+    memory is symmetric until free(), or until all PEs have dropped the result, as with empty(); memory of hosts until the
+    job ends, which keeps it.
+
+    On a GPU, peers map whole allocations: torch's allocator without expandable segments has such that can be mapped."""
+    return current().adopt(tensor)
+
+
 def free(tensor: Tensor) -> None:
     """Gives back the memory of a tensor, whole. Collective, for the same tensors in the same order; operations on it
     are complete first. Refused on all PEs while an array made of it is alive on any."""
@@ -308,6 +318,6 @@ __all__ = [
     "Broadcast", "Comparison", "Gemm", "GemmAr", "GemmRs", "Job", "OutOfMemoryError", "PeerLostError", "ReduceOp",
     "ReduceScatter", "SignalOp", "Team", "Tensor", "UniqueId", "UnsupportedError", "WaitTimeoutError", "WeftError",
     "abort", "all_reduce", "alltoall", "atomic", "barrier", "broadcast", "current", "device", "empty", "fcollect", "fence", "finalize",
-    "free", "get", "init", "join", "like", "my_pe", "n_pes", "node", "on_stream", "peer", "put", "quiet", "reduce", "reducescatter", "signal",
+    "free", "get", "init", "join", "like", "my_pe", "n_pes", "node", "on_stream", "peer", "put", "quiet", "reduce", "reducescatter", "register", "signal",
     "sync", "team", "test", "unique_id", "use", "wait", "world", "zeros",
 ]  # fmt: skip

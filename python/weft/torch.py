@@ -37,12 +37,12 @@ from torch import Tensor, distributed
 import weft
 from weft import _weft
 from weft._current import current
-from weft._errors import ArgumentError
+from weft._errors import ArgumentError, UnsupportedError
 from weft._made import made, room_for
 from weft.functional import all_reduce_operator
 from weft.operators import AgGemm, AllGather, AllReduceNorm, AllToAll, Broadcast, FoldOp, Gemm, GemmAr, GemmRs, ReduceScatter
 
-__all__ = ["all_reduce", "team"]
+__all__ = ["MemPool", "all_reduce", "team"]
 
 _LEAST_COUNT = 1 << 16
 _LEAST_ROWS = 64
@@ -82,6 +82,46 @@ def _size(group: str) -> int:
 
 def _pes(of: _weft.Team | None) -> tuple[int, ...] | None:
     return None if of is None else of.pes
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+class MemPool:
+    """Symmetric memory for what PyTorch allocates itself:
+
+        pool = weft.torch.MemPool(1 << 30)
+        with pool.use():
+            activations = torch.empty(4096, 8192, device="cuda")     # or what a module makes
+        box = pool.symmetric(activations)                            # a weft.Tensor of the same memory
+
+    Making one is collective, and takes `nbytes` of the symmetric heap on each PE; what is allocated in it is not. Where all
+    PEs allocate alike, a tensor lies at the same place on each, which symmetric() compares. The memory is the heap's again
+    when the pool and its tensors are gone on all PEs. It takes torch 2.5."""
+
+    def __init__(self, nbytes: int) -> None:
+        if not hasattr(torch.cuda, "MemPool"):
+            raise UnsupportedError(f"weft.torch.MemPool: torch {torch.__version__} has no torch.cuda.MemPool; 2.5 has")
+        self._arena = weft.empty(nbytes, "uint8", device="cuda")
+        self._memory = self._arena.torch()  # an export: the arena is not freed while it is here
+        self._number = _weft.open_pool(self._arena.data_ptr, nbytes)
+        names = f"weft_pool_alloc_{self._number}", f"weft_pool_free_{self._number}"
+        self._allocator = torch.cuda.memory.CUDAPluggableAllocator(_weft.__file__, *names)
+        self.pool = torch.cuda.MemPool(self._allocator.allocator())
+
+    def use(self) -> Any:
+        """A context in which this thread's allocations on the GPU come from the pool."""
+        return torch.cuda.use_mem_pool(self.pool)
+
+    def symmetric(self, tensor: Tensor) -> weft.Tensor:
+        """The tensor, which was allocated in the pool, as a weft.Tensor. Collective: raises on all PEs if it lies or is
+        otherwise on some."""
+        return current().part_of(self._arena, tensor)
+
+    def __del__(self) -> None:
+        if hasattr(self, "pool"):
+            del self.pool  # torch gives its segments back
+            _weft.close_pool(self._number)
 
 
 # --- definitions --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 import weft  # noqa: E402
+import weft.torch  # noqa: E402
 from weft import on_stream  # noqa: E402
 
 
@@ -248,6 +249,44 @@ def test_memory_in_use_is_not_given_back_early():
         other.torch().fill_(-5)
         assert (copy == weft.my_pe() + 1).all()
         del other
+
+
+def test_a_tensor_that_exists_becomes_symmetric():
+    mine = torch.full((1000,), -1.0, device="cuda")
+    box, came = weft.register(mine), weft.zeros(1, "int64")
+    assert box.data_ptr == mine.data_ptr() and box.device == weft.device()
+    on_stream.put(box[100:], torch.full((900,), float(weft.my_pe()), device="cuda"), right(), signal=came)
+    on_stream.wait(came, ">=", 1)
+    assert (mine[100:] == left()).all() and (mine[:100] == -1).all()
+    on_stream.barrier()
+    weft.free(box)
+    again = weft.register(mine[:500])  # contents stay
+    assert (again.torch()[100:] == left()).all()
+
+
+def test_a_pool_gives_torch_symmetric_memory():
+    pool = weft.torch.MemPool(256 << 20)
+    with pool.use():
+        first = torch.zeros(1 << 20, device="cuda")
+        second = torch.zeros(3, 5, dtype=torch.bfloat16, device="cuda")
+        if weft.my_pe() == 0 and weft.n_pes() > 1:
+            apart = torch.zeros(1 << 22, device="cuda")
+        third = torch.zeros(1 << 22, device="cuda")
+    box, small, came = pool.symmetric(first), pool.symmetric(second), weft.zeros(1, "int64")
+    assert box.data_ptr == first.data_ptr() and small.shape == (3, 5)
+    on_stream.put(box, torch.full((1 << 20,), 1.0 + weft.my_pe(), device="cuda"), right(), signal=came)
+    on_stream.wait(came, ">=", 1)
+    assert (first == 1 + left()).all()
+    on_stream.barrier()
+    if weft.n_pes() > 1:
+        with pytest.raises(weft.ArgumentError, match="PEs have allocated differently: the tensor lies at offsets"):
+            pool.symmetric(third)
+    with pytest.raises(weft.ArgumentError, match="not of this pool"):
+        pool.symmetric(torch.zeros(8, device="cuda"))
+    with pool.use(), pytest.raises(torch.OutOfMemoryError):
+        torch.zeros(1 << 30, device="cuda")
+    torch.cuda.synchronize()
+    weft.barrier()
 
 
 def test_what_is_wrong_is_said():

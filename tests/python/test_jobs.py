@@ -290,3 +290,44 @@ def test_exports_end_on_any_thread():
         weft.free(tensor)
 
     weft.testing.run(1, body)
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_said():
+    with pytest.raises(weft.UnsupportedError, match='libcuda.so.1.*device="cpu"'):
+        weft.join(device="cuda", unique_id=weft.unique_id(), rank=0, size=1)
+    with pytest.raises(weft.ArgumentError, match='device is "tpu"'):
+        weft.join(device="tpu", unique_id=weft.unique_id(), rank=0, size=1)
+
+
+def test_spawned_processes_are_pes(tmp_path):
+    program = tmp_path / "spawned.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import multiprocessing, weft
+
+            def play(text, rank, size):
+                weft.init(unique_id=text, rank=rank, size=size)
+                total = weft.zeros(1, "int64")
+                total.numpy()[:] = rank + 1
+                weft.barrier()
+                weft.reduce(total, total)
+                assert total.numpy()[0] == size * (size + 1) // 2
+                weft.finalize()
+
+            if __name__ == "__main__":
+                meeting = weft.unique_id()
+                spawn = multiprocessing.get_context("spawn")
+                players = [spawn.Process(target=play, args=(meeting.text, rank, 3)) for rank in range(3)]
+                for player in players:
+                    player.start()
+                for player in players:
+                    player.join()
+                assert all(player.exitcode == 0 for player in players)
+                print("well")
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and "well" in done.stdout, done.stderr

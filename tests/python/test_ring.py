@@ -1,6 +1,7 @@
 """Operations and memory, on as many PEs as the test is started with."""
 
 import gc
+import mmap
 
 import numpy as np
 import pytest
@@ -226,3 +227,21 @@ def test_streams_of_host_threads():
     assert weft.device() == "cpu" and box.device == "cpu"
     with pytest.raises(weft.ArgumentError, match="no GPU"):
         weft.zeros(3, device="cuda")
+
+
+def test_memory_that_exists_becomes_symmetric():
+    n, me = weft.n_pes(), weft.my_pe()
+    for _ in range(3):
+        mine = np.frombuffer(mmap.mmap(-1, 2 * mmap.PAGESIZE), "int64")
+        mine[:] = me
+        box, came = weft.register(mine), weft.zeros(1, "int64")
+        weft.put(box[1:3], np.array([7, 8 + me]), (me + 1) % n, signal=came)
+        weft.wait(came, ">=", 1)
+        assert mine.tolist()[:4] == [me, 7, 8 + (me - 1) % n, me] and (mine[4:] == me).all()
+        weft.barrier()
+        if me % 2 == 0:
+            del mine  # the tensor has it still
+        assert box.numpy()[1] == 7
+        weft.free(box)
+    with pytest.raises(weft.ArgumentError, match="page"):
+        weft.register(np.zeros(5))

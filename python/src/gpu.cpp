@@ -79,6 +79,25 @@ const Driver& driver() {
 
 Status Gpu::load_driver() { return driver().loaded; }
 
+bool Gpu::is_in_use() {
+  void* const loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (loaded == nullptr) return false;
+  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(loaded, "cuDeviceGetCount"));
+  const auto state_of =
+      reinterpret_cast<int (*)(int, unsigned*, int*)>(dlsym(loaded, "cuDevicePrimaryCtxGetState"));
+  bool is_used = false;
+  int devices = 0;
+  // Fails where nobody has initialised the driver.
+  if (count_of != nullptr && state_of != nullptr && count_of(&devices) == 0)
+    for (int device = 0; device < devices; ++device) {
+      unsigned flags = 0;
+      int is_active = 0;
+      is_used = is_used || (state_of(device, &flags, &is_active) == 0 && is_active != 0);
+    }
+  dlclose(loaded);
+  return is_used;
+}
+
 Result<Gpu> Gpu::open(int ordinal) {
   const Driver& cuda = driver();
   if (!cuda.loaded) return cuda.loaded;

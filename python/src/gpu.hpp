@@ -13,6 +13,8 @@ class Gpu {
  public:
   // Loads the driver, so that the runtimes of this process look for GPUs; or why there is none.
   static Status load_driver();
+  // Whether this process has a context on some GPU, which it made by itself.
+  static bool is_in_use();
   // The GPU of that number, as CUDA counts in this process.
   static Result<Gpu> open(int ordinal);
 

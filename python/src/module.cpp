@@ -187,6 +187,7 @@ NB_MODULE(_weft, m) {
           "text"_a)
       .def_prop_ro("text", &weft::UniqueId::text);
   add_pool(m);
+  m.def("is_gpu_in_use", &Gpu::is_in_use);
   m.def("load_gpu_driver", [] { check(Gpu::load_driver()); });
   m.def("unique_id", &unique_id, "settings"_a);
   m.def("launched", &launched, "settings"_a);

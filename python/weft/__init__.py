@@ -84,8 +84,8 @@ def init(
       unique_id  what weft.unique_id() of one process gave, or its text; with rank and size
       store      a store as torch.distributed has them; with rank and size
     `device` "cuda" takes a GPU: the current one (torch.cuda.set_device), else one after the other on each host, which is
-    made current; "cpu" takes none. Without it a GPU is taken where the programs of all PEs have loaded a GPU's driver, as
-    torch.cuda.set_device does. `settings` are options by the names of their variables: {"WEFT_HEAP_SIZE": "1G"}.
+    made current; "cpu" takes none. Without it a GPU is taken where the programs of all PEs have used one before, as by
+    torch.cuda.set_device. `settings` are options by the names of their variables: {"WEFT_HEAP_SIZE": "1G"}.
     """
     if _current.has_one():
         raise ArgumentError("weft.init: this process has a job; weft.finalize() ends it, weft.join() starts one more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ def start(
     settings: Mapping[str, object] | None = None,
 ) -> _weft.Job:
     """A job by one of the ways that weft.init() lists."""
-    pairs = _pairs(settings) + _settings_of(device)
+    pairs = _settings_of(device) + _pairs(settings)  # WEFT_GPU, if it is among them, goes last
     job = _meet_somehow(group, comm, unique_id, store, rank, size, pairs)
     if device == "cuda" and job.gpu < 0:
         why = job.describe()
@@ -40,14 +41,21 @@ def start(
 
 
 def _settings_of(device: str | None) -> list[tuple[str, str]]:
-    """A runtime looks for GPUs where a driver is loaded."""
-    if device == "cpu":
-        return [("WEFT_GPU", "off")]
-    if device == "cuda":
-        _weft.load_gpu_driver()
-    elif device is not None:
+    """A runtime looks for GPUs where a driver is loaded, as it is wherever torch is imported: so it is told."""
+    if device not in ("cuda", "cpu", None):
         raise ArgumentError(f'weft.init: argument device is "{device}"; it is "cuda", "cpu" or None')
+    if device is None and os.environ.get("WEFT_GPU", "auto") != "auto":
+        return []
+    if device == "cpu" or device is None and not _uses_gpu():
+        return [("WEFT_GPU", "off")]
+    _weft.load_gpu_driver()
     return []
+
+
+def _uses_gpu() -> bool:
+    """Whether the program has used a GPU so far."""
+    torch = sys.modules.get("torch")
+    return (torch is not None and torch.cuda.is_initialized()) or _weft.is_gpu_in_use()
 
 
 def _meet_somehow(

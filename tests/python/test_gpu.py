@@ -17,7 +17,8 @@ from weft import on_stream  # noqa: E402
 
 @pytest.fixture(scope="module", autouse=True)
 def job():
-    weft.init()
+    torch.cuda.set_device(0)
+    weft.init()  # finds that the program uses a GPU
     yield
     weft.finalize()
 

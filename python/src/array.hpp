@@ -31,9 +31,8 @@ struct View {
 enum class Access { kRead, kWrite };
 View view_of(const char* name, nanobind::handle argument, Access access);
 
-// What a call wants its arrays to lie in: the memory of that GPU, or of hosts (-1). Raises for
-// others; `advice` says what to do about host memory where a GPU's is wanted, or the other way
-// round.
+// Checks that an array lies in the memory of that GPU, or of hosts (-1). Raises for others;
+// `advice` says what to do about host memory where a GPU's is wanted, or the other way round.
 void check_place(const char* name, const View& view, int gpu, const char* advice);
 
 // "host memory", "memory of cuda:1".

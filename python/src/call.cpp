@@ -12,7 +12,7 @@ namespace {
 namespace nb = nanobind;
 
 Stream handle_of(std::uintptr_t number) {
-  // What CUDA calls the legacy default stream where 0 may be a thread's own one.
+  // CUDA's name of the legacy default stream where 0 may be a thread's own one.
   constexpr std::uintptr_t kLegacy = 1;
   return reinterpret_cast<Stream>(number == 0 ? kLegacy : number);
 }

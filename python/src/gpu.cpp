@@ -9,7 +9,7 @@
 namespace weft::python {
 namespace {
 
-// Of the driver's interface what is called here, as it has been since CUDA 10.
+// The functions of the driver that are called here, as they have been since CUDA 10.
 struct Driver {
   using Error = int;
   using Address = unsigned long long;

@@ -22,7 +22,7 @@ class Gpu {
   // All that any stream of this process has queued there has run. Not while one is captured, which
   // that would spoil.
   Status synchronize() const;
-  // What the host has there, for kernels to read; it lives as long as the result.
+  // A copy of host memory for kernels to read; it lives as long as the result.
   Result<std::shared_ptr<void>> copy_of(const void* source, std::size_t bytes) const;
   // Fails, and says what to do, while that stream (CUDA's handle; null: a default stream, which is
   // never captured) is captured in a graph.

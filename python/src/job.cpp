@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kAgreed = 1024;  // words that agree() takes at once
 
-// What an adopted piece is called in messages.
+// Names of adopted pieces in messages.
 constexpr const char* kOfHost = "host memory that was registered";
 constexpr const char* kOfGpu = "GPU memory that was registered";
 bool is_of_gpu(const OwnMemory& piece) { return piece.name == kOfGpu; }
@@ -124,8 +124,8 @@ Status Job::free_number(int number) {
   return gone.memory == nullptr ? Status::ok() : runtime_->free(gone.memory);
 }
 
-// What this PE has under way, on its GPU too, is complete first, and agree() brings all PEs here:
-// so nothing is under way to memory that all dropped.
+// All that this PE has under way, on its GPU too, is complete first, and agree() brings all PEs
+// here: so nothing is under way to memory that all dropped.
 Status Job::free_dropped() {
   if (entries_.empty()) return Status::ok();
   if (Status rests = rest(); !rests) return rests;

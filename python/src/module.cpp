@@ -101,6 +101,9 @@ void add_tensor(nb::module_& m) {
                   "max_version: tuple[int, int] | None = None, "
                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> "
                   "typing.Any"))
+      .def_prop_ro("__cuda_array_interface__", &Tensor::cuda_array_interface,
+                   nb::for_getter(nb::sig("def __cuda_array_interface__(self) -> dict[str, "
+                                          "typing.Any]")))
       .def("__dlpack_device__",
            [](const Tensor& t) { return std::pair(t.device_type(), t.device_id()); });
 }

@@ -114,7 +114,7 @@ Element element_of(const char* routine, const View& view) {
   return *view.dtype->element;
 }
 
-// Of the symmetric memory that "cpu" or "cuda" means.
+// The symmetric memory that "cpu" or "cuda" means.
 MemoryKind kind_of(const Job& job, const std::string& device) {
   if (device == "cpu") return MemoryKind::kHost;
   const std::string mine = fmt::format("cuda:{}", job.gpu_number());

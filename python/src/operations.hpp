@@ -44,13 +44,13 @@ nanobind::object atomic(const JobPtr& job, const std::string& op, Handle word, H
 void fence(const JobPtr& job);
 void quiet(const JobPtr& job, Handle on);
 
-// What kernels that cannot take a struct get for their context.
+// The context for kernels that cannot take a struct.
 std::uintptr_t context_pointer(const JobPtr& job);
 
 TeamOf world(const JobPtr& job);
 TeamOf node(const JobPtr& job);
 TeamOf team_of(const JobPtr& job, const std::vector<int>& ranks, const TeamOf* parent);
-// Of these PEs, which alone call.
+// A team of these PEs, which alone call.
 TeamOf team_of_members(const JobPtr& job, const std::vector<int>& pes);
 nanobind::tuple pes_of(const TeamOf& team);
 // Where kernels of the job read it, as long as the object lives.

@@ -95,6 +95,27 @@ nb::object Tensor::array_at(std::byte* data) const {
 
 nb::object Tensor::exported() const { return array_at(data()); }
 
+nb::dict Tensor::cuda_array_interface() const {
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(dtype_->dlpack.code);
+  const char* const kind = code == Code::Bool      ? "|b"
+                           : code == Code::Int     ? "<i"
+                           : code == Code::UInt    ? "<u"
+                           : code == Code::Float   ? "<f"
+                           : code == Code::Complex ? "<c"
+                                                   : nullptr;
+  if (block_->gpu() < 0 || kind == nullptr)
+    throw nb::attribute_error("only tensors of a GPU, of types that numpy has, are such arrays");
+  nb::list lengths;
+  for (const std::int64_t length : shape_) lengths.append(length);
+  nb::dict made;
+  made["shape"] = nb::tuple(lengths);
+  made["typestr"] = nb::str(fmt::format("{}{}", kind, dtype_->bytes).c_str());
+  made["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(data()), false);
+  made["version"] = 3;
+  return made;
+}
+
 nb::object Tensor::peer(int pe) const {
   std::byte* const mine = data();
   const auto use = value_of(block_->job().use());

@@ -40,6 +40,8 @@ class Tensor {
   std::string text() const;
   // An array of the same memory that other libraries take by DLPack; it counts as an export.
   nanobind::object exported() const;
+  // As Numba and CuPy know arrays of a GPU; raises AttributeError for others.
+  nanobind::dict cuda_array_interface() const;
   // The same of what peer `pe` has there; raises where that is not mapped.
   nanobind::object peer(int pe) const;
 

@@ -1,4 +1,5 @@
-// What is asked of torch where a program has loaded it; this package is not linked with it.
+// Reads torch's objects by Python where a program has loaded it: this package is not linked with
+// it.
 #pragma once
 
 #include <optional>

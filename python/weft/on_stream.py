@@ -54,28 +54,28 @@ def get(dst: Any, src: Any, pe: int, *, stream: Any = None) -> None:
 
 
 def signal(word: Any, value: int, pe: int, *, op: Literal["set", "add"] = "set", stream: Any = None) -> None:
-    """What was queued before is visible there when the signal is."""
+    """All that was queued before is visible there when the signal is."""
     current().signal(word, value, pe, op, _on(stream))
 
 
 def wait(word: Any, cmp: Literal["==", "!=", ">", ">=", "<", "<="], value: int, *, stream: Any = None) -> None:
-    """What is queued behind begins when the condition holds, and sees what came before the signal."""
+    """Work queued behind begins when the condition holds, and sees all that came before the signal."""
     current().wait(word, cmp, value, _on(stream))
 
 
 def quiet(*, stream: Any = None) -> None:
-    """What was queued before is complete everywhere before what is queued behind begins."""
+    """All that was queued before is complete everywhere before work queued behind begins."""
     current().quiet(_on(stream))
 
 
 def barrier(team: Team | None = None, *, stream: Any = None) -> None:
-    """What is queued behind begins when every member's stream has come here, and all that was queued before it there,
+    """Work queued behind begins when every member's stream has come here, and all that was queued before it there,
     kernels too, is complete everywhere."""
     current().barrier(team, _on(stream))
 
 
 def sync(team: Team | None = None, *, stream: Any = None) -> None:
-    """What is queued behind begins when every member's stream has come here."""
+    """Work queued behind begins when every member's stream has come here."""
     current().sync(team, _on(stream))
 
 
@@ -99,7 +99,7 @@ def reduce(
     *,
     stream: Any = None,
 ) -> None:
-    """Of integers and floats of up to 8 bytes."""
+    """Takes integers and floats of up to 8 bytes."""
     current().reduce(dst, src, op, team, _on(stream))
 
 
@@ -111,5 +111,5 @@ def reducescatter(
     *,
     stream: Any = None,
 ) -> None:
-    """Of integers and floats of up to 8 bytes."""
+    """Takes integers and floats of up to 8 bytes."""
     current().reducescatter(dst, src, op, team, _on(stream))

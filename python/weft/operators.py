@@ -29,13 +29,13 @@ FoldOp = Literal["sum", "min", "max"]
 
 
 class _Operator:
-    """What all of them tell of themselves."""
+    """The properties that all of them have."""
 
     _made: Any
 
     @property
     def dtype(self) -> str:
-        """Of the elements that calls take."""
+        """The type of the elements that calls take."""
         return str(self._made.dtype)
 
     @property
@@ -44,7 +44,7 @@ class _Operator:
         return int(self._made.workspace_bytes)
 
     def describe(self) -> str:
-        """What it is, and how its calls are carried out, for people."""
+        """A text for people: what it is, and how its calls are carried out."""
         return str(self._made.describe())
 
 
@@ -131,7 +131,7 @@ class Gemm(_Operator):
     def __call__(
         self, c: Any, a: Any, b: Any, scale_a: Any = None, scale_b: Any = None, *, stream: Any = None
     ) -> None:
-        """Of e4m3, with float32 scales: one for each 128 of a row of a [m, k / 128] and for each 128 x 128 of b
+        """With e4m3 there are float32 scales: one for each 128 of a row of a [m, k / 128] and for each 128 x 128 of b
         [n / 128, k / 128], rounded up; c is bfloat16 then."""
         self._made(c, a, b, scale_a, scale_b, stream)
 

@@ -64,7 +64,7 @@ def team(group: Any) -> _weft.Team | None:
 
 
 class _Group:
-    """What a name stands for in a job."""
+    """A group's team in a job."""
 
     def __init__(self, name: str) -> None:
         group = distributed.distributed_c10d._resolve_process_group(name)

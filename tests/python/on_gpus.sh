@@ -22,6 +22,8 @@ while [ "$npes" -le "$most" ]; do
   run -m pytest -q -p no:cacheprovider "$here/test_triton_gpu.py"
   run "$tutorials/01-notify-and-wait/notify_and_wait.py"
   run "$tutorials/04-all-to-all/all_to_all.py"
+  run "$tutorials/09-numba/numba_ring.py"
+  run "$tutorials/10-cupy/cupy_ring.py"
   for tutorial in 02-allgather/allgather 05-reduce-scatter/reduce_scatter 07-allgather-gemm/allgather_gemm \
     08-gemm-reduce-scatter/gemm_reduce_scatter; do
     run "$tutorials/$tutorial.py" --gpu

@@ -327,3 +327,19 @@ def test_a_job_without_a_gpu_beside_one():
         with pytest.raises(weft.ArgumentError, match="host threads"):
             weft.AllReduce(5)(out.cuda(), out.cuda())
     weft.finalize(job)
+
+
+def test_threads_that_share_a_gpu_are_pes():
+    import weft.testing
+
+    def body():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.zeros(1, device="cuda").add_(1)
+            torch.cuda.current_stream().synchronize()
+            weft.barrier()
+            total, out = weft.AllReduce(1000), torch.zeros(1000, device="cuda")
+            total(out, torch.full((1000,), weft.my_pe() + 1.0, device="cuda"))
+            torch.cuda.current_stream().synchronize()
+            return float(out.sum())
+
+    assert weft.testing.run(2, body, device="cuda") == [3000.0, 3000.0]

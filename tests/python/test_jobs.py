@@ -331,3 +331,31 @@ def test_spawned_processes_are_pes(tmp_path):
     )
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and "well" in done.stdout, done.stderr
+
+
+def body_of_a_process():
+    box = weft.zeros(1, "int64")
+    weft.put(box, np.array([weft.my_pe()]), (weft.my_pe() + 1) % weft.n_pes())
+    weft.barrier()
+    return int(box.numpy()[0]), os.getpid()
+
+
+def raises_on_one():
+    if weft.my_pe() == 1:
+        raise KeyError("of mine")
+    weft.barrier()
+
+
+def dies_on_one():
+    if weft.my_pe() == 1:
+        os._exit(7)
+    weft.barrier()
+
+
+def test_processes_are_pes_of_a_test():
+    results = weft.testing.run_processes(3, body_of_a_process)
+    assert [came for came, _ in results] == [2, 0, 1] and len({pid for _, pid in results} | {os.getpid()}) == 4
+    with pytest.raises(KeyError, match="of mine"):
+        weft.testing.run_processes(2, raises_on_one)
+    with pytest.raises((weft.WeftError, RuntimeError), match="PE 1"):
+        weft.testing.run_processes(2, dies_on_one, settings={"WEFT_WAIT_TIMEOUT": "20s"})

@@ -161,8 +161,8 @@ def test_compiled_programs(backend):
     same(x.grad, y.grad)
 
 
-# What torch says of an operator: its schema, its fake kernel, its gradient. The checks call it a different number of
-# times on no PE, since all have the same shapes.
+# Torch's own checks of an operator: its schema, its fake kernel, its gradient. All PEs make the same calls in them,
+# since all have the same shapes.
 CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 

@@ -32,7 +32,7 @@ pip_install() {
 
 # The packages that pyproject.toml names for the build come from where pip finds them.
 [ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
-pip_install "$cache/build" --upgrade pip mypy numpy
+pip_install "$cache/build" --upgrade pip mypy numpy numba-cuda pytest
 rm -rf "$wheels"
 if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$root" > "$cache/log" 2>&1; then
   tail -20 "$cache/log" >&2
@@ -42,6 +42,7 @@ ls -s "$wheels"
 pip_install "$cache/build" --force-reinstall --no-deps "$wheels"/weft-*.whl
 pip_install "$cache/build" nanobind-backend
 (cd "$cache" && "$cache/build/bin/python" -m mypy --config-file "$root/pyproject.toml" -p weft)
+(cd "$cache" && "$cache/build/bin/python" -m pytest -q -p no:cacheprovider "$here/test_device_code.py")
 
 tested=" "
 for python in python3 python3.10 python3.11 python3.12 python3.13 "$HOME"/.pyenv/versions/3.1[0-9].*/bin/python; do

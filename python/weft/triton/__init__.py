@@ -26,17 +26,13 @@ from typing import Any
 
 import triton
 
-from weft import _current, _weft
+from weft import _weft
 from weft._errors import UnsupportedError
+from weft.device_code import bitcode, context
 from weft.triton import device, language, libshmem_device
-from weft.triton._library import KEY, bitcode, context_of, modules
+from weft.triton._library import KEY, modules
 
 __all__ = ["bitcode", "context", "device", "jit", "language", "libshmem_device", "team_address"]
-
-
-def context(job: _weft.Job | None = None) -> int:
-    """The context of the current job, or of `job`, for a kernel's argument."""
-    return context_of(_current.current() if job is None else job)
 
 
 def team_address(team: _weft.Team | None) -> int:

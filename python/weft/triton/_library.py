@@ -1,36 +1,19 @@
-"""The bitcode library beside this package, and the context that its functions take from the loaded module."""
+"""The context that functions of the bitcode library take from the module in which they are loaded."""
 
 from __future__ import annotations
 
 import ctypes
-import pathlib
 import threading
 from typing import Any
 
-from weft import _weft
-from weft._errors import UnsupportedError, WeftError
+from weft._errors import WeftError
 
 KEY = "weft"  # of extern_libs; AMD's back end links a library if its key is part of a function's name
-_FOLDER = pathlib.Path(_weft.__file__).parent / "bitcode"
 _VARIABLE = b"weft_current_context_address"
 
 
-def bitcode(backend: str = "cuda", arch: Any = None) -> str:
-    """The path of the library for "cuda", or for "hip" and "gfx942" or "gfx90a": what extern_libs takes."""
-    path = _FOLDER / ("weft_device.bc" if backend == "cuda" else f"weft_device_{arch}.bc")
-    if path.exists():
-        return str(path)
-    if any(_FOLDER.glob("*.bc")):
-        raise UnsupportedError(f"there is no bitcode library for {backend} {arch or ''}; there are "
-                               + ", ".join(sorted(each.name for each in _FOLDER.glob("*.bc"))))  # fmt: skip
-    raise UnsupportedError(
-        "this package was built without the bitcode library, which Triton links: install clang-19 and llvm-19 "
-        "(scripts/install-deps.sh hip), and build it anew"
-    )
-
-
 class _Driver:
-    """Of the GPU's driver what stores a context in a module."""
+    """The functions of the GPU's driver that store a context in a module."""
 
     def __init__(self, backend: str) -> None:
         cuda = backend == "cuda"
@@ -91,8 +74,3 @@ class Modules:
 
 
 modules = Modules()
-
-
-def context_of(job: _weft.Job) -> int:
-    """What the device API's functions take as `context`."""
-    return job.context_pointer

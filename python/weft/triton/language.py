@@ -1,4 +1,4 @@
-"""What kernels call: of PEs, addresses, signals and order. Each acts once for the program that calls it, and belongs to
+"""Functions for kernels: PEs, addresses, signals and order. Each acts once for the program that calls it, and belongs to
 the process's current job.
 
 Names and arguments are those of Triton-distributed, whose kernels so run here.
@@ -23,7 +23,7 @@ __all__ = [
 
 @triton.jit
 def rank(axis: tl.constexpr = -1):
-    """Of this PE in the job. There is one axis."""
+    """The number of this PE in the job. There is one axis."""
     return weft_device.my_pe(weft_device.current_context(0))
 
 

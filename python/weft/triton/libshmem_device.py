@@ -74,7 +74,7 @@ def _wait(handle: Any, address: Any, comparison: Any, value: Any) -> Any:
 
 
 def _bytes(pointer: Any, count: Any, handle: Any) -> Any:
-    """Of `count` elements as the pointer has them."""
+    """The bytes of `count` elements as the pointer has them."""
     size = (pointer.dtype.element_ty.primitive_bitwidth + 7) // 8
     wide = core.cast(to_tensor(count, handle), core.int64, **{HANDLE: handle})
     return wide.__mul__(to_tensor(size, handle), **{HANDLE: handle})

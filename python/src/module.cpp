@@ -95,6 +95,8 @@ void add_tensor(nb::module_& m) {
       .def(
           "__dlpack__",
           [](const Tensor& t, nb::kwargs wanted) {
+            if (t.block()->gpu() >= 0 && wanted.contains("stream") && !wanted["stream"].is_none())
+              arrays().attr("order_behind")(wanted["stream"], t.block()->gpu());
             return t.exported().attr("__dlpack__")(**wanted);
           },
           nb::sig("def __dlpack__(self, *, stream: int | None = None, "

@@ -42,3 +42,16 @@ def empty_like(array: Any) -> Any:
     if "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor):
         return sys.modules["torch"].empty_like(array)
     return sys.modules[type(array).__module__.partition(".")[0]].empty_like(array)  # numpy, cupy
+
+
+def order_behind(stream: int, gpu: int) -> None:
+    """Work on `stream` (DLPack's number) is behind what torch's current stream has queued so far: whoever fills a tensor
+    does so there."""
+    torch = sys.modules.get("torch")
+    if torch is None or stream == -1 or not torch.cuda.is_initialized():
+        return
+    mine = torch.cuda.current_stream(gpu)
+    theirs = 0 if stream == 1 else stream
+    if theirs != mine.cuda_stream:
+        consumer = torch.cuda.ExternalStream(theirs, gpu) if theirs else torch.cuda.default_stream(gpu)
+        consumer.wait_stream(mine)

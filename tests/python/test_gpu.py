@@ -185,6 +185,21 @@ def test_products(m, n, k):
     torch.testing.assert_close(c.cpu().double(), exact[first : first + layer.rows(m)], rtol=2e-2, atol=1.0)
 
 
+def test_dlpack_honours_streams():
+    """A consumer's stream is behind the producer's, which is torch's current one."""
+    box = weft.zeros(1 << 20)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(50_000_000)
+        box.torch().fill_(7)
+        consumer = torch.cuda.Stream()
+        box.__dlpack__(stream=consumer.cuda_stream)
+        with torch.cuda.stream(consumer):
+            got = torch.from_dlpack(box).clone()
+    torch.cuda.synchronize()
+    assert (got == 7).all()
+
+
 def test_graphs_replay_operators_and_puts():
     n = weft.n_pes()
     total, box, came = weft.AllReduce(4096), weft.zeros(64), weft.zeros(1, "int64")

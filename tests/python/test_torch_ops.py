@@ -83,6 +83,17 @@ def test_products():
     torch.testing.assert_close(got.double(), exact[2 * me : 2 * me + 2], rtol=1e-2, atol=1.0)
 
 
+def test_product_of_e4m3_with_scales():
+    m, n, k = 5, 136, 272
+    a, b = of(1, m, k).to(torch.float8_e4m3fn), of(2, n, k).to(torch.float8_e4m3fn)
+    scale_a, scale_b = of(3, m, 3) * 0.5, of(4, 2, 3) * 2
+    wide = lambda x, scale, rows: x.double() * scale.double().repeat_interleave(128, 1)[:, :k].repeat_interleave(rows, 0)[: len(x)]
+    wanted = wide(a, scale_a, 1) @ wide(b, scale_b, 128).T
+    got = ops.gemm(a, b, scale_a, scale_b)
+    assert got.dtype == torch.bfloat16
+    torch.testing.assert_close(got.double(), wanted, rtol=1e-2, atol=1.0)
+
+
 def gradients(run, *leaves):
     fresh = [leaf.detach().clone().requires_grad_() for leaf in leaves]
     torch.manual_seed(weft.my_pe())

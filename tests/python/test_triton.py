@@ -89,6 +89,7 @@ def test_loads_stay_wide_and_behind_their_wait(stages):
     wide += re.findall(r"cp\.async\.c[ag]\.shared\.global \[ %\w+ \+ \d+ \], \[ (%\w+) \+ \d+ \], 0x10", body)
     assert zeros and wide and all(sources(body, address) & zeros for address in wide)
     assert not re.search(r"ld\.global\.b(8|16)\b", body)
+    assert "fence.proxy.async.global" in body  # for loads by TMA
 
 
 def test_every_name_of_nvshmem_is_there():

@@ -50,6 +50,7 @@ def wait(barrierPtrs, numBarriers, scope: tl.constexpr, semantic: tl.constexpr, 
             token = weft_device.wait_until_all_u64_block(context, barrierPtrs, numBarriers, 0, waitValue)
         else:
             token = weft_device.wait_until_all_u32_block(context, barrierPtrs, numBarriers, 0, waitValue)
+        _proxy_fence()
     return token
 
 
@@ -93,6 +94,20 @@ def _is_hip(handle: Any) -> bool:
 
 def _assembly(text: str, constraints: str, arguments: list[Any], dtype: Any, handle: Any, is_pure: bool = False) -> Any:
     return core.inline_asm_elementwise(text, constraints, arguments, dtype, is_pure, 1, **{HANDLE: handle})
+
+
+def _fence_proxy(handle: Any) -> Any:
+    """Loads by the tensor memory accelerator are behind the wait as well: they go by another path to memory, which other
+    PEs' stores reach by the generic one."""
+    options = builder_of(handle).options
+    arch = str(getattr(options, "arch", None) or "")
+    if arch.startswith("sm"):
+        has_it = int("".join(filter(str.isdigit, arch))) >= 90
+    else:  # Triton 3.2 tells it by this alone
+        has_it = not _is_hip(handle) and bool(getattr(options, "deprecated_fp8_dtypes", ()))
+    if not has_it:
+        return to_tensor(0, handle)
+    return _assembly("fence.proxy.async.global; mov.u32 $0, 0;", "=r", [], core.int32, handle)
 
 
 def _symm_at(ptr: Any, pe: Any, handle: Any) -> Any:
@@ -179,9 +194,10 @@ def _atomic_cas(ptr: Any, value: Any, target: Any, scope: Any, semantic: Any, ha
 
 _NAMES = {
     "atomic_add_": _atomic_add, "atomic_cas_": _atomic_cas, "consume_": _consume, "ld_": _ld, "st_": _st,
-    "symm_at_": _symm_at, "tid_": _tid,
+    "fence_proxy_": _fence_proxy, "symm_at_": _symm_at, "tid_": _tid,
 }  # fmt: skip
 
+_proxy_fence = define("_proxy_fence()", "fence_proxy_(handle)", _NAMES)
 # `ptr`, symmetric, as that rank's memory is mapped here, to be loaded and stored; a null pointer where it is not.
 symm_at = define("symm_at(ptr, rank)", "symm_at_(ptr, rank, handle)", _NAMES)
 # `value` (a pointer, integers, or a descriptor, which stays as it is) of which no access comes before the wait() that

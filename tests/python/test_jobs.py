@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -359,3 +360,63 @@ def test_processes_are_pes_of_a_test():
         weft.testing.run_processes(2, raises_on_one)
     with pytest.raises((weft.WeftError, RuntimeError), match="PE 1"):
         weft.testing.run_processes(2, dies_on_one, settings={"WEFT_WAIT_TIMEOUT": "20s"})
+
+
+OTHER_LIBRARY = """
+#include <iostream>
+#include <locale>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+extern "C" int throw_and_catch(int turns) {
+  int caught = 0;
+  for (int i = 0; i < turns; ++i) {
+    try {
+      std::ostringstream text;
+      text.imbue(std::locale::classic());
+      text << "turn " << i << ' ' << 0.5 * i << std::endl;
+      throw std::runtime_error(text.str());
+    } catch (const std::exception& e) {
+      caught += std::string(e.what()).size() > 6;
+    }
+  }
+  return caught;
+}
+"""
+
+
+@pytest.mark.parametrize("first", ["weft", "other"])
+def test_beside_a_library_that_has_libstdcxx_in_it(first, tmp_path):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    (tmp_path / "other.cpp").write_text(OTHER_LIBRARY)
+    library = tmp_path / "libother.so"
+    subprocess.run(
+        [compiler, "-O1", "-shared", "-fPIC", "-static-libstdc++", "-static-libgcc", str(tmp_path / "other.cpp"), "-o", str(library)],
+        check=True,
+    )
+    said = succeeds(
+        """
+        import ctypes, os, sys
+        load = lambda: ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+        if sys.argv[2] == "other":
+            other = load()
+        import weft
+        weft.init(unique_id=weft.unique_id(), rank=0, size=1)
+        if sys.argv[2] == "weft":
+            other = load()
+        for _ in range(3):
+            assert other.throw_and_catch(100) == 100
+            try:
+                weft.zeros(3, "int7")
+            except weft.ArgumentError as problem:
+                assert "int7" in str(problem)
+            weft.reduce(weft.zeros(3), weft.zeros(3))
+        weft.finalize()
+        print("well")
+        """,
+        library,
+        first,
+    )
+    assert "well" in said

@@ -59,15 +59,16 @@ def team(group: Any) -> _weft.Team | None:
         if group.ndim != 1:
             raise ArgumentError(f"weft.torch.team: the mesh has {group.ndim} dimensions; mesh[name] has one")
         group = group.get_group()
-    name = group if isinstance(group, str) else group.group_name
-    return made(("team", name), lambda: _Group(name)).team
+    if isinstance(group, str):
+        group = distributed.distributed_c10d._resolve_process_group(group)
+    return made(("team", id(group)), lambda: _Group(group)).team
 
 
 class _Group:
-    """A group's team in a job."""
+    """A group's team in a job. It keeps the group, so that no other has its identity: names are used again."""
 
-    def __init__(self, name: str) -> None:
-        group = distributed.distributed_c10d._resolve_process_group(name)
+    def __init__(self, group: Any) -> None:
+        self.group = group
         pes: list[int] = [0] * distributed.get_world_size(group)
         distributed.all_gather_object(pes, weft.my_pe(), group=group)  # all members are here then
         self.team = None if pes == list(range(weft.n_pes())) else current().team_of_members(pes)

@@ -21,6 +21,7 @@ that run at once on one GPU pass their contexts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -49,17 +50,22 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     launch = made.run
 
     def run(*args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        target = triton.runtime.driver.active.get_current_target()
-        libraries = dict(kwargs.get("extern_libs") or {})
-        libraries[KEY] = bitcode(target.backend, target.arch)
+        active = triton.runtime.driver.active
+        gpu = active.get_current_device()
+        kwargs["extern_libs"] = {**(kwargs.get("extern_libs") or {}), KEY: _library_for(gpu)}
         if not warmup:
-            gpu = triton.runtime.driver.active.get_current_device()
             _watch_loading()
-            modules.provide(gpu, context(), triton.runtime.driver.active.get_current_stream(gpu))
-        return launch(*args, grid=grid, warmup=warmup, **{**kwargs, "extern_libs": libraries})
+            modules.provide(gpu, context(), active.get_current_stream(gpu))
+        return launch(*args, grid=grid, warmup=warmup, **kwargs)
 
     made.run = run
     return made
+
+
+@functools.lru_cache
+def _library_for(gpu: int) -> str:
+    target = triton.runtime.driver.active.get_current_target()
+    return bitcode(target.backend, target.arch)
 
 
 _is_watching = False

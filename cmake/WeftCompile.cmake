@@ -32,11 +32,6 @@ endmacro()
 
 find_package(Threads REQUIRED)
 weft_require(fmt)
-if(SKBUILD)  # a wheel brings no library of others
-  set_target_properties(fmt::fmt PROPERTIES INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY=1)
-  set(weft_fmt_definitions -DFMT_HEADER_ONLY=1)
-  add_link_options(LINKER:--as-needed)
-endif()
 
 add_library(weft_compile INTERFACE)
 target_compile_features(weft_compile INTERFACE cxx_std_20)

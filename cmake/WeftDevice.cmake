@@ -202,8 +202,7 @@ function(weft_cuda_sources target)
   # A product whose sums do not stay in registers is right, and slow.
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -std=c++20 -O3 -DNDEBUG -Werror all-warnings
       -DWEFT_HAS_SM90A=${has_sm90a} -Xptxas -warn-spills,-Werror
-      -DFMT_USE_CONSTEXPR=1 ${weft_fmt_definitions} --default-stream per-thread -Xcompiler
-      -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
+      -DFMT_USE_CONSTEXPR=1 --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
   set(objects)
   foreach(source IN LISTS arg_SOURCES)
     weft_gpu_file(${source} cuda-objects/${target} o)

@@ -31,6 +31,10 @@ bool view_of_bits(nb::handle argument, Access access, View* view) {
   return true;
 }
 
+std::string place_name(int gpu) {
+  return gpu < 0 ? "host memory" : fmt::format("memory of cuda:{}", gpu);
+}
+
 }  // namespace
 
 std::size_t elements_of(const Shape& shape, std::size_t bytes_each) {
@@ -99,10 +103,6 @@ void check_place(const char* name, const View& view, int gpu, const char* advice
                     "call torch.cuda.set_device({}) before weft.init()",
                     name, place_name(view.gpu), gpu, view.gpu));
   raise_argument(fmt::format("argument {} is {}: {}", name, place_name(view.gpu), advice));
-}
-
-std::string place_name(int gpu) {
-  return gpu < 0 ? "host memory" : fmt::format("memory of cuda:{}", gpu);
 }
 
 }  // namespace weft::python

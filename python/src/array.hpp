@@ -35,7 +35,4 @@ View view_of(const char* name, nanobind::handle argument, Access access);
 // `advice` says what to do about host memory where a GPU's is wanted, or the other way round.
 void check_place(const char* name, const View& view, int gpu, const char* advice);
 
-// "host memory", "memory of cuda:1".
-std::string place_name(int gpu);
-
 }  // namespace weft::python

@@ -29,8 +29,7 @@ Stream stream_of(const Job& job, Handle given) {
         "returns; leave the stream out");
   }
   if (is_current(given))
-    return handle_of(
-        reinterpret_cast<std::uintptr_t>(torch_stream(job.gpu_number()).value_or(nullptr)));
+    return handle_of(reinterpret_cast<std::uintptr_t>(torch_stream(job.gpu_number())));
   std::uintptr_t number = 0;
   if (nb::try_cast(given, number)) return handle_of(number);
   if (nb::hasattr(given, "__cuda_stream__"))  // (version, handle), as CUDA's own packages have it
@@ -45,8 +44,7 @@ Stream stream_of(const Job& job, Handle given) {
 }
 
 void check_not_captured(const Job& job) {
-  if (job.gpu() != nullptr)
-    check(Gpu::check_not_captured(torch_stream(job.gpu_number()).value_or(nullptr)));
+  if (job.gpu() != nullptr) check(Gpu::check_not_captured(torch_stream(job.gpu_number())));
 }
 
 Call::Call(const JobPtr& job, Handle on)

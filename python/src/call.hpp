@@ -37,6 +37,17 @@ Stream stream_of(const Job& job, Handle given);
 // Raises, and says what to do, where torch captures a graph.
 void check_not_captured(const Job& job);
 
+// body(), which queues on the stream, without the interpreter's lock. On a GPU the work is queued
+// then, on host threads it has run; raises what fails.
+template <class Body>
+void queue_on(const Job& job, const Runtime& runtime, Stream stream, Body body) {
+  check(unlocked([&]() -> Status {
+    const Gpu::Current current(job.gpu());
+    Status queued = body();
+    return queued && job.gpu() == nullptr ? kernels::synchronize(runtime, stream) : queued;
+  }));
+}
+
 // The calling thread does it, by the routines that OnStream has for streams.
 class ByThread {
  public:
@@ -94,16 +105,12 @@ class Call {
   // call is queued then, on host threads it has run.
   template <class Body>
   void run(Body body) const {
-    check(unlocked([&]() -> Status {
-      if (!is_queued_) {
-        ByThread thread(context());
-        return body(thread);
-      }
-      const Gpu::Current current(job_->gpu());
+    if (is_queued_) {
       OnStream queue(context(), stream_);
-      Status queued = body(queue);
-      return queued && job_->gpu() == nullptr ? kernels::synchronize(*use_, stream_) : queued;
-    }));
+      return queue_on(*job_, *use_, stream_, [&] { return body(queue); });
+    }
+    ByThread thread(context());
+    check(unlocked([&] { return body(thread); }));
   }
 
  private:

@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kAgreed = 1024;  // words that agree() takes at once
 
-// Names of adopted pieces in messages.
-constexpr const char* kOfHost = "host memory that was registered";
-constexpr const char* kOfGpu = "GPU memory that was registered";
-bool is_of_gpu(const OwnMemory& piece) { return piece.name == kOfGpu; }
-
 Status ended() {
   return Status::error(Code::kInvalidArgument,
                        "the job has ended: weft.finalize() was called; weft.init() starts another");
@@ -117,8 +112,7 @@ Status Job::free_number(int number) {
     dropped_.erase(number);
   }
   if (gone.adopted) {
-    // Memory of a host stays what it became as long as the runtime is there.
-    if (!is_of_gpu(*gone.adopted)) kept_.push_back(std::move(gone.object));
+    if (gone.owner_stays) kept_.push_back(std::move(gone.object));
     return runtime_->disown({*gone.adopted});
   }
   return gone.memory == nullptr ? Status::ok() : runtime_->free(gone.memory);
@@ -176,10 +170,10 @@ Result<std::shared_ptr<Block>> Job::adopt(std::byte* address, std::size_t bytes,
   const std::lock_guard alone(calls_);
   if (Status ready = begin_to_add(); !ready) return ready;
   const Gpu::Current current(this->gpu());
-  const OwnMemory piece{address, bytes, gpu < 0 ? kOfHost : kOfGpu};
+  const OwnMemory piece{address, bytes, "memory that was registered"};
   if (Status adopted = runtime_->adopt({piece}); !adopted) return adopted;
   return std::make_shared<Block>(shared_from_this(), address, bytes, gpu,
-                                 add_entry({nullptr, std::move(owner), piece}));
+                                 add_entry({nullptr, std::move(owner), piece, gpu < 0}));
 }
 
 Status Job::check_offsets(const std::byte* address, std::size_t bytes) {

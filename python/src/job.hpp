@@ -132,12 +132,13 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   friend class Block;
   friend class JobObject;
-  // By its number: memory that was allocated or adopted, or an object. What was adopted has its
-  // owner for object.
+  // By its number: memory that was allocated or adopted, or an object. Adopted memory has its owner
+  // for object; of a host's, that stays as long as the runtime.
   struct Entry {
     void* memory = nullptr;
     std::shared_ptr<void> object;
     std::optional<OwnMemory> adopted = {};
+    bool owner_stays = false;
   };
 
   explicit Job(Runtime runtime, std::optional<UniqueId> meeting);

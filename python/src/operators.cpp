@@ -71,11 +71,7 @@ class Operator {
   void run(Handle stream, Call call) const {
     const auto use = value_of(job_->use());
     const Stream queue = stream_of(*job_, stream);
-    check(unlocked([&]() -> Status {
-      const Gpu::Current current(job_->gpu());
-      Status queued = call(op(), queue);
-      return queued && job_->gpu() == nullptr ? wk::synchronize(*use, queue) : queued;
-    }));
+    queue_on(*job_, *use, queue, [&] { return call(op(), queue); });
   }
   // An argument with elements of that type, where the operator's kernels run.
   View array(const char* name, Handle given, const DType& dtype, Access access) const {

@@ -97,9 +97,9 @@ std::optional<View> view_of_torch(const char* name, nb::handle argument) {
   return view;
 }
 
-std::optional<void*> torch_stream(int gpu) {
+void* torch_stream(int gpu) {
   Torch* const torch = loaded_torch();
-  if (torch == nullptr || torch->current_stream == Py_None) return std::nullopt;
+  if (torch == nullptr || torch->current_stream == Py_None) return nullptr;
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::handle(torch->current_stream)(gpu)));
 }
 

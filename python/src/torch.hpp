@@ -15,7 +15,8 @@ namespace weft::python {
 // nor GPUs.
 std::optional<View> view_of_torch(const char* name, nanobind::handle argument);
 
-// torch's current stream of that GPU as CUDA's handle; none where torch is not loaded.
-std::optional<void*> torch_stream(int gpu);
+// torch's current stream of that GPU as CUDA's handle; null, the default stream, where torch is not
+// loaded.
+void* torch_stream(int gpu);
 
 }  // namespace weft::python

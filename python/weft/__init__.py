@@ -24,7 +24,7 @@ when WEFT_WAIT_TIMEOUT has passed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from weft import _current, _start, _weft, on_stream
 from weft._current import current, use
@@ -38,6 +38,7 @@ from weft._errors import (
     WeftError,
 )
 from weft._start import unique_id
+from weft._types import AtomicOp, Comparison, Device, ReduceOp, SignalOp
 from weft._weft import Job, Team, Tensor, UniqueId
 from weft.functional import all_reduce
 from weft.operators import (
@@ -55,13 +56,6 @@ from weft.operators import (
 
 __version__: str = _weft.version
 
-Comparison = Literal["==", "!=", ">", ">=", "<", "<="]
-SignalOp = Literal["set", "add"]
-ReduceOp = Literal["sum", "prod", "min", "max", "and", "or", "xor"]
-AtomicOp = Literal[
-    "set", "add", "and", "or", "xor", "fetch", "swap", "compare_swap", "fetch_add", "fetch_and", "fetch_or", "fetch_xor"
-]
-
 # --- jobs ---------------------------------------------------------------------------------------------------------
 
 
@@ -73,7 +67,7 @@ def init(
     store: Any = None,
     rank: int | None = None,
     size: int | None = None,
-    device: Literal["cuda", "cpu"] | None = None,
+    device: Device | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Job:
     """Joins the job of this process, which is the current one from then on. Collective over its PEs.
@@ -111,7 +105,7 @@ def join(
     store: Any = None,
     rank: int | None = None,
     size: int | None = None,
-    device: Literal["cuda", "cpu"] | None = None,
+    device: Device | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Job:
     """As init(), for a further job: calls in a `with weft.use(job):` are of it."""

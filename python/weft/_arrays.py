@@ -39,9 +39,7 @@ def empty_like(array: Any) -> Any:
     """A private array of the kind, shape, type and place of `array`; of a weft.Tensor one of torch or numpy."""
     if isinstance(array, _weft.Tensor):
         array = array.torch() if "torch" in sys.modules else array.numpy()
-    if "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor):
-        return sys.modules["torch"].empty_like(array)
-    return sys.modules[type(array).__module__.partition(".")[0]].empty_like(array)  # numpy, cupy
+    return sys.modules[type(array).__module__.partition(".")[0]].empty_like(array)  # torch, numpy, cupy
 
 
 def order_behind(stream: int, gpu: int) -> None:

@@ -10,6 +10,8 @@ from weft._current import current
 
 Operator = TypeVar("Operator")
 
+LEAST_COUNT = 1 << 16  # elements; below it the workspace of a collective hardly shrinks
+
 _of_jobs: dict[_weft.Job, dict[Hashable, object]] = {}
 
 

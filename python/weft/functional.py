@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from weft._arrays import empty_like
 from weft._current import current
-from weft._made import made, room_for
+from weft._made import LEAST_COUNT, made, room_for
+from weft._types import FoldOp
 from weft._weft import Team
-from weft.operators import AllReduce, FoldOp
-
-_LEAST = 1 << 16  # elements; below it the workspace hardly shrinks
+from weft.operators import AllReduce
 
 
 def all_reduce_operator(count: int, dtype: Any, op: FoldOp, team: Team | None) -> AllReduce:
     """The one that serves a call of `count` elements."""
-    room = room_for(count, _LEAST)
+    room = room_for(count, LEAST_COUNT)
     key = ("all_reduce", room, dtype, op, None if team is None else team.pes)
     return made(key, lambda: AllReduce(room, dtype, op, team=team))
 
@@ -47,7 +47,7 @@ def all_reduce(
     try:
         count = tensor.numel()
     except AttributeError:
-        count = _count(tensor)
+        count = math.prod(tensor.shape)
     job, key = current(), ((count - 1).bit_length(), tensor.dtype, op, team)
     found = _calls.get(key)
     if found is None or found[0] is not job:
@@ -56,13 +56,6 @@ def all_reduce(
         found = _calls[key] = (job, all_reduce_operator(count, tensor.dtype, op, team)._made)
     found[1](out, tensor, stream)
     return out
-
-
-def _count(tensor: Any) -> int:
-    count = 1
-    for length in tensor.shape:
-        count *= length
-    return count
 
 
 def _is_traced(torch: Any, tensor: Any) -> bool:

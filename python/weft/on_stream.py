@@ -18,9 +18,10 @@ Names, arguments and promises are those of the module weft.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from weft._current import current
+from weft._types import Comparison, ReduceOp, SignalOp
 from weft._weft import Team, Tensor
 
 __all__ = [
@@ -41,7 +42,7 @@ def put(
     *,
     signal: Any = None,
     value: int = 1,
-    op: Literal["set", "add"] = "set",
+    op: SignalOp = "set",
     stream: Any = None,
 ) -> None:
     """Complete, at the target too, before what is queued behind begins."""
@@ -53,12 +54,12 @@ def get(dst: Any, src: Any, pe: int, *, stream: Any = None) -> None:
     current().get(dst, src, pe, _on(stream))
 
 
-def signal(word: Any, value: int, pe: int, *, op: Literal["set", "add"] = "set", stream: Any = None) -> None:
+def signal(word: Any, value: int, pe: int, *, op: SignalOp = "set", stream: Any = None) -> None:
     """All that was queued before is visible there when the signal is."""
     current().signal(word, value, pe, op, _on(stream))
 
 
-def wait(word: Any, cmp: Literal["==", "!=", ">", ">=", "<", "<="], value: int, *, stream: Any = None) -> None:
+def wait(word: Any, cmp: Comparison, value: int, *, stream: Any = None) -> None:
     """Work queued behind begins when the condition holds, and sees all that came before the signal."""
     current().wait(word, cmp, value, _on(stream))
 
@@ -91,25 +92,13 @@ def alltoall(dst: Tensor, src: Tensor, team: Team | None = None, *, stream: Any 
     current().alltoall(dst, src, team, _on(stream))
 
 
-def reduce(
-    dst: Tensor,
-    src: Tensor,
-    op: Literal["sum", "prod", "min", "max", "and", "or", "xor"] = "sum",
-    team: Team | None = None,
-    *,
-    stream: Any = None,
-) -> None:
+def reduce(dst: Tensor, src: Tensor, op: ReduceOp = "sum", team: Team | None = None, *, stream: Any = None) -> None:
     """Takes integers and floats of up to 8 bytes."""
     current().reduce(dst, src, op, team, _on(stream))
 
 
 def reducescatter(
-    dst: Tensor,
-    src: Tensor,
-    op: Literal["sum", "prod", "min", "max", "and", "or", "xor"] = "sum",
-    team: Team | None = None,
-    *,
-    stream: Any = None,
+    dst: Tensor, src: Tensor, op: ReduceOp = "sum", team: Team | None = None, *, stream: Any = None
 ) -> None:
     """Takes integers and floats of up to 8 bytes."""
     current().reducescatter(dst, src, op, team, _on(stream))

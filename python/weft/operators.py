@@ -19,13 +19,12 @@ every run.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from weft import _weft
 from weft._current import current
+from weft._types import FoldOp
 from weft._weft import Team
-
-FoldOp = Literal["sum", "min", "max"]
 
 
 class _Operator:

@@ -16,13 +16,13 @@ import multiprocessing
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from weft import _current, _start
 from weft._errors import AbortedError, PeerLostError
+from weft._types import Device
 
 Result = TypeVar("Result")
-Device = Literal["cuda", "cpu"]
 
 __all__ = ["run", "run_processes"]
 

@@ -38,13 +38,13 @@ import weft
 from weft import _weft
 from weft._current import current
 from weft._errors import ArgumentError, UnsupportedError
-from weft._made import made, room_for
+from weft._made import LEAST_COUNT, made, room_for
+from weft._types import FoldOp
 from weft.functional import all_reduce_operator
-from weft.operators import AgGemm, AllGather, AllReduceNorm, AllToAll, Broadcast, FoldOp, Gemm, GemmAr, GemmRs, ReduceScatter
+from weft.operators import AgGemm, AllGather, AllReduceNorm, AllToAll, Broadcast, Gemm, GemmAr, GemmRs, ReduceScatter
 
 __all__ = ["MemPool", "all_reduce", "team"]
 
-_LEAST_COUNT = 1 << 16
 _LEAST_ROWS = 64
 
 # --- groups -------------------------------------------------------------------------------------------------------
@@ -138,6 +138,17 @@ def _define(schema: str, run: Any, fake: Any) -> None:
     torch.library.register_fake(f"weft::{name}", fake, lib=_library)
 
 
+def _allocating(fake: Any, run_out: Any) -> Any:
+    """The form that gives its result, of that which fills `out`; fake() has its shape."""
+
+    def run(*args: Any) -> Tensor:
+        out: Tensor = fake(*args)
+        run_out(*args, out=out)
+        return out
+
+    return run
+
+
 def _blocks(inp: Tensor, size: int, what: str) -> list[int]:
     """The shape of one of `size` blocks along dimension 0."""
     if inp.dim() == 0 or inp.shape[0] % size != 0:
@@ -157,70 +168,44 @@ def all_reduce(inp: Tensor, op: FoldOp = "sum", of: _weft.Team | None = None) ->
     return weft.all_reduce(inp.detach(), op, team=of, out=torch.empty_like(inp))
 
 
-def _all_reduce_out(inp: Tensor, op: FoldOp, group: str, *, out: Tensor) -> None:
+def _all_reduce_out(inp: Tensor, op: FoldOp = "sum", group: str = "", *, out: Tensor) -> None:
     all_reduce_operator(inp.numel(), inp.dtype, op, team(group))(out, inp)
 
 
-def _all_reduce(inp: Tensor, op: FoldOp = "sum", group: str = "") -> Tensor:
-    out = torch.empty_like(inp, memory_format=torch.contiguous_format)
-    _all_reduce_out(inp, op, group, out=out)
-    return out
-
-
-def _all_gather_out(inp: Tensor, group: str, *, out: Tensor) -> None:
-    of, room = team(group), room_for(inp.numel(), _LEAST_COUNT)
+def _all_gather_out(inp: Tensor, group: str = "", *, out: Tensor) -> None:
+    of, room = team(group), room_for(inp.numel(), LEAST_COUNT)
     made(("all_gather", room, inp.dtype, _pes(of)), lambda: AllGather(room, inp.dtype, team=of))(out, inp)
 
 
-def _all_gather(inp: Tensor, group: str = "") -> Tensor:
-    out = _all_gather_fake(inp, group)
-    _all_gather_out(inp, group, out=out)
-    return out
+def _gathered_shape(inp: Tensor, group: str) -> list[int]:
+    return [_size(group) * inp.shape[0], *inp.shape[1:]]
 
 
 def _all_gather_fake(inp: Tensor, group: str = "") -> Tensor:
     if inp.dim() == 0:
         raise ArgumentError("weft.all_gather: a tensor without dimensions has no rows to gather")
-    return inp.new_empty([_size(group) * inp.shape[0], *inp.shape[1:]])
+    return inp.new_empty(_gathered_shape(inp, group))
 
 
-def _reduce_scatter_out(inp: Tensor, op: FoldOp, group: str, *, out: Tensor) -> None:
-    of, room = team(group), room_for(out.numel(), _LEAST_COUNT)
+def _reduce_scatter_out(inp: Tensor, op: FoldOp = "sum", group: str = "", *, out: Tensor) -> None:
+    of, room = team(group), room_for(out.numel(), LEAST_COUNT)
     key = ("reduce_scatter", room, inp.dtype, op, _pes(of))
     made(key, lambda: ReduceScatter(room, inp.dtype, op, team=of))(out, inp)
-
-
-def _reduce_scatter(inp: Tensor, op: FoldOp = "sum", group: str = "") -> Tensor:
-    out = _reduce_scatter_fake(inp, op, group)
-    _reduce_scatter_out(inp, op, group, out=out)
-    return out
 
 
 def _reduce_scatter_fake(inp: Tensor, op: FoldOp = "sum", group: str = "") -> Tensor:
     return inp.new_empty(_blocks(inp, _size(group), "reduce_scatter"))
 
 
-def _all_to_all_out(inp: Tensor, group: str, *, out: Tensor) -> None:
+def _all_to_all_out(inp: Tensor, group: str = "", *, out: Tensor) -> None:
     of = team(group)
-    room = room_for(math.prod(_blocks(inp, _size(group), "all_to_all")), _LEAST_COUNT)
+    room = room_for(math.prod(_blocks(inp, _size(group), "all_to_all")), LEAST_COUNT)
     made(("all_to_all", room, inp.dtype, _pes(of)), lambda: AllToAll(room, inp.dtype, team=of))(out, inp)
 
 
-def _all_to_all(inp: Tensor, group: str = "") -> Tensor:
-    out = torch.empty_like(inp, memory_format=torch.contiguous_format)
-    _all_to_all_out(inp, group, out=out)
-    return out
-
-
-def _broadcast_out(inp: Tensor, root: int, group: str, *, out: Tensor) -> None:
-    of, room = team(group), room_for(inp.numel(), _LEAST_COUNT)
+def _broadcast_out(inp: Tensor, root: int, group: str = "", *, out: Tensor) -> None:
+    of, room = team(group), room_for(inp.numel(), LEAST_COUNT)
     made(("broadcast", room, inp.dtype, _pes(of)), lambda: Broadcast(room, inp.dtype, team=of))(out, inp, root)
-
-
-def _broadcast(inp: Tensor, root: int, group: str = "") -> Tensor:
-    out = torch.empty_like(inp, memory_format=torch.contiguous_format)
-    _broadcast_out(inp, root, group, out=out)
-    return out
 
 
 def _like(inp: Tensor, *_: Any) -> Tensor:
@@ -244,26 +229,24 @@ def _norm_out(
 def _norm(
     inp: Tensor, residual: Tensor, weight: Tensor, epsilon: float = 1e-6, group: str = ""
 ) -> tuple[Tensor, Tensor]:
-    out, residual_out = _like(inp), _like(inp)
+    out, residual_out = _norm_fake(inp)
     _norm_out(inp, residual, weight, epsilon, group, out=out, residual_out=residual_out)
     return out, residual_out
 
 
-def _norm_fake(
-    inp: Tensor, residual: Tensor, weight: Tensor, epsilon: float = 1e-6, group: str = ""
-) -> tuple[Tensor, Tensor]:
+def _norm_fake(inp: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return _like(inp), _like(inp)
 
 
-_define("all_reduce(Tensor inp, str op='sum', str group='') -> Tensor", _all_reduce, _like)
+_define("all_reduce(Tensor inp, str op='sum', str group='') -> Tensor", _allocating(_like, _all_reduce_out), _like)
 _define("all_reduce.out(Tensor inp, str op, str group, *, Tensor(a!) out) -> ()", _all_reduce_out, _nothing)
-_define("all_gather(Tensor inp, str group='') -> Tensor", _all_gather, _all_gather_fake)
+_define("all_gather(Tensor inp, str group='') -> Tensor", _allocating(_all_gather_fake, _all_gather_out), _all_gather_fake)
 _define("all_gather.out(Tensor inp, str group, *, Tensor(a!) out) -> ()", _all_gather_out, _nothing)
-_define("reduce_scatter(Tensor inp, str op='sum', str group='') -> Tensor", _reduce_scatter, _reduce_scatter_fake)
+_define("reduce_scatter(Tensor inp, str op='sum', str group='') -> Tensor", _allocating(_reduce_scatter_fake, _reduce_scatter_out), _reduce_scatter_fake)
 _define("reduce_scatter.out(Tensor inp, str op, str group, *, Tensor(a!) out) -> ()", _reduce_scatter_out, _nothing)
-_define("all_to_all(Tensor inp, str group='') -> Tensor", _all_to_all, _like)
+_define("all_to_all(Tensor inp, str group='') -> Tensor", _allocating(_like, _all_to_all_out), _like)
 _define("all_to_all.out(Tensor inp, str group, *, Tensor(a!) out) -> ()", _all_to_all_out, _nothing)
-_define("broadcast(Tensor inp, int root, str group='') -> Tensor", _broadcast, _like)
+_define("broadcast(Tensor inp, int root, str group='') -> Tensor", _allocating(_like, _broadcast_out), _like)
 _define("broadcast.out(Tensor inp, int root, str group, *, Tensor(a!) out) -> ()", _broadcast_out, _nothing)
 _define(
     "all_reduce_norm(Tensor inp, Tensor residual, Tensor weight, float epsilon=1e-06, str group='') -> (Tensor, Tensor)",
@@ -289,17 +272,13 @@ def _product_dtype(a: Tensor) -> torch.dtype:
     return torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
 
 
-def _gemm_out(a: Tensor, b: Tensor, scale_a: Tensor | None, scale_b: Tensor | None, *, out: Tensor) -> None:
+def _gemm_out(
+    a: Tensor, b: Tensor, scale_a: Tensor | None = None, scale_b: Tensor | None = None, *, out: Tensor
+) -> None:
     rows = _rows(a)
     room, n, k = room_for(rows.shape[0], _LEAST_ROWS), b.shape[0], b.shape[1]
     gemm = made(("gemm", room, n, k, a.dtype), lambda: Gemm(room, n, k, a.dtype))
     gemm(_rows(out), rows, b, scale_a, scale_b)
-
-
-def _gemm(a: Tensor, b: Tensor, scale_a: Tensor | None = None, scale_b: Tensor | None = None) -> Tensor:
-    out = _gemm_fake(a, b, scale_a, scale_b)
-    _gemm_out(a, b, scale_a, scale_b, out=out)
-    return out
 
 
 def _gemm_fake(a: Tensor, b: Tensor, scale_a: Tensor | None = None, scale_b: Tensor | None = None) -> Tensor:
@@ -328,12 +307,8 @@ def _ag_gemm(
             first = made(key, lambda n=n, k=k: AgGemm(room, n, k, a.dtype, team=of))  # type: ignore[misc]
             first(_rows(products[0]), rows, b, _rows(all_rows) if all_rows.numel() else None)
         else:
-            _gemm_out(all_rows, b, None, None, out=products[place])
+            _gemm_out(all_rows, b, out=products[place])
     return gathered, products
-
-
-def _gathered_shape(a: Tensor, group: str) -> list[int]:
-    return [_size(group) * a.shape[0], *a.shape[1:]]
 
 
 def _ag_gemm_fake(
@@ -347,12 +322,17 @@ def _ag_gemm_fake(
     return a.new_empty(shape if return_a else [0]), products
 
 
-def _gemm_rs_out(a: Tensor, b: Tensor, reduce_op: str, scatter_dim: int, group: str, *, out: Tensor) -> None:
-    _gemm_rs_check(a, reduce_op, scatter_dim, group)
+def _summed_out(name: str, kind: Any, a: Tensor, b: Tensor, group: str, out: Tensor) -> None:
+    """By a GemmRs or GemmAr."""
     rows, of = _rows(a), team(group)
     room, n, k = room_for(rows.shape[0], _LEAST_ROWS), b.shape[0], b.shape[1]
-    layer = made(("gemm_rs", room, n, k, a.dtype, _pes(of)), lambda: GemmRs(room, n, k, a.dtype, team=of))
+    layer = made((name, room, n, k, a.dtype, _pes(of)), lambda: kind(room, n, k, a.dtype, team=of))
     layer(_rows(out), rows, b)
+
+
+def _gemm_rs_out(a: Tensor, b: Tensor, reduce_op: str, scatter_dim: int, group: str, *, out: Tensor) -> None:
+    _gemm_rs_check(a, reduce_op, scatter_dim, group)
+    _summed_out("gemm_rs", GemmRs, a, b, group, out)
 
 
 def _gemm_rs_check(a: Tensor, reduce_op: str, scatter_dim: int, group: str) -> list[int]:
@@ -362,47 +342,32 @@ def _gemm_rs_check(a: Tensor, reduce_op: str, scatter_dim: int, group: str) -> l
     return _blocks(a, _size(group), "gemm_rs")
 
 
-def _gemm_rs(a: Tensor, b: Tensor, reduce_op: str, scatter_dim: int, group: str) -> Tensor:
-    out = _gemm_rs_fake(a, b, reduce_op, scatter_dim, group)
-    _gemm_rs_out(a, b, reduce_op, scatter_dim, group, out=out)
-    return out
-
-
 def _gemm_rs_fake(a: Tensor, b: Tensor, reduce_op: str, scatter_dim: int, group: str) -> Tensor:
     return a.new_empty([*_gemm_rs_check(a, reduce_op, scatter_dim, group)[:-1], b.shape[0]])
 
 
-def _gemm_ar_out(a: Tensor, b: Tensor, group: str, *, out: Tensor) -> None:
-    rows, of = _rows(a), team(group)
-    room, n, k = room_for(rows.shape[0], _LEAST_ROWS), b.shape[0], b.shape[1]
-    layer = made(("gemm_ar", room, n, k, a.dtype, _pes(of)), lambda: GemmAr(room, n, k, a.dtype, team=of))
-    layer(_rows(out), rows, b)
-
-
-def _gemm_ar(a: Tensor, b: Tensor, group: str = "") -> Tensor:
-    out = _gemm_ar_fake(a, b, group)
-    _gemm_ar_out(a, b, group, out=out)
-    return out
+def _gemm_ar_out(a: Tensor, b: Tensor, group: str = "", *, out: Tensor) -> None:
+    _summed_out("gemm_ar", GemmAr, a, b, group, out)
 
 
 def _gemm_ar_fake(a: Tensor, b: Tensor, group: str = "") -> Tensor:
     return a.new_empty([*a.shape[:-1], b.shape[0]])
 
 
-_define("gemm(Tensor a, Tensor b, Tensor? scale_a=None, Tensor? scale_b=None) -> Tensor", _gemm, _gemm_fake)
+_define("gemm(Tensor a, Tensor b, Tensor? scale_a=None, Tensor? scale_b=None) -> Tensor", _allocating(_gemm_fake, _gemm_out), _gemm_fake)
 _define("gemm.out(Tensor a, Tensor b, Tensor? scale_a, Tensor? scale_b, *, Tensor(a!) out) -> ()", _gemm_out, _nothing)
 _define(
     "ag_gemm(Tensor a, Tensor[] bs, int gather_dim, str group, *, bool return_a=True) -> (Tensor, Tensor[])",
     _ag_gemm,
     _ag_gemm_fake,
 )
-_define("gemm_rs(Tensor a, Tensor b, str reduce_op, int scatter_dim, str group) -> Tensor", _gemm_rs, _gemm_rs_fake)
+_define("gemm_rs(Tensor a, Tensor b, str reduce_op, int scatter_dim, str group) -> Tensor", _allocating(_gemm_rs_fake, _gemm_rs_out), _gemm_rs_fake)
 _define(
     "gemm_rs.out(Tensor a, Tensor b, str reduce_op, int scatter_dim, str group, *, Tensor(a!) out) -> ()",
     _gemm_rs_out,
     _nothing,
 )
-_define("gemm_ar(Tensor a, Tensor b, str group='') -> Tensor", _gemm_ar, _gemm_ar_fake)
+_define("gemm_ar(Tensor a, Tensor b, str group='') -> Tensor", _allocating(_gemm_ar_fake, _gemm_ar_out), _gemm_ar_fake)
 _define("gemm_ar.out(Tensor a, Tensor b, str group, *, Tensor(a!) out) -> ()", _gemm_ar_out, _nothing)
 
 # --- gradients ----------------------------------------------------------------------------------------------------
@@ -422,10 +387,14 @@ def _keep_folded(ctx: Any, inputs: Any, output: Any) -> None:
         raise ArgumentError(f'weft: op "{ctx.op}" has no gradient; "sum" has')
 
 
-def _keep_factors(ctx: Any, inputs: Any, output: Any) -> None:
-    """a and b, each if the other's gradient is wanted."""
-    a, b, ctx.group = inputs[0], inputs[1], inputs[-1]
+def _save_factors(ctx: Any, a: Tensor, b: Tensor) -> None:
+    """Each if the other's gradient is wanted."""
     ctx.save_for_backward(a if ctx.needs_input_grad[1] else None, b if ctx.needs_input_grad[0] else None)
+
+
+def _keep_factors(ctx: Any, inputs: Any, output: Any) -> None:
+    a, b, ctx.group = inputs[0], inputs[1], inputs[-1]
+    _save_factors(ctx, a, b)
 
 
 def _weight_gradient(grad: Tensor, rows: Tensor) -> Tensor:
@@ -436,14 +405,15 @@ def _gemm_setup(ctx: Any, inputs: Any, output: Any) -> None:
     a, b, scale_a, scale_b = inputs
     if scale_a is not None or scale_b is not None:
         raise ArgumentError("weft.gemm: of scaled e4m3 there is no gradient")
-    ctx.save_for_backward(a if ctx.needs_input_grad[1] else None, b if ctx.needs_input_grad[0] else None)
+    _save_factors(ctx, a, b)
 
 
-def _gemm_backward(ctx: Any, grad: Tensor) -> Any:
+def _product_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """Those of a and b where nothing communicates."""
     a, b = ctx.saved_tensors
     grad = grad.contiguous()
     of_a = torch.ops.weft.gemm(grad, b.t().contiguous()) if ctx.needs_input_grad[0] else None
-    return of_a, _weight_gradient(grad, a) if ctx.needs_input_grad[1] else None, None, None
+    return of_a, _weight_gradient(grad, a) if ctx.needs_input_grad[1] else None
 
 
 def _ag_gemm_setup(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
@@ -490,13 +460,6 @@ def _gemm_rs_backward(ctx: Any, grad: Tensor) -> Any:
     return of_a, of_b, None, None, None
 
 
-def _gemm_ar_backward(ctx: Any, grad: Tensor) -> Any:
-    a, b = ctx.saved_tensors
-    grad = grad.contiguous()
-    of_a = torch.ops.weft.gemm(grad, b.t().contiguous()) if ctx.needs_input_grad[0] else None
-    return of_a, _weight_gradient(grad, a) if ctx.needs_input_grad[1] else None, None
-
-
 _differentiate(
     "all_reduce",
     lambda ctx, grad: (torch.ops.weft.all_reduce(grad.contiguous(), "sum", ctx.group), None, None),
@@ -513,7 +476,7 @@ _differentiate(
 _differentiate(
     "all_to_all", lambda ctx, grad: (torch.ops.weft.all_to_all(grad.contiguous(), ctx.group), None), _keep_group
 )
-_differentiate("gemm", _gemm_backward, _gemm_setup)
+_differentiate("gemm", lambda ctx, grad: (*_product_gradients(ctx, grad), None, None), _gemm_setup)
 _differentiate("ag_gemm", _ag_gemm_backward, _ag_gemm_setup)
 _differentiate("gemm_rs", _gemm_rs_backward, _keep_factors)
-_differentiate("gemm_ar", _gemm_ar_backward, _keep_factors)
+_differentiate("gemm_ar", lambda ctx, grad: (*_product_gradients(ctx, grad), None), _keep_factors)

@@ -8,13 +8,13 @@ are named. `--each` compiles a kernel for each function, which takes minutes.
 import argparse
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TYPES = {"weft_address": "i64", "uint64_t": "i64", "int64_t": "i64", "uint32_t": "i32", "int32_t": "i32"}
+sys.path.insert(0, str(ROOT / "python"))
+from make_bitcode_table import functions  # noqa: E402
 
 EXTERN = '''
 @core.extern
@@ -33,10 +33,7 @@ def table(compiler):
     header = ROOT / "include" / "weft" / "device" / "bitcode.h"
     text = subprocess.run([compiler, "-x", "c", "-E", "-P", f"-I{ROOT / 'include'}", header], check=True,
                           capture_output=True, text=True).stdout
-    functions = []
-    for result, name, parameters in re.findall(r"\b(\w+) (weft_\w+) *\(([^)]*)\);", text):
-        functions.append((name, TYPES[result], [TYPES[p.split()[-2]] for p in parameters.split(",")]))
-    return functions
+    return [(f"weft_{name}", result, list(types.values())) for name, (result, types) in functions(text).items()]
 
 
 def write_kernels(groups, builder):

@@ -31,7 +31,7 @@ from weft import _weft
 from weft._errors import UnsupportedError
 from weft.device_code import bitcode, context
 from weft.triton import device, language, libshmem_device
-from weft.triton._library import KEY, modules
+from weft.triton._modules import KEY, modules
 
 __all__ = ["bitcode", "context", "device", "jit", "language", "libshmem_device", "team_address"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from triton.language import core
 
 from weft._bitcode import FUNCTIONS
-from weft.triton._library import KEY
+from weft.triton._modules import KEY
 
 # Triton 3.2 and 3.3 hand a builder to functions like these, later releases a semantic, by these names.
 try:

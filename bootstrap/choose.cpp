@@ -167,15 +167,15 @@ Status check_one_launcher(const Options& options, const Surroundings& surroundin
   return Status::ok();
 }
 
-// Whoever stands nearest comes first: what the user or weft-run set, what the program did, the
-// socket that the last launcher left open, and then variables, which outlive their launcher.
+// The nearest source comes first: what the user or weft-run set, what the program did, the socket
+// that the last launcher left open, and then variables, which outlive their launcher.
 Result<Choice> automatic(const Options& options, const Surroundings& surroundings) {
   if (!options.unique_id.empty()) {
     RETURN_IF_ERROR(check_tcp(options));
     RETURN_IF_ERROR(check_one_launcher(options, surroundings));
     return Choice{BootstrapKind::kTcp, "WEFT_UNIQUE_ID is set"};
   }
-  // Before PMI: MPI speaks through the same socket, which has room for one speaker.
+  // Before PMI: MPI speaks through the same socket, which serves one speaker.
   if (surroundings.mpi_running) return Choice{BootstrapKind::kMpi, "the program initialised MPI"};
   if (surroundings.pmi_socket) {
     // Only srun --mpi=pmi2 sets PMI_JOBID in a job of Slurm; others' sockets speak PMI-1, and some

@@ -11,7 +11,7 @@ namespace weft {
 
 enum class BootstrapKind { kSingle, kTcp, kPmi1, kPmi2, kPmix, kMpi };
 
-// What launchers leave for the processes that they start.
+// Variables and sockets that launchers leave for the processes that they start.
 struct Surroundings {
   std::map<std::string, std::string> variables;
   bool pmi_socket = false;   // PMI_FD is an open socket

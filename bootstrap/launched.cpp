@@ -19,8 +19,8 @@
 namespace weft {
 namespace {
 
-// What a process and its launcher have together. It lasts until the process ends, because launchers
-// are greeted once and may be asked to end the job at any time.
+// The state that a process and its launcher share. It lasts until the process ends, because the
+// handshake with a launcher happens once, and the launcher may be asked to end the job at any time.
 class Session {
  public:
   explicit Session(std::shared_ptr<Launcher> launcher) : launcher_(std::move(launcher)) {}

@@ -1,6 +1,6 @@
-// What Weft wants of a foreign launcher: who am I, how many are we, one text from PE 0 to all
-// (where to meet), and an end of the whole job. Everything else the PEs tell each other over tcp,
-// so lost PEs, aborts and deadlines are the same under every launcher.
+// Weft wants four things of a foreign launcher: who am I, how many are we, one text from PE 0 to
+// all (where the rendezvous is), and an end of the whole job. Everything else the PEs tell each
+// other over tcp, so lost PEs, aborts and deadlines are the same under every launcher.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class Launcher {
   virtual int npes() const = 0;
   // All PEs run on this host. False if the launcher does not tell.
   virtual bool one_host() const = 0;
-  // Collective. What PE 0 gives comes back on every PE; any bytes, any length.
+  // Collective. Every PE gets the text that PE 0 gives; any bytes, any length.
   virtual Result<std::string> broadcast(std::string_view text, const Deadline& deadline) = 0;
   // The launcher is to end the job with `code`. From any thread; with MPI it does not return.
   virtual void abort(int code) = 0;
@@ -45,8 +45,8 @@ Result<std::unique_ptr<Launcher>> make_mpi_launcher(const Options& options, bool
 // Meets the others at a unique id that PE 0 makes and the launcher carries.
 Result<std::unique_ptr<Bootstrap>> meet_through(std::shared_ptr<Launcher> launcher,
                                                 const Options& options);
-// The same through the launcher of this process, which is greeted once: later calls come to the
-// same unique id. `make` makes it the first time.
+// The same through the launcher of this process, with which there is one handshake: later calls
+// come to the same unique id. `make` makes the launcher at the first call.
 Result<std::unique_ptr<Bootstrap>> meet_through_launcher(
     const std::function<Result<std::unique_ptr<Launcher>>()>& make, const Options& options);
 

@@ -1,10 +1,10 @@
-// The PEs of a job as threads of this process: a meeting under a mutex.
+// The PEs of a job as threads of this process: a rendezvous under a mutex.
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/meeting.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
@@ -13,10 +13,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Group {
-  Group(int npes, double timeout_s) : meeting(npes, timeout_s), timeout(timeout_s) {}
+  Group(int npes, double timeout_s) : rendezvous(npes, timeout_s), timeout(timeout_s) {}
   std::mutex mutex;
   std::condition_variable changed;
-  Meeting meeting;  // guarded by mutex
+  Rendezvous rendezvous;  // guarded by mutex
   const std::chrono::duration<double> timeout;
 };
 
@@ -26,58 +26,59 @@ class LocalBootstrap final : public Bootstrap {
 
   ~LocalBootstrap() override {
     const std::lock_guard lock(group_->mutex);
-    group_->meeting.lose(pe_, "its bootstrap was destroyed before it left the job");
+    group_->rendezvous.lose(pe_, "its bootstrap was destroyed before it left the job");
     group_->changed.notify_all();
   }
 
   std::string_view name() const override { return "local"; }
   int pe() const override { return pe_; }
-  int npes() const override { return group_->meeting.npes(); }
+  int npes() const override { return group_->rendezvous.npes(); }
 
   Result<std::vector<Blob>> allgather(std::span<const std::byte> mine) override {
-    ASSIGN_OR_RETURN(const Meeting::Blobs all,
-                     call(Meeting::Call::kAllgather, Blob(mine.begin(), mine.end())));
+    ASSIGN_OR_RETURN(const Rendezvous::Blobs all,
+                     call(Rendezvous::Call::kAllgather, Blob(mine.begin(), mine.end())));
     return *all;
   }
 
-  Status barrier() override { return call(Meeting::Call::kBarrier, {}).status(); }
+  Status barrier() override { return call(Rendezvous::Call::kBarrier, {}).status(); }
 
   void abort(int code, std::string_view why) override {
     const std::lock_guard lock(group_->mutex);
-    group_->meeting.abort(pe_, code, why);
+    group_->rendezvous.abort(pe_, code, why);
     group_->changed.notify_all();
   }
 
   Status health() override {
     const std::lock_guard lock(group_->mutex);
-    return group_->meeting.failure();
+    return group_->rendezvous.failure();
   }
 
   Status leave() override {
     std::unique_lock lock(group_->mutex);
-    Meeting& meeting = group_->meeting;
-    meeting.leave(pe_);
+    Rendezvous& rendezvous = group_->rendezvous;
+    rendezvous.leave(pe_);
     group_->changed.notify_all();
-    const auto ended = [&] { return meeting.everybody_left() || !meeting.failure().is_ok(); };
-    if (!group_->changed.wait_for(lock, group_->timeout, ended)) return meeting.leave_timeout();
-    return meeting.failure();
+    const auto ended = [&] { return rendezvous.everybody_left() || !rendezvous.failure().is_ok(); };
+    if (!group_->changed.wait_for(lock, group_->timeout, ended)) return rendezvous.leave_timeout();
+    return rendezvous.failure();
   }
 
  private:
-  Result<Meeting::Blobs> call(Meeting::Call call, Blob mine) {
+  Result<Rendezvous::Blobs> call(Rendezvous::Call call, Blob mine) {
     std::unique_lock lock(group_->mutex);
-    Meeting& meeting = group_->meeting;
+    Rendezvous& rendezvous = group_->rendezvous;
     const std::uint64_t turn = ++calls_;
-    meeting.enter(pe_, call, turn, std::move(mine), Clock::now());
+    rendezvous.enter(pe_, call, turn, std::move(mine), Clock::now());
     // The last one in, or a failure, ends the wait of the others.
-    if (meeting.completed() >= turn || !meeting.failure().is_ok()) group_->changed.notify_all();
-    while (meeting.completed() < turn) {
-      if (!meeting.failure().is_ok()) return meeting.failure();
-      group_->changed.wait_until(lock, meeting.deadline());
-      meeting.expire(Clock::now());
-      if (!meeting.failure().is_ok()) group_->changed.notify_all();
+    if (rendezvous.completed() >= turn || !rendezvous.failure().is_ok())
+      group_->changed.notify_all();
+    while (rendezvous.completed() < turn) {
+      if (!rendezvous.failure().is_ok()) return rendezvous.failure();
+      group_->changed.wait_until(lock, rendezvous.deadline());
+      rendezvous.expire(Clock::now());
+      if (!rendezvous.failure().is_ok()) group_->changed.notify_all();
     }
-    return meeting.gathered();
+    return rendezvous.gathered();
   }
 
   const std::shared_ptr<Group> group_;
@@ -92,7 +93,7 @@ std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int npes, const Op
   std::vector<std::unique_ptr<Bootstrap>> pes;
   for (int pe = 0; pe < npes; ++pe) {
     // Cannot fail: every number is fresh.
-    group->meeting.join(pe, {}, Clock::now()).ignore();
+    group->rendezvous.join(pe, {}, Clock::now()).ignore();
     pes.push_back(std::make_unique<LocalBootstrap>(group, pe));
   }
   return pes;

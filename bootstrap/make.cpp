@@ -10,8 +10,9 @@
 namespace weft {
 namespace {
 
-Result<std::unique_ptr<Launcher>> greet_launcher(BootstrapKind kind, const Options& options,
-                                                 const Surroundings& surroundings) {
+Result<std::unique_ptr<Launcher>> handshake_with_launcher(BootstrapKind kind,
+                                                          const Options& options,
+                                                          const Surroundings& surroundings) {
   const Deadline deadline(options.start_timeout);
   const int fd = surroundings.number("PMI_FD"), pe = surroundings.number("PMI_RANK");
   switch (kind) {
@@ -49,7 +50,8 @@ Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options) {
   }
   return meet_through_launcher(
       [&]() -> Result<std::unique_ptr<Launcher>> {
-        ASSIGN_OR_RETURN(auto launcher, greet_launcher(choice.kind, options, surroundings));
+        ASSIGN_OR_RETURN(auto launcher,
+                         handshake_with_launcher(choice.kind, options, surroundings));
         Status good = check_count(*launcher, surroundings);
         if (good.is_ok()) return launcher;
         launcher->finalize();

@@ -15,8 +15,8 @@
 #   weft_kernel_sources(TARGET SOURCES a.cpp ...)
 #
 # adds the sources to TARGET, an OBJECT library, for the CPU target and, where WEFT_CUDA is ON, compiled by nvcc
-# too: whoever links TARGET links both. What a source defines lies in a namespace WEFT_TARGET, so that they do not
-# meet. For HIP it is a check that everything compiles.
+# too: a target that links TARGET links both. All that a source defines lies in a namespace WEFT_TARGET, so that the
+# two do not meet. For HIP it is a check that everything compiles.
 #
 #   weft_cuda_sources(TARGET SOURCES a.cu ...)
 #
@@ -173,7 +173,7 @@ function(weft_kernel_sources target)
       weft_device_object(hip ${source} 17)
     endif()
     if(WEFT_CUDA)
-      # Of the library a stream of the caller's is all that it takes; null is the thread's own.
+      # The library takes no more than a stream from its caller; a null stream is the calling thread's own.
       set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++17 -O3 -Werror all-warnings
           --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
       weft_gpu_file(${source} cuda-objects/${target} o)

@@ -1,4 +1,5 @@
-# Install, find_package(weft) and pkg-config.
+# Install, find_package(weft) and pkg-config. What is installed belongs to the component weft_runtime, what a program needs
+# to run, or else weft_development, which the top folder makes the default.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -25,26 +26,28 @@ set(weft_exported weft weft_device weft_kernels weft_shmem weft_nvshmem)
 if(NOT BUILD_SHARED_LIBS)
   list(APPEND weft_exported weft_objects weft_kernels_objects weft_compile)
 endif()
-install(TARGETS ${weft_exported} EXPORT weft-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(weft_programs "")
 foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune weft-gpu-perf weft-gpu-kernels weft-gpu-gemm weft-gpu-fused)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    list(APPEND weft_programs ${program})
     weft_run_path(${program} ${weft_program_path})
   endif()
 endforeach()
+if(NOT WEFT_INSTALL)
+  return()
+endif()
 
-foreach(root IN ITEMS include device)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${root}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-endforeach()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft/rtc  # names without an ending, as those they stand for
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+install(TARGETS ${weft_exported} EXPORT weft-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT weft_runtime NAMELINK_COMPONENT weft_development
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ${weft_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT weft_runtime)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weft RENAME copyright
+        COMPONENT weft_runtime)
+install(DIRECTORY ${weft_compat_includes}/ DESTINATION ${weft_compat_installed}
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 get_property(weft_bitcode_files GLOBAL PROPERTY WEFT_BITCODE_FILES)
 install(FILES ${weft_bitcode_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
-install(FILES ${PROJECT_BINARY_DIR}/include/weft/version.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 
 set(weft_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${weft_cmake_dir})

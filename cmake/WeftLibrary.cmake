@@ -3,7 +3,7 @@
 # names of their own that a neighbour has, too, or types that GCC wants in one unit; a test links another one in place
 # of transport.cpp.
 set(weft_compiled_alone bootstrap/pmi/pmi2.cpp host/context/gpu_transfer.cpp host/memory/offset_allocator.cpp
-    host/runtime/agreement.cpp host/transport/transport.cpp src/platform/cpu/crew.cpp
+    host/runtime/agreement.cpp host/transport/transport.cpp src/platform/cpu/thread_pool.cpp
     src/platform/cpu/reservation.cpp src/platform/gpu/reservation.cpp)
 if(WEFT_UNITY)
   set_target_properties(weft_objects PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -13,7 +13,7 @@ set(nvshmem_installed ${CMAKE_INSTALL_DATADIR}/weft/nvshmem)
 # nvshmem_header(NAME HEADER); the tests compile every NAME.
 function(nvshmem_header name header)
   set_property(GLOBAL APPEND PROPERTY WEFT_NVSHMEM_HEADERS ${name})
-  file(CONFIGURE OUTPUT ${nvshmem_prefix}/include/${name} CONTENT "#include <weft/compat/${header}>\n")
+  file(CONFIGURE OUTPUT ${nvshmem_prefix}/include/${name} CONTENT "#include <weft-compat/${header}>\n")
 endfunction()
 foreach(name IN ITEMS nvshmem.h nvshmemx.h nvshmem_host.h)
   nvshmem_header(${name} ${name})
@@ -39,7 +39,8 @@ nvshmem_header(device_host/nvshmem_tensor.h nvshmem/tensor.hpp)
 nvshmem_header(host/nvshmem_macros.h nvshmem/macros.h)
 nvshmem_header(non_abi/nvshmem_build_options.h nvshmem/build_options.h)
 nvshmem_header(non_abi/nvshmemx_error.h nvshmem/error.h)
-install(DIRECTORY ${nvshmem_prefix}/include DESTINATION ${nvshmem_installed} PATTERN weft EXCLUDE)
+install(DIRECTORY ${nvshmem_prefix}/include DESTINATION ${nvshmem_installed} PATTERN weft EXCLUDE
+        PATTERN weft-compat EXCLUDE)
 
 # --- libraries -------------------------------------------------------------------------------------
 set_target_properties(weft_nvshmem_device PROPERTIES OUTPUT_NAME nvshmem_device
@@ -69,6 +70,7 @@ foreach(path IN LISTS public)
   get_filename_component(name ${path} NAME)
   nvshmem_link(${path} ${nvshmem_prefix}/include/weft/${name})
 endforeach()
+nvshmem_link(${weft_compat_includes} ${nvshmem_prefix}/include/weft-compat)
 nvshmem_link(${PROJECT_BINARY_DIR}/include/weft/version.hpp ${nvshmem_prefix}/include/weft/version.hpp)
 
 # LINK=TARGET for each library that the linker and the loader look for.
@@ -77,8 +79,9 @@ set(nvshmem_libraries libweft.so=libweft.so libweft.so.${soversion}=libweft.so.$
     libweft_nvshmem.so.${soversion}=libweft_nvshmem.so.${soversion} libnvshmem_host.so=libweft_nvshmem.so
     libnvshmem_host.so.3=libweft_nvshmem.so)
 file(RELATIVE_PATH to_libraries /${nvshmem_installed}/lib /${CMAKE_INSTALL_LIBDIR})
-file(RELATIVE_PATH to_headers /${nvshmem_installed}/include /${CMAKE_INSTALL_INCLUDEDIR})
-set(links "${to_headers}/weft ${nvshmem_installed}/include/weft")
+file(RELATIVE_PATH to_weft /${nvshmem_installed}/include /${CMAKE_INSTALL_INCLUDEDIR}/weft)
+file(RELATIVE_PATH to_compat /${nvshmem_installed}/include /${weft_compat_installed})
+set(links "${to_weft} ${nvshmem_installed}/include/weft" "${to_compat} ${nvshmem_installed}/include/weft-compat")
 foreach(pair IN LISTS nvshmem_libraries)
   string(REPLACE "=" ";" pair ${pair})
   list(GET pair 0 link)

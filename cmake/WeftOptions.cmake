@@ -1,7 +1,21 @@
-# What can be switched. AUTO builds a part when its tools are found and says so.
-option(BUILD_SHARED_LIBS "Build libweft as a shared library" ON)
+# The options of a build. AUTO builds a part when its tools are found and says so. In the build of another project
+# (add_subdirectory, FetchContent) Weft sets none of that project's variables, adds nothing to what that project
+# installs, and builds by default only what a program needs to link and to run.
+if(PROJECT_IS_TOP_LEVEL)
+  option(BUILD_SHARED_LIBS "Build libweft as a shared library" ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+  endif()
+  set(weft_bitcode_default AUTO)
+else()
+  if(NOT DEFINED BUILD_SHARED_LIBS)
+    set(BUILD_SHARED_LIBS ON)
+  endif()
+  set(weft_bitcode_default OFF)
+endif()
+option(WEFT_INSTALL "Install Weft, too, where the project is installed" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(WEFT_PERFTEST "Build weft-perf" ON)
+option(WEFT_PERFTEST "Build weft-perf" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_TUTORIALS "Build the tutorials" ${WEFT_TESTS})
 option(WEFT_PYTHON "Build the Python package (python/)" OFF)
 option(WEFT_DOCS "Build the documentation" OFF)
@@ -11,7 +25,7 @@ set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address;undefined, or thre
 option(WEFT_FUZZ "Drive the fuzz targets with libFuzzer (clang only) instead of replaying inputs" OFF)
 set(WEFT_CUDA OFF CACHE STRING "Compile device sources for CUDA too: ON or OFF")
 set(WEFT_HIP OFF CACHE STRING "Compile device sources for HIP too: ON or OFF")
-set(WEFT_BITCODE AUTO CACHE STRING "Device functions as LLVM bitcode and PTX: AUTO, ON or OFF")
+set(WEFT_BITCODE ${weft_bitcode_default} CACHE STRING "Device functions as LLVM bitcode and PTX: AUTO, ON or OFF")
 set(WEFT_CUDA_ARCHITECTURES "90a" CACHE STRING "CUDA architectures of device sources")
 set(WEFT_HIP_ARCHITECTURES "gfx942" CACHE STRING "HIP architectures of device sources")
 set(WEFT_HIP_FLAGS "-O2" CACHE STRING "How clang optimises device sources for HIP, and what else it is told")
@@ -20,9 +34,6 @@ set(WEFT_IB AUTO CACHE STRING "InfiniBand and RoCE through libibverbs: AUTO, ON 
 set(WEFT_OFI AUTO CACHE STRING "Other networks through libfabric: AUTO, ON or OFF")
 set(WEFT_HWLOC AUTO CACHE STRING "Topology and binding through hwloc: AUTO, ON or OFF")
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
-endif()
 if(WEFT_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "WEFT_FUZZ needs clang's libFuzzer; configure with -DCMAKE_CXX_COMPILER=clang++, "
                       "or use the preset fuzz")

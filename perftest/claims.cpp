@@ -1,4 +1,4 @@
-// The speeds that Weft promises on the CPU target, each measured beside its hand-written twin.
+// The speeds that Weft promises on the CPU target, each measured beside its hand-written baseline.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ struct Promise {
   std::string what;
   std::string_view row;  // id, host API
   std::size_t bytes;
-  std::string_view unit;  // "x": ratio to the twin; "ns": time
+  std::string_view unit;  // "x": ratio to the baseline; "ns": time
   double limit;
 };
 
@@ -116,7 +116,8 @@ Result<Claim> measure_untouched(Job& job) {
   return claim;
 }
 
-// What n PEs as threads of this process take, and how their barrier compares with its twin.
+// The memory that n PEs as threads of this process take, and how their barrier compares with its
+// baseline.
 struct Crowd {
   double resident = 0;
   Measurement barrier;
@@ -168,7 +169,7 @@ Result<std::array<Claim, 2>> measure_many(Job& job) {
   barrier.limit = 1.5;
   barrier.unit = "x";
   barrier.wrong = all.barrier.wrong;
-  barrier.note = fmt::format("the twin sends log2({}) = {:.0f} flags a PE, in as many rounds",
+  barrier.note = fmt::format("the baseline sends log2({}) = {:.0f} flags a PE, in as many rounds",
                              kManyPes, std::log2(kManyPes));
   return claims;
 }

@@ -1,4 +1,4 @@
-// What goes over the wire, and the proof that it arrived.
+// The bytes that go over the wire, and the proof that they arrived.
 //
 // Contents are random but known to every PE: a key names them. Before a run a destination holds the
 // complement of what must arrive, so every single byte is wrong until the operation has written it.
@@ -23,7 +23,7 @@ void fill_wrong(void* memory, std::size_t bytes, std::uint64_t key);
 // Copies, every bit flipped.
 void complement(void* memory, const void* of, std::size_t bytes);
 
-// What was expected and what is there, as an error; ok when all bytes are right.
+// Ok when all bytes are right, else an error that says what was expected and what is there.
 Status expect(std::string_view what, int pe, const void* memory, std::size_t bytes,
               std::uint64_t key);
 Status expect_equal(std::string_view what, int pe, const void* memory, const void* wanted,

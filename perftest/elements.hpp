@@ -14,8 +14,8 @@ struct Sixteen {
   std::uint64_t low = 0, high = 0;
 };
 
-// Calls f(T{}) with a plain type of `width` bytes: 1, 2, 4, 8 or 16. What only moves bytes needs no
-// more than that.
+// Calls f(T{}) with a plain type of `width` bytes: 1, 2, 4, 8 or 16. Operations that only move
+// bytes need no more than that.
 template <class F>
 auto with_width(std::size_t width, F&& f) {
   switch (width) {

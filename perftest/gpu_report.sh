@@ -136,7 +136,7 @@ peer_job() {
   shift 2
   NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo \
     NCCL_NVLS_ENABLE=0 NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo \
-    job "$what" "$bin/$program" --meet "$(mktemp -u "$work/meeting.XXXXXX")" "$@"
+    job "$what" "$bin/$program" --meet "$(mktemp -u "$work/rendezvous.XXXXXX")" "$@"
 }
 rows_of() {
   case $1 in

@@ -16,7 +16,7 @@
 
 namespace weft::perf {
 
-// What each PE tells all others after each step.
+// The message that each PE sends to all others after each step.
 struct Report {
   Ns elapsed = 0;
   std::uint64_t batch = 0;  // set by PE 0: operations of the next sample

@@ -41,7 +41,7 @@ class Row:
 
     @property
     def fastest_us(self):
-        """Of the peers; 0: none ran."""
+        """The time of the fastest peer; 0: none ran."""
         return min((us for us in (self.peer_us, self.torch_us) if us), default=0)
 
     @property

@@ -42,7 +42,7 @@ def products(rows):
 
 
 def layers(rows):
-    """Of each fused operator its efficiency, too."""
+    """The table of fused operators, a line for each layer; each cell has the efficiency, too."""
     lines = {}
     for row in rows:
         if row.kind == "fused":

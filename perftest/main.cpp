@@ -26,7 +26,7 @@ struct Work {
   std::vector<const Row*> rows;
 };
 
-// Of many launched PEs only the first one speaks.
+// Only the first one of many launched PEs speaks.
 bool speaks() {
   auto options = weft::Options::from_environment();
   return !options || options->pe <= 0;
@@ -85,7 +85,7 @@ Result<Outcome> run_job(Runtime& runtime, const Work& work) {
   return outcome;
 }
 
-// One PE, from its runtime to its exit status. Whoever fails ends the job, so that nobody waits.
+// One PE, from its runtime to its exit status. A PE that fails ends the job, so that nobody waits.
 Exit run_pe(Runtime& runtime, const Work& work) {
   if (Status status = enough_pes(work, runtime.npes()); !status) {
     if (runtime.pe() == 0) fmt::print(stderr, "weft-perf: {}\n", status.text());

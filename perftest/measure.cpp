@@ -81,7 +81,7 @@ class Measurer {
     return std::clamp(static_cast<Count>(fit), kFewestSamples, kMostSamples);
   }
 
-  // Weft and its twin in turn, and in turn who is first.
+  // Weft and its baseline in turn, and in turn who is first.
   Status sample() {
     const double per_sample = static_cast<double>(batch_) * test_.work().operations;
     const Count wanted = samples();
@@ -90,7 +90,7 @@ class Measurer {
       for (const Which which : {first, first == Which::kWeft ? Which::kFloor : Which::kWeft}) {
         if (which == Which::kFloor && !plan_.floor) continue;
         ASSIGN_OR_RETURN(const double ns, time(which, batch_));
-        (which == Which::kWeft ? weft_ : twin_).push_back(ns / per_sample);
+        (which == Which::kWeft ? weft_ : baseline_).push_back(ns / per_sample);
       }
     }
     return Status::ok();
@@ -112,7 +112,7 @@ class Measurer {
     return Status::ok();
   }
 
-  // After interleaved samples the twin might have done Weft's work: each has to pass alone.
+  // After interleaved samples the baseline might have done Weft's work: each has to pass alone.
   Status prove_each() {
     for (const Which which : {Which::kFloor, Which::kWeft}) {
       if (over()) return Status::ok();
@@ -126,9 +126,9 @@ class Measurer {
   Measurement finish() {
     result_.batch = batch_;
     result_.iters = batch_ * weft_.size();
-    result_.ratio = paired_ratio(weft_, twin_);
+    result_.ratio = paired_ratio(weft_, baseline_);
     result_.time = summarize(std::move(weft_));
-    result_.floor = summarize(std::move(twin_));
+    result_.floor = summarize(std::move(baseline_));
     return std::move(result_);
   }
 
@@ -137,14 +137,14 @@ class Measurer {
   const Plan plan_;
   Count batch_ = 1;
   double sample_ns_ = 1;
-  std::vector<double> weft_, twin_;
+  std::vector<double> weft_, baseline_;
   Measurement result_;
 };
 
 }  // namespace
 
 Result<Ns> Test::run_floor(Count) {
-  return Status::error(Code::kUnsupported, "this test has no hand-written twin");
+  return Status::error(Code::kUnsupported, "this test has no hand-written baseline");
 }
 
 Result<Measurement> measure(Job& job, Test& test, const Plan& plan) {

@@ -13,14 +13,14 @@ struct Measurement {
   Count iters = 0;       // timed, in all
   Count batch = 0;       // iterations of one sample
   Summary time;          // ns an operation
-  Summary floor;         // the same of the twin; no samples if there is none
+  Summary floor;         // the same of the baseline; no samples if there is none
   double ratio = 0;      // time to floor, pair by pair
   std::string wrong;     // not empty: data was wrong, and how
   bool stopped = false;  // a signal ended it early
 };
 
 struct Plan {
-  bool floor = false;     // measure the twin too, sample by sample in turn
+  bool floor = false;     // measure the baseline too, sample by sample in turn
   double seconds = 0.05;  // for all samples of the operation, where -n is not given
   double batch_ns = 0;    // at least, of one sample
 };

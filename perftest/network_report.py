@@ -42,7 +42,7 @@ class Row:
     size: int
     peer: str  # of perftest
     column: str  # of weft-perf's table
-    field: int  # of the peer's line of numbers: t_avg; average MB/s; Mpps. Of fi_pingpong: usec/xfer; MB/s
+    field: int  # of the peer's line of numbers: t_avg; average MB/s; Mpps. With fi_pingpong: usec/xfer; MB/s
     more_is_better: bool
     target: float  # 0: none, since it is two messages beside one
     unit: str

@@ -1,8 +1,8 @@
 #!/bin/sh
 # All rows of speed between hosts, on this machine alone: over soft-RoCE between two virtual machines beside
 # perftest, over tcp between two network namespaces beside libfabric's own tool and beside Open MPI's OpenSHMEM, what
-# a PE costs that is never spoken to, and, where there is a GPU, what its kernels ask of the host. What is
-# missing here is skipped with a word.
+# a PE costs that is never spoken to, and, where there is a GPU, what its kernels ask of the host. Rows
+# whose tools are missing here are skipped with a word.
 #   perftest/network_rows.sh [BUILD-FOLDER]                   (as root, on an idle machine; some 10 minutes)
 set -u
 cd "$(dirname "$0")/.." || exit

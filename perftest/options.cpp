@@ -26,7 +26,7 @@ constexpr const char* kAbout =
     "measure\n"
     "them on GPUs, beside NCCL and cuBLASLt; weft-perf tune writes a table of plans.\n";
 
-// What was typed, before it means anything.
+// The arguments as they were typed, before they are checked.
 struct Raw {
   std::vector<std::string> tests;
   std::string api, kind, min, max, step, iters, window, warmup, seconds, ctas, threads, datatype,
@@ -180,7 +180,7 @@ void describe(CLI::App& app, Raw& raw) {
       ->group("Device");
   app.add_option("-s,--scope", raw.scope, "device API: thread, warp, block or all (block)")
       ->group("Device");
-  app.add_flag("--floor", raw.floor, "also measure hand-written twins, and print the ratio")
+  app.add_flag("--floor", raw.floor, "also measure hand-written baselines, and print the ratio")
       ->group("Output");
   app.add_flag("--report-msgrate,--report_msgrate", raw.msgrate,
                "bandwidth tests: also messages per second")

@@ -11,7 +11,7 @@
 namespace weft::perf {
 namespace {
 
-// What a newcomer wants to see within seconds.
+// The rows that a newcomer wants to see within seconds.
 constexpr std::string_view kQuick[] = {"put_lat",     "put_bw",         "get_bw",
                                        "put_rate",    "put_signal_lat", "atomic_rate",
                                        "barrier_lat", "alltoall_lat",   "reduce_lat"};

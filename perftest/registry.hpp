@@ -30,7 +30,7 @@ struct Row {
   Kind kind = Kind::kLatency;
   std::string_view what;        // what one iteration does, and what its time therefore is
   std::string_view formula;     // how the printed numbers come from the clock
-  std::string_view floor = {};  // the hand-written twin; empty: there is none
+  std::string_view floor = {};  // the hand-written baseline; empty: there is none
   int min_pes = 2;
   unsigned uses = 0;
   std::uint64_t min = 8, max = 4u << 20;     // sizes, where -b and -e are not given
@@ -54,7 +54,8 @@ Result<std::vector<const Row*>> select(const std::vector<Row>& rows, const Optio
 // types go together. Empty when none do.
 std::vector<Point> points(const Row& row, const Options& options);
 
-// What 'weft-perf list' prints: the rows that the other names on the line stand for, or all.
+// The text that 'weft-perf list' prints: the rows that the other names on the line stand for, or
+// all.
 Result<std::string> list(const std::vector<Row>& rows, const Options& options);
 
 // Defined in tests/*.cpp.

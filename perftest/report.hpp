@@ -1,4 +1,4 @@
-// What is printed: a table for people, CSV or JSON for programs.
+// The output: a table for people, CSV or JSON for programs.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace weft::perf {
 
-// What was run, and where.
+// The build, the machine and the job of a run.
 struct RunInfo {
   std::string version, build, compiler, cpu, mode;  // mode: "processes" or "threads"
   int pes = 0, cores = 0;
@@ -37,7 +37,7 @@ struct Line {
 struct Claim {
   std::string what;
   std::string measured, floor;  // with unit
-  double ratio = 0;             // measured to floor; 0: there is no twin
+  double ratio = 0;             // measured to floor; 0: there is no baseline
   double value = 0;             // what is compared with the limit, lower is better
   double limit = 0;
   std::string_view unit;  // of value and limit: "ns", "x", ...

@@ -15,7 +15,7 @@ Json fields(const Line& line) {
   const Measurement& m = line.measured;
   const bool right = m.wrong.empty();
   const bool timed = right && m.time.samples != 0;
-  const bool twin = right && m.floor.samples != 0;
+  const bool baseline = right && m.floor.samples != 0;
   const auto if_used = [&](unsigned use, Json value) {
     return (row.uses & use) != 0 ? value : Json();
   };
@@ -37,8 +37,8 @@ Json fields(const Line& line) {
   f["p99_ns"] = number_or_null(timed, m.time.p99);
   f["bandwidth_gb_s"] = number_or_null(timed && row.kind == Kind::kBandwidth, line.bandwidth());
   f["rate_mops"] = number_or_null(timed && row.kind != Kind::kLatency, line.rate());
-  f["floor_p50_ns"] = number_or_null(twin, m.floor.p50);
-  f["ratio"] = number_or_null(twin, m.ratio);
+  f["floor_p50_ns"] = number_or_null(baseline, m.floor.p50);
+  f["ratio"] = number_or_null(baseline, m.ratio);
   f["error"] = right ? Json() : Json(m.wrong);
   return f;
 }

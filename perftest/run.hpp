@@ -9,7 +9,7 @@
 
 namespace weft::perf {
 
-// What a run comes to; wrong data makes the exit status 1, time never does.
+// The outcome of a run; wrong data makes the exit status 1, time never does.
 struct Outcome {
   bool wrong = false;
   bool stopped = false;

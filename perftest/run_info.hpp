@@ -1,4 +1,4 @@
-// What runs here: build, machine, job; and what makes its numbers doubtful.
+// The facts of a run: build, machine, job; and what makes its numbers doubtful.
 #pragma once
 
 #include "perftest/job.hpp"

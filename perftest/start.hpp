@@ -14,7 +14,7 @@ enum class Start { kWeft, kBare };  // kBare: the processes say that they run, a
 // From before the first process is made until the last one has its Runtime.
 Result<Ns> start_processes(int npes, Start what);
 
-// What such a process runs instead of main's usual business; nothing if this is not one.
+// Such a process runs this instead of main's usual business; nothing if this process is not one.
 std::optional<int> run_started_process(int argc, char** argv);
 
 }  // namespace weft::perf

@@ -18,10 +18,10 @@ Summary summarize(std::vector<double> samples) {
           samples.back()};
 }
 
-double paired_ratio(const std::vector<double>& samples, const std::vector<double>& twins) {
+double paired_ratio(const std::vector<double>& samples, const std::vector<double>& baselines) {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(samples.size(), twins.size()); ++i)
-    if (twins[i] > 0) ratios.push_back(samples[i] / twins[i]);
+  for (std::size_t i = 0; i < std::min(samples.size(), baselines.size()); ++i)
+    if (baselines[i] > 0) ratios.push_back(samples[i] / baselines[i]);
   return summarize(std::move(ratios)).p50;
 }
 

@@ -1,4 +1,4 @@
-// What many samples of one thing say.
+// Summaries of many samples of one thing.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,9 @@ double quantile(const std::vector<double>& sorted, double fraction);
 
 Summary summarize(std::vector<double> samples);
 
-// The median of samples[i] / twins[i]. The two of a pair were measured right after each other, so
-// what slows the machine down for a while slows both and leaves the ratio alone. 0 without pairs.
-double paired_ratio(const std::vector<double>& samples, const std::vector<double>& twins);
+// The median of samples[i] / baselines[i]. The two of a pair were measured right after each other,
+// so what slows the machine down for a while slows both and leaves the ratio alone. 0 without
+// pairs.
+double paired_ratio(const std::vector<double>& samples, const std::vector<double>& baselines);
 
 }  // namespace weft::perf

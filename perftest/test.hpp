@@ -1,4 +1,4 @@
-// What a test is, and what one line of a table measures.
+// The interface of a test, and the point that one line of a table measures.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace weft::perf {
 
-// What one line measures; the fields that its row does not use keep their defaults.
+// The point that one line measures; the fields that its row does not use keep their defaults.
 struct Point {
   std::size_t bytes = 0;  // of one message, or of one PE's block in a collective
   const TypeInfo* type = nullptr;
@@ -23,7 +23,7 @@ struct Point {
   std::size_t count() const { return bytes / type->bytes; }
 };
 
-// What one iteration does, for rates and bandwidths.
+// The work of one iteration, for rates and bandwidths.
 struct Work {
   double operations = 1;
   double bytes = 0;
@@ -41,7 +41,7 @@ class Test {
   // The same work by hand on the same buffers, so that the same check proves it. Only if the row
   // names a floor.
   virtual Result<Ns> run_floor(Count iters);
-  // What run or run_floor have done since prepare: wrong_data() if it is not right.
+  // Checks what run or run_floor have done since prepare: wrong_data() if it is not right.
   virtual Status check() = 0;
   virtual Work work() const { return {}; }
 };

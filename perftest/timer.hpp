@@ -39,7 +39,7 @@ Result<Ns> time_loop(Count iters, Op op) {
   return time_loop(iters, std::move(op), [] { return Status::ok(); });
 }
 
-// The same for twins, which cannot fail.
+// The same for baselines, which cannot fail.
 template <class Op>
 [[gnu::noinline]] Ns time_plain(Count iters, Op op) {
   const Ns start = now_ns();

@@ -10,7 +10,7 @@ namespace {
 constexpr TypeInfo kTypes[] = {
 #define WEFT_TYPE(name, type, rma, amo, xamo, ...) \
   {#name, sizeof(type), element_of<type>(), amo != 0, xamo != 0, std::is_floating_point_v<type>},
-#include <weft/tables/types.def.h>
+#include "include/compat/shmem/types.def.h"
 };
 
 // Levenshtein distance: how many letters to add, drop or change.

@@ -73,7 +73,7 @@ struct TypeInfo {
   std::string_view name;
   std::size_t bytes;
   Element element;
-  bool amo, xamo;  // which atomics exist: weft/tables/types.def.h
+  bool amo, xamo;  // which atomics exist: include/compat/shmem/types.def.h
   bool floating;
 };
 std::span<const TypeInfo> types();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Text checks: layers, listed sources, headers alone, formatting, clang-tidy. Changes nothing.
+# Text checks: layers, listed sources, the words of the glossary, links of pages, formatting, clang-tidy. Changes nothing.
 #   scripts/lint.sh --fast leaves clang-tidy out.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,6 +15,9 @@ tests/lint/check_layers_test.py
 tests/lint/check_descriptors.py
 tests/lint/check_listed.py
 tests/lint/check_readme.py
+tests/lint/check_terms.py
+tests/lint/check_docs.py
+tests/lint/check_docs_test.py
 
 echo "== clang-format"
 git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is missing, builds and runs all tests of the CPU target. Arguments go to ctest, e.g.
+# Installs what is missing, builds and runs all tests of the CPU target, and names those that were skipped. Arguments
+# go to ctest, e.g.
 #   scripts/test.sh -L unit        only what is labelled unit
 #   WEFT_PRESET=tsan scripts/test.sh    under a sanitizer (asan-ubsan, tsan), or cpu-debug
 set -eu
@@ -16,4 +17,10 @@ command -v mpirun.openmpi > /dev/null && command -v srun > /dev/null ||
 cmake --preset "$preset" -DWEFT_TESTS=ON > /dev/null
 cmake --build --preset "$preset"
 # One more at once than there are cores: tests wait for deadlines, processes and networks a good part of their time.
-ctest --preset "$preset" -j "$(($(nproc) + 1))" "$@"
+# What a test that passed has printed is kept whole: GoogleTest names what it skipped at the end.
+results=$PWD/build/$preset/tests.xml
+rm -f "$results"
+status=0
+ctest --preset "$preset" -j "$(($(nproc) + 1))" --output-junit "$results" --test-output-size-passed 4000000 "$@" || status=$?
+[ ! -e "$results" ] || scripts/list_skipped.py "$results"
+exit "$status"

@@ -27,8 +27,8 @@ class KvsLauncher : public Launcher {
   int round_ = 0;
 };
 
-// What PMI_process_mapping says, "(vector,(first host,hosts,processes on each),...)": all processes
-// are on one host. False if it is not understood.
+// True if PMI_process_mapping, "(vector,(first host,hosts,processes on each),...)", places all
+// processes on one host. False if it is not understood.
 bool maps_to_one_host(std::string_view mapping);
 
 }  // namespace weft::pmi

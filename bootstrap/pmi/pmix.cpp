@@ -31,7 +31,7 @@ Result<Dynlib> open_library(const Options& options) {
                   library.status().text()));
 }
 
-// How a fence that may outlive the patience of its caller ends.
+// The end of a fence, which may outlast its caller's timeout.
 struct Fence {
   std::mutex mutex;
   std::condition_variable changed;
@@ -92,7 +92,7 @@ class PmixLauncher final : public pmi::KvsLauncher {
     return Status::error(Code::kIo,
                          fmt::format("PMIx_{}: {} ({})", call, pmix_.error_text(result), result));
   }
-  // The library's memory. What little there is stays for the life of the process: how it is freed
+  // The value is the library's memory. It is little and is never freed, since how to free it
   // differs between versions.
   Result<const pmix::Value*> value_of(std::uint32_t rank, const char* key, std::uint16_t type);
   Result<int> count_of(const char* key);

@@ -129,11 +129,11 @@ void Agent::on_signals() {
   }
   for (Pe& pe : pes_) {
     Ending ending;
-    if (pe.running && has_ended(pe.child.pid, ending)) bury(pe, ending);
+    if (pe.running && has_ended(pe.child.pid, ending)) record_end(pe, ending);
   }
 }
 
-void Agent::bury(Pe& pe, const Ending& ending) {
+void Agent::record_end(Pe& pe, const Ending& ending) {
   ::kill(-pe.child.pid, SIGKILL);  // whatever it left behind in its group goes with it
   constexpr int kMostReads = 1024;
   for (const int fd : {1, 2}) {

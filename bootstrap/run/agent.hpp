@@ -30,7 +30,7 @@ class Agent {
   void hear();
   void on_frame(const net::Frame& frame);
   void on_signals();
-  void bury(Pe& pe, const Ending& ending);
+  void record_end(Pe& pe, const Ending& ending);
   bool pass_on(Pe& pe, int fd);
   void end_all(const char* why);
   void signal_all(int signal);

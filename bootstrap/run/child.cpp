@@ -35,7 +35,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
-// What failed in the child before its program ran.
+// The step that failed in the child before its program ran.
 struct Failure {
   enum Step : int { kSession, kBind, kStreams, kExec } step;
   int error;
@@ -61,7 +61,7 @@ struct ChildSide {
   const Inherited* inherited;
 };
 
-[[noreturn]] void give_up(const ChildSide& side, Failure::Step step) {
+[[noreturn]] void fail_step(const ChildSide& side, Failure::Step step) {
   const Failure failure{step, errno};
   (void)!::write(side.confirmation, &failure, sizeof failure);
   ::_exit(127);
@@ -70,26 +70,26 @@ struct ChildSide {
 // Between fork and exec of a program with threads only async-signal-safe calls are allowed.
 [[noreturn]] void become_program(const ChildSide& side) {
   if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-    give_up(side, Failure::kSession);
+    fail_step(side, Failure::kSession);
   }
   if (::getppid() != side.parent) ::_exit(127);  // it died before the line above
   if (side.binding != nullptr &&
       ::sched_setaffinity(0, sizeof side.binding->cpus, &side.binding->cpus) != 0) {
-    give_up(side, Failure::kBind);
+    fail_step(side, Failure::kBind);
   }
   const int input = side.input >= 0 ? side.input : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   // dup2 of a descriptor onto itself would leave it closed on exec, but only 0 can be that.
   if (input < 0 || (input != 0 && ::dup2(input, 0) < 0) || ::dup2(side.out, 1) < 0 ||
       ::dup2(side.err, 2) < 0) {
-    give_up(side, Failure::kStreams);
+    fail_step(side, Failure::kStreams);
   }
-  if (side.kept >= 0 && ::fcntl(side.kept, F_SETFD, 0) != 0) give_up(side, Failure::kStreams);
+  if (side.kept >= 0 && ::fcntl(side.kept, F_SETFD, 0) != 0) fail_step(side, Failure::kStreams);
   ::setrlimit(RLIMIT_NOFILE, &side.inherited->files);
   ::sigaction(SIGPIPE, &side.inherited->on_pipe, nullptr);
   ::sigaction(SIGXFSZ, &side.inherited->on_file_size, nullptr);
   ::sigprocmask(SIG_SETMASK, &side.inherited->mask, nullptr);
   ::execve(side.program, side.argv, side.environment);
-  give_up(side, Failure::kExec);
+  fail_step(side, Failure::kExec);
 }
 
 Status fork_failed(int error) {

@@ -15,7 +15,7 @@
 
 namespace weft::run {
 
-// What the launcher changed for itself and a child must get back.
+// State that the launcher changed for itself and that a child must get back.
 struct Inherited {
   sigset_t mask;
   struct sigaction on_pipe, on_file_size;

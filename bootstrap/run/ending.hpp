@@ -21,7 +21,7 @@ struct Ending {
 std::string signal_name(int signal);  // "SIGSEGV"
 // "was killed by signal 11 (SIGSEGV: Segmentation fault), core dumped", "exited with code 3".
 std::string to_string(const Ending& ending);
-// What such an end often means; "" if nothing is known.
+// A usual cause of such an end; "" if none is known.
 std::string hint(const Ending& ending);
 
 // Looks whether a child has ended, and leaves it a zombie: its process group keeps its number until

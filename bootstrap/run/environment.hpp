@@ -13,7 +13,7 @@ namespace weft::run {
 std::vector<std::string> environment_of(int pe, const Arguments& arguments,
                                         const std::string& unique_id, int pmi_fd);
 
-// What goes along to other hosts: WEFT_* and whatever -x names.
+// Variables that go along to other hosts: WEFT_* and whatever -x names.
 std::vector<std::pair<std::string, std::string>> environment_for_hosts(const Arguments& arguments);
 
 // PATH as the PEs will have it.

@@ -68,7 +68,7 @@ std::optional<Name> split_name(std::string_view word) {
 Result<Host> parse_host(std::string_view item) {
   const auto blank = item.find_first_of(kBlank);
   const auto split = split_name(item.substr(0, blank));
-  // What starts like an option would be one of the remote shell's.
+  // A name that starts like an option would be one of the remote shell's options.
   if (!split || split->name.empty() || split->name.front() == '-') return wrong(item);
   std::string_view count = split->count;
   if (blank != std::string_view::npos) {  // as a host file of Open MPI has it

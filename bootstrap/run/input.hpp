@@ -14,12 +14,12 @@ class Input {
  public:
   static Result<Input> open();
 
-  // What becomes PE 0's standard input.
+  // The descriptor that becomes PE 0's standard input.
   int for_child() const { return relayed_ ? child_end_.get() : 0; }
   // Once the child has it.
   void close_child_end() { child_end_.reset(); }
 
-  // What to poll; -1 if nothing at the moment.
+  // The descriptors to poll; -1 if there is none at the moment.
   int source() const;
   int target() const { return buffer_.empty() ? -1 : parent_end_.get(); }
   void read_some();

@@ -1,5 +1,5 @@
 // weft-run: starts a program as the PEs of a job, and watches over them. It serves the
-// meeting point itself, so the PEs need nothing but three variables of the environment.
+// rendezvous point itself, so the PEs need nothing but three variables of the environment.
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ int say(int exit_status, std::string_view text) {
   return exit_status;
 }
 
-// Signals come through a descriptor. Those that the caller wants ignored (nohup) stay ignored.
+// Signals come through a descriptor. A signal that the caller wants ignored (nohup) stays ignored.
 Result<UniqueFd> take_signals(Inherited& inherited) {
   sigset_t taken;
   ::sigemptyset(&taken);
@@ -95,7 +95,7 @@ int run_hosts(const Arguments& arguments, const Options& options) {
   return run_job(arguments, options, {});
 }
 
-// What a weft-run on another host has started here.
+// The agent, which a weft-run on another host has started here.
 int run_agent() {
   Inherited inherited{};
   ::getrlimit(RLIMIT_NOFILE, &inherited.files);

@@ -20,10 +20,10 @@ class Outlet {
   // PEs should not be read while this much waits.
   bool full() const { return waiting_ >= kMostWaiting; }
   bool empty() const { return queue_.empty(); }
-  // What to poll for POLLOUT; -1 if nothing waits.
+  // The descriptor to poll for POLLOUT; -1 if nothing waits.
   int fd() const { return queue_.empty() ? -1 : queue_.front().fd; }
   // Writes one piece, small enough not to block after POLLOUT. kPeerLost: nobody reads any more;
-  // kIo: no room, or no such descriptor.
+  // kIo: no space left, or no such descriptor.
   Status write_some();
   // Writes everything, for as long as somebody takes it: for the end. The first failure.
   Status drain(double seconds);

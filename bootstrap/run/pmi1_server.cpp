@@ -19,7 +19,7 @@ pmi::Message success(std::string command) {
   return {std::move(command), {{"rc", "0"}, {"msg", "success"}}};
 }
 
-// What does not change while the job runs.
+// An answer that does not change while the job runs.
 pmi::Message fact(const std::string& command, std::size_t npes) {
   if (command == "get_maxes") {
     return {"maxes",

@@ -1,6 +1,6 @@
 // PMI-1 for programs that speak it (MPICH and its kin): ranks, one store of keys, one barrier.
 //
-// The rules only: messages in, answers out. Whoever moves the bytes calls handle().
+// The rules only: messages in, answers out. The owner moves the bytes and calls handle().
 #pragma once
 
 #include <map>
@@ -21,10 +21,11 @@ class Pmi1Server {
     int pe;
     pmi::Message message;
   };
-  // What to tell whom. What it does not understand it refuses by name, and nobody waits for it.
+  // The answers, each with its PE. A command that it does not understand is refused by name, and
+  // nobody waits for it.
   std::vector<Answer> handle(int pe, const pmi::Message& message);
 
-  // The PE has greeted, and not said goodbye.
+  // The PE has come in by init, and has not sent finalize.
   bool is_inside(int pe) const { return seats_[static_cast<std::size_t>(pe)].inside; }
   // The exit code of a PE that asked for the job's end.
   std::optional<int> abort_code() const { return abort_code_; }

@@ -1,4 +1,4 @@
-// What weft-run and its agent on another host say to each other, as frames over the remote shell's
+// Messages between weft-run and its agent on another host, as frames over the remote shell's
 // standard streams. Pure, as the bootstrap's protocol is.
 //
 //   weft-run: Order, Signal, Beat → agent         agent: Started, Output, Ended, Refused → weft-run

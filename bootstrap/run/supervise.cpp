@@ -245,7 +245,7 @@ void Supervisor::serve_pmi(Pe& pe, int most_reads) {
   }
 }
 
-// Who does not read its answers is cut off: they are few, and a socket holds them all.
+// A PE that does not read its answers is cut off: they are few, and a socket holds them all.
 void Supervisor::tell_pmi(const Pmi1Server::Answer& answer) {
   Pe& pe = pes_[static_cast<std::size_t>(answer.pe)];
   const std::string text = encode(answer.message, pmi::Form::kLine);
@@ -354,7 +354,7 @@ void Supervisor::on_frame(Link& link, const net::Frame& frame) {
         Pe* const pe = pe_of(ended->pe);
         if (pe == nullptr || !pe->running) return;
         pe->ending = ended->ending;
-        bury(*pe);
+        record_end(*pe);
         if (pe->failed()) failed_.push_back(pe);
       }
       return;
@@ -473,13 +473,13 @@ void Supervisor::on_children() {
     if (!pe.running || pe.link != nullptr) continue;
     note_stop(pe);
     if (!has_ended(pe.child.pid, pe.ending)) continue;
-    bury(pe);
+    record_end(pe);
     if (pe.failed()) failed_.push_back(&pe);
   }
   if (server_.abort_code() && !job_failed_) on_job_failure();
 }
 
-// A PE that was stopped makes the others wait: whoever waits with them is told.
+// A PE that was stopped makes the others wait, so the user gets a message.
 void Supervisor::note_stop(Pe& pe) {
   const auto signal = stop_signal(pe.child.pid);
   if (!signal) return;
@@ -514,7 +514,7 @@ void Supervisor::settle() {
   end_all(SIGTERM);
 }
 
-void Supervisor::bury(Pe& pe) {
+void Supervisor::record_end(Pe& pe) {
   if (pe.link == nullptr) {
     // Whatever it left behind in its group goes with it.
     ::kill(-pe.child.pid, SIGKILL);
@@ -527,7 +527,8 @@ void Supervisor::bury(Pe& pe) {
   pe.err.finish();
   if (pe.link == nullptr) reap(pe.child.pid);
   pe.running = false;
-  // Of a PE on another host the meeting point learns by its connection, in order with its abort.
+  // The rendezvous point learns of a PE's end on another host by its connection, in order with its
+  // abort.
   if (pe.link != nullptr && !pe.ending.clean()) return;
   const Status lost =
       server_.ended(pe.number, fmt::format("it {} before it left the job", to_string(pe.ending)));

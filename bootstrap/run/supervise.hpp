@@ -91,7 +91,7 @@ class Supervisor {
   void close_links();
   // --- what follows
   void note_stop(Pe& pe);
-  void bury(Pe& pe);
+  void record_end(Pe& pe);
   void report_failure(const Pe& pe);
   void end_all(int signal);
   void signal_all(int signal);

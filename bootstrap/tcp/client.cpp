@@ -31,7 +31,7 @@ using tcp::Message;
 
 // The server's own deadline comes first and names who is missing; ours is for a server that hangs.
 constexpr double kSlack_s = 5;
-// A call that lasts longer is told to the server, so that it knows who is late if nobody comes.
+// A call that lasts longer is reported to the server, so that it knows who is late if nobody comes.
 constexpr double kPatience_s = 0.02;
 // A PE that dies after a call must not fail it for those who are still in it: what it brought is on
 // its way, and they pass it on for so long.
@@ -63,7 +63,7 @@ class TcpBootstrap final : public Bootstrap {
   Status leave() override;
 
  private:
-  Result<tcp::Exchange> call(Meeting::Call call, std::span<const std::byte> mine);
+  Result<tcp::Exchange> call(Rendezvous::Call call, std::span<const std::byte> mine);
   Status carry(tcp::Exchange& exchange, std::string_view what);
   void wait(const tcp::Exchange& exchange, bool neighbours, int at_most_ms);
   Status hear();
@@ -78,7 +78,7 @@ class TcpBootstrap final : public Bootstrap {
   net::Channel channel_;
   const int pe_;
   const int npes_;
-  Meeting::Member server_;
+  Rendezvous::Member server_;
   double timeout_s_ = 0;
   bool dropped_ = false;
 
@@ -110,9 +110,10 @@ Status TcpBootstrap::join(const Secret& secret, double timeout_s) {
   ASSIGN_OR_RETURN(const net::Frame frame, await(Message::kAccepted, timeout_s, "a welcome"));
   const auto opened = tcp::open_seal(secret, tcp::kAcceptedSeal, nonces, frame.payload);
   if (!opened) {
-    return fail(Status::error(opened.status().code(),
-                              fmt::format("what answers at {} is not the job's meeting point: {}",
-                                          channel_.peer(), opened.status().text())));
+    return fail(
+        Status::error(opened.status().code(),
+                      fmt::format("what answers at {} is not the job's rendezvous point: {}",
+                                  channel_.peer(), opened.status().text())));
   }
   auto accepted = tcp::decode_accepted(*opened);
   if (!accepted) return fail(accepted.status());
@@ -129,7 +130,7 @@ Status TcpBootstrap::await_start() {
   if (contacts->size() != static_cast<std::size_t>(tcp::rounds_of(npes_))) {
     return fail(Status::error(
         Code::kInternal,
-        fmt::format("the meeting point at {} named {} neighbours to PE {} of "
+        fmt::format("the rendezvous point at {} named {} neighbours to PE {} of "
                     "{}, not {}",
                     channel_.peer(), contacts->size(), pe_, npes_, tcp::rounds_of(npes_))));
   }
@@ -146,13 +147,13 @@ Result<std::vector<Blob>> TcpBootstrap::allgather(std::span<const std::byte> min
                     "{} together go through the bootstrap",
                     mine.size(), npes_, tcp::kMostBlobBytes, tcp::kMostGatheredBytes));
   }
-  ASSIGN_OR_RETURN(const tcp::Exchange exchange, call(Meeting::Call::kAllgather, mine));
+  ASSIGN_OR_RETURN(const tcp::Exchange exchange, call(Rendezvous::Call::kAllgather, mine));
   return exchange.gathered();
 }
 
-Status TcpBootstrap::barrier() { return call(Meeting::Call::kBarrier, {}).status(); }
+Status TcpBootstrap::barrier() { return call(Rendezvous::Call::kBarrier, {}).status(); }
 
-Result<tcp::Exchange> TcpBootstrap::call(Meeting::Call call, std::span<const std::byte> mine) {
+Result<tcp::Exchange> TcpBootstrap::call(Rendezvous::Call call, std::span<const std::byte> mine) {
   const std::lock_guard lock(receive_mutex_);
   RETURN_IF_ERROR(failure());
   RETURN_IF_ERROR(hear());
@@ -162,8 +163,8 @@ Result<tcp::Exchange> TcpBootstrap::call(Meeting::Call call, std::span<const std
   return exchange;
 }
 
-// A call that lasts and trouble with a neighbour are told to the server, which sees all PEs: what
-// it answers names the one that is missing. Only if it says nothing, this PE's own view must do.
+// A call that lasts, and trouble with a neighbour, are reported to the server, which sees all PEs:
+// its answer names the one that is missing. Only if it says nothing, this PE's own view must do.
 Status TcpBootstrap::carry(tcp::Exchange& exchange, std::string_view what) {
   const Deadline patience(std::min(kPatience_s, timeout_s_ / 10));
   const Deadline deadline(timeout_s_);
@@ -196,10 +197,11 @@ Status TcpBootstrap::carry(tcp::Exchange& exchange, std::string_view what) {
   }
   return fail(Status::error(
       status.is(Code::kBusy) ? Code::kTimeout : status.code(),
-      fmt::format("PE {} of {} did not get through {} within {:g} s, and the meeting point at {} "
-                  "does not say why{}{}",
-                  pe_, npes_, what, timeout_s_, channel_.peer(), status.is(Code::kBusy) ? "" : ": ",
-                  status.is(Code::kBusy) ? "" : status.text())));
+      fmt::format(
+          "PE {} of {} did not get through {} within {:g} s, and the rendezvous point at {} "
+          "does not say why{}{}",
+          pe_, npes_, what, timeout_s_, channel_.peer(), status.is(Code::kBusy) ? "" : ": ",
+          status.is(Code::kBusy) ? "" : status.text())));
 }
 
 // For the neighbours and the server, whose word is kept in failure() and is its last.
@@ -215,7 +217,7 @@ void TcpBootstrap::wait(const tcp::Exchange& exchange, bool neighbours, int at_m
   }
 }
 
-// What the server has said meanwhile.
+// Reads the messages that the server has sent meanwhile.
 Status TcpBootstrap::hear() {
   for (;;) {
     while (const auto frame = channel_.next()) RETURN_IF_ERROR(from_server(*frame));
@@ -231,14 +233,14 @@ void TcpBootstrap::abort(int code, std::string_view why) {
   fail(Status::error(Code::kAborted, text)).ignore();
   const auto payload = encode(tcp::Abort{code, std::string(why.substr(0, 4096))});
   const Status sent = send_some(net::encode_frame(number(Message::kAbort), payload));
-  // What the socket does not take at once goes with the next send. Without a connection everybody
-  // knows already that this PE is lost.
+  // Bytes that the socket does not take at once go with the next send. Without a connection
+  // everybody knows already that this PE is lost.
   if (!sent.is_ok()) LOG(kDebug, "bootstrap", "abort: {}", sent.text());
 }
 
 Status TcpBootstrap::health() {
   if (Status known = failure(); !known.is_ok()) return known;
-  // Whoever holds the mutex is reading, so news comes to failure() anyway.
+  // A thread that holds the mutex is reading, so news comes to failure() anyway.
   const std::unique_lock lock(receive_mutex_, std::try_to_lock);
   return lock.owns_lock() ? hear() : failure();
 }
@@ -293,7 +295,7 @@ Status TcpBootstrap::from_server(const net::Frame& frame) {
     if (!status.is_ok()) return fail(std::move(status));
   }
   return fail(Status::error(Code::kInternal,
-                            fmt::format("the meeting point at {} sent message {} out of turn",
+                            fmt::format("the rendezvous point at {} sent message {} out of turn",
                                         channel_.peer(), frame.type)));
 }
 
@@ -304,9 +306,10 @@ Status TcpBootstrap::connection_failed(const Status& how) {
   const char* mend = how.is(Code::kPeerLost)
                          ? "The process that made the unique id has ended; it must live as long as "
                            "the job"
-                         : "Is the address in the unique id that of the job's meeting point?";
-  return fail(Status::error(how.code(), fmt::format("PE {} lost the job's meeting point{}: {}. {}",
-                                                    pe_, who, how.text(), mend)));
+                         : "Is the address in the unique id that of the job's rendezvous point?";
+  return fail(Status::error(
+      how.code(),
+      fmt::format("PE {} lost the job's rendezvous point{}: {}. {}", pe_, who, how.text(), mend)));
 }
 
 Status TcpBootstrap::fail(Status failure) {
@@ -344,7 +347,7 @@ Result<std::unique_ptr<TcpBootstrap>> reach(const IdText& id, int pe, int npes,
   if (!socket) {
     return Status::error(
         socket.status().code(),
-        fmt::format("PE {} cannot reach the job's meeting point: {}. The process that made the "
+        fmt::format("PE {} cannot reach the job's rendezvous point: {}. The process that made the "
                     "unique id must be running and reachable from here; an id is good for one job",
                     pe, socket.status().text()));
   }

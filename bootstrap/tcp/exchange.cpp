@@ -24,7 +24,7 @@ int ahead(int pe, int npes, int round) {
 
 Exchange::Exchange(int pe, int npes, Call call, std::span<const std::byte> mine)
     : pe_(pe), npes_(npes), call_(call) {
-  if (call_.call != Meeting::Call::kAllgather) return;
+  if (call_.call != Rendezvous::Call::kAllgather) return;
   net::Writer out;
   out.bytes(mine);
   blocks_ = out.take();
@@ -32,7 +32,7 @@ Exchange::Exchange(int pe, int npes, Call call, std::span<const std::byte> mine)
 }
 
 int Exchange::blocks_in(int round) const {
-  if (call_.call != Meeting::Call::kAllgather) return 0;
+  if (call_.call != Rendezvous::Call::kAllgather) return 0;
   return std::min(1 << round, npes_ - (1 << round));
 }
 

@@ -34,7 +34,7 @@ class Exchange {
   // Round r goes out once r rounds have come in.
   bool can_send() const { return sent_ < rounds() && sent_ <= received_; }
   net::Bytes send();
-  // What came in the next round. kInvalidArgument: the sender is in another call.
+  // Takes the payload of the next round. kInvalidArgument: the sender is in another call.
   Status take(std::span<const std::byte> payload);
   // Everybody's bytes in PE order, after an allgather is complete.
   std::vector<Blob> gathered() const;
@@ -47,7 +47,8 @@ class Exchange {
   const Call call_;
   int sent_ = 0;
   int received_ = 0;
-  // Those of pe, pe + 1, ... one behind the other, each with its length in front; as they travel.
+  // The blocks of pe, pe + 1, ... one behind the other, each with its length in front; as they
+  // travel.
   net::Bytes blocks_;
   std::vector<std::size_t> ends_;  // of each block
 };

@@ -102,8 +102,8 @@ Status Neighbours::call_up(int round) {
       kMostMessageBytes);
   out.nonces.callee = there.nonce;
   ASSIGN_OR_RETURN(out.nonces.caller, random_bits());
-  out.channel->queue(framed(Message::kGreeting, seal(secret_, kGreetingSeal, out.nonces,
-                                                     encode(Greeting{pe_, out.nonces.caller}))));
+  out.channel->queue(framed(Message::kHandshake, seal(secret_, kHandshakeSeal, out.nonces,
+                                                      encode(Handshake{pe_, out.nonces.caller}))));
   return Status::ok();
 }
 
@@ -138,7 +138,7 @@ void Neighbours::admit() {
   for (int i = 0; i < kMostAccepts; ++i) {
     auto accepted = net::accept_one(listener_.get());
     if (!accepted) break;  // without files nobody comes in; who waits in vain says so
-    // The oldest goes, which has had its time: a PE greets with its connection.
+    // The oldest goes, which has had its time: a PE sends its handshake as soon as it connects.
     if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
     strangers_.emplace_back(std::move(accepted->socket), std::move(accepted->peer),
                             kMostHelloBytes);
@@ -153,7 +153,7 @@ void Neighbours::admit() {
 bool Neighbours::settle(net::Channel& stranger) {
   Status status = stranger.fill();
   if (const auto frame = stranger.next()) {
-    status = frame->type == static_cast<std::uint32_t>(Message::kGreeting)
+    status = frame->type == static_cast<std::uint32_t>(Message::kHandshake)
                  ? greet(stranger, *frame)
                  : Status::error(Code::kIo, fmt::format("it began with message {}", frame->type));
     if (status.is_ok()) return true;
@@ -171,13 +171,13 @@ Status Neighbours::greet(net::Channel& stranger, const net::Frame& frame) {
   // The caller's nonce is needed to open the seal around it.
   const auto sealed = std::span(frame.payload);
   ASSIGN_OR_RETURN(
-      const Greeting greeting,
-      decode_greeting(sealed.first(sealed.size() - std::min(sealed.size(), sizeof(Secret)))));
-  const Nonces nonces{greeting.nonce, contact_.nonce};
-  RETURN_IF_ERROR(open_seal(secret_, kGreetingSeal, nonces, sealed).status());
+      const Handshake handshake,
+      decode_handshake(sealed.first(sealed.size() - std::min(sealed.size(), sizeof(Secret)))));
+  const Nonces nonces{handshake.nonce, contact_.nonce};
+  RETURN_IF_ERROR(open_seal(secret_, kHandshakeSeal, nonces, sealed).status());
   for (int round = 0; round < rounds_of(npes_); ++round) {
     auto& channel = in_[static_cast<std::size_t>(round)];
-    if (greeting.pe != ahead(pe_, npes_, round) || channel) continue;
+    if (handshake.pe != ahead(pe_, npes_, round) || channel) continue;
     stranger.queue(framed(Message::kWelcome, seal(secret_, kWelcomeSeal, nonces, {})));
     RETURN_IF_ERROR(stranger.flush());
     channel = std::move(stranger);
@@ -185,7 +185,7 @@ Status Neighbours::greet(net::Channel& stranger, const net::Frame& frame) {
     return Status::ok();
   }
   return Status::error(Code::kInvalidArgument,
-                       fmt::format("PE {} is no neighbour, or has come already", greeting.pe));
+                       fmt::format("PE {} is no neighbour, or has come already", handshake.pe));
 }
 
 void Neighbours::watch(const Exchange& exchange, std::vector<pollfd>& polled) const {

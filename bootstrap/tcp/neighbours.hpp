@@ -21,7 +21,7 @@ namespace weft::tcp {
 
 class Neighbours {
  public:
-  // Listens at `host`, an address of this PE's host; a job of one needs no door.
+  // Listens at `host`, an address of this PE's host; a job of one needs no listener.
   Status open(const Secret& secret, int pe, int npes, const std::string& host);
   const Contact& contact() const { return contact_; }
   // Where those behind listen: the PE at distance 2^r is number r.

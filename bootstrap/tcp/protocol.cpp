@@ -14,13 +14,13 @@ using net::malformed;
 using net::Reader;
 using net::Writer;
 
-void write(Writer& out, const Meeting::Member& member) {
+void write(Writer& out, const Rendezvous::Member& member) {
   out.u64(static_cast<std::uint64_t>(member.pid));
   out.text(member.host);
 }
 
-Meeting::Member read_member(Reader& in) {
-  Meeting::Member member;
+Rendezvous::Member read_member(Reader& in) {
+  Rendezvous::Member member;
   member.pid = static_cast<std::int64_t>(in.u64());
   member.host = in.text();
   return member;
@@ -99,9 +99,10 @@ net::Bytes encode(const Call& call) {
 Result<Call> decode_call(std::span<const std::byte> payload) {
   Reader in(payload);
   Call call;
-  call.call = static_cast<Meeting::Call>(in.u8());
+  call.call = static_cast<Rendezvous::Call>(in.u8());
   call.sequence = in.u64();
-  const bool known = call.call == Meeting::Call::kAllgather || call.call == Meeting::Call::kBarrier;
+  const bool known =
+      call.call == Rendezvous::Call::kAllgather || call.call == Rendezvous::Call::kBarrier;
   if (!in.complete() || !known) return malformed("call", payload.size());
   return call;
 }
@@ -138,20 +139,20 @@ Result<Accepted> decode_accepted(std::span<const std::byte> payload) {
   return accepted;
 }
 
-net::Bytes encode(const Greeting& greeting) {
+net::Bytes encode(const Handshake& handshake) {
   Writer out;
-  out.u32(static_cast<std::uint32_t>(greeting.pe));
-  out.raw(greeting.nonce);
+  out.u32(static_cast<std::uint32_t>(handshake.pe));
+  out.raw(handshake.nonce);
   return out.take();
 }
 
-Result<Greeting> decode_greeting(std::span<const std::byte> payload) {
+Result<Handshake> decode_handshake(std::span<const std::byte> payload) {
   Reader in(payload);
-  Greeting greeting;
-  greeting.pe = static_cast<int>(in.u32());
-  greeting.nonce = read_nonce(in);
-  if (!in.complete()) return malformed("greeting", payload.size());
-  return greeting;
+  Handshake handshake;
+  handshake.pe = static_cast<int>(in.u32());
+  handshake.nonce = read_nonce(in);
+  if (!in.complete()) return malformed("handshake", payload.size());
+  return handshake;
 }
 
 net::Bytes encode_challenge(const Nonce& nonce) { return net::Bytes(nonce.begin(), nonce.end()); }

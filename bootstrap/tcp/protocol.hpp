@@ -1,14 +1,14 @@
-// What PEs and the rendezvous server say to each other, and PEs among themselves, one frame per
-// message. Pure: bytes to values and back; whatever comes from the network is checked here.
+// Messages between PEs and the rendezvous server, and of PEs among themselves, one frame each.
+// Pure: bytes to values and back; whatever comes from the network is checked here.
 //
 //   PE: Hello → server: Challenge → PE: Join → server: Accepted, and Start when everybody has come
 //   PE: Waiting or Late, in a call that lasts
 //   PE: Leave → server: Left when everybody has left
 //   PE: Abort; server to everybody, at any time: Failed, with the first reason why the job ended
 //
-//   PE: Greeting → the PE behind it: Welcome; then Blocks, one per call (see exchange.hpp)
+//   PE: Handshake → the PE behind it: Welcome; then Blocks, one per call (see exchange.hpp)
 //
-// Hello, Join, Accepted, Greeting and Welcome carry a proof of the job's secret (see seal.hpp). A
+// Hello, Join, Accepted, Handshake and Welcome carry a proof of the job's secret (see seal.hpp). A
 // caller's first message does, so whoever does not know the secret never gets beyond it.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 #include <weft/result.hpp>
 
-#include "bootstrap/meeting.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "bootstrap/tcp/secret.hpp"
 #include "src/net/address.hpp"
 #include "src/net/frame.hpp"
@@ -48,16 +48,16 @@ enum class Message : std::uint32_t {
   kFailed = 18,
   kLeft = 19,
   kChallenge = 20,
-  kGreeting = 32,
+  kHandshake = 32,
   kWelcome = 33,
   kBlocks = 34,
 };
 
-// What seals say they are for.
+// The purpose that each seal names, so that one message is not taken for another.
 inline constexpr std::string_view kHelloSeal = "hello";
 inline constexpr std::string_view kJoinSeal = "join";
 inline constexpr std::string_view kAcceptedSeal = "accepted";
-inline constexpr std::string_view kGreetingSeal = "greeting";
+inline constexpr std::string_view kHandshakeSeal = "handshake";
 inline constexpr std::string_view kWelcomeSeal = "welcome";
 
 struct Hello {
@@ -75,13 +75,13 @@ struct Contact {
 struct Join {
   int pe = 0;
   int npes = 0;
-  Meeting::Member member;
+  Rendezvous::Member member;
   Contact contact;
 };
 
 // The collective call in which a PE waits.
 struct Call {
-  Meeting::Call call = Meeting::Call::kBarrier;
+  Rendezvous::Call call = Rendezvous::Call::kBarrier;
   std::uint64_t sequence = 0;
 };
 
@@ -90,13 +90,13 @@ struct Abort {
   std::string why;
 };
 
-// The server's patience and who it is.
+// The server's timeout, and who it is.
 struct Accepted {
   double timeout_s = 0;
-  Meeting::Member server;
+  Rendezvous::Member server;
 };
 
-struct Greeting {
+struct Handshake {
   int pe = 0;
   Nonce nonce{};
 };
@@ -106,7 +106,7 @@ net::Bytes encode(const Join& join);
 net::Bytes encode(const Call& call);
 net::Bytes encode(const Abort& abort);
 net::Bytes encode(const Accepted& accepted);
-net::Bytes encode(const Greeting& greeting);
+net::Bytes encode(const Handshake& handshake);
 net::Bytes encode_challenge(const Nonce& nonce);
 net::Bytes encode_leave(std::uint64_t calls);
 net::Bytes encode_start(const std::vector<Contact>& contacts);
@@ -118,7 +118,7 @@ Result<Join> decode_join(std::span<const std::byte> payload);
 Result<Call> decode_call(std::span<const std::byte> payload);
 Result<Abort> decode_abort(std::span<const std::byte> payload);
 Result<Accepted> decode_accepted(std::span<const std::byte> payload);
-Result<Greeting> decode_greeting(std::span<const std::byte> payload);
+Result<Handshake> decode_handshake(std::span<const std::byte> payload);
 Result<Nonce> decode_challenge(std::span<const std::byte> payload);
 Result<std::uint64_t> decode_leave(std::span<const std::byte> payload);
 Result<std::vector<Contact>> decode_start(std::span<const std::byte> payload);

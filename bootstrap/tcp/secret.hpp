@@ -1,4 +1,4 @@
-// What only the PEs of a job know: 128 random bits in the unique id.
+// The secret of a job, which only its PEs know: 128 random bits in the unique id.
 #pragma once
 
 #include <array>

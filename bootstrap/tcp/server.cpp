@@ -29,12 +29,12 @@ constexpr int kMostLastPieces = 64;
 // With everybody here, no more than kMostAccepts strangers come in so much time.
 constexpr milliseconds kPauseWhenFull{10};
 
-Meeting::Time after(Meeting::Time now, double seconds) {
+Rendezvous::Time after(Rendezvous::Time now, double seconds) {
   return now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-int poll_timeout(Meeting::Time deadline) {
-  if (deadline == Meeting::Time::max()) return -1;
+int poll_timeout(Rendezvous::Time deadline) {
+  if (deadline == Rendezvous::Time::max()) return -1;
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
@@ -130,7 +130,7 @@ Server::Server(IdText id, UniqueFd listener, UniqueFd wake, UniqueFd failed, dou
       listener_(std::move(listener)),
       wake_(std::move(wake)),
       failed_(std::move(failed)),
-      meeting_(std::make_unique<Meeting>(std::max(npes_, 1), timeout_s)) {}
+      rendezvous_(std::make_unique<Rendezvous>(std::max(npes_, 1), timeout_s)) {}
 
 Server::~Server() {
   {
@@ -152,17 +152,17 @@ void Server::close() {
 
 Status Server::failure() const {
   const std::lock_guard lock(mutex_);
-  return meeting_->anybody_came() ? meeting_->failure() : Status::ok();
+  return rendezvous_->anybody_came() ? rendezvous_->failure() : Status::ok();
 }
 
 std::optional<int> Server::abort_code() const {
   const std::lock_guard lock(mutex_);
-  return meeting_->abort_code();
+  return rendezvous_->abort_code();
 }
 
 std::optional<int> Server::culprit() const {
   const std::lock_guard lock(mutex_);
-  return meeting_->culprit();
+  return rendezvous_->culprit();
 }
 
 Server::Load Server::load() const {
@@ -175,12 +175,13 @@ Status Server::ended(int pe, std::string_view how) {
   {
     const std::lock_guard lock(mutex_);
     const Time now = Clock::now();
-    // What it still said before its end comes first.
+    // Messages that it sent before its end come first.
     Connection* const its = pe_connection(pe);
     for (int i = 0; i < kMostLastPieces && its != nullptr && serve(*its, now); ++i) continue;
     publish(now);
-    meeting_->lose(pe, how);
-    if (meeting_->anybody_came() && meeting_->culprit() == pe) failure = meeting_->failure();
+    rendezvous_->lose(pe, how);
+    if (rendezvous_->anybody_came() && rendezvous_->culprit() == pe)
+      failure = rendezvous_->failure();
     publish(now);
   }
   raise_signal(wake_);  // the loop sends it
@@ -243,7 +244,7 @@ void Server::serve_ready(std::list<Connection>& connections, std::size_t first, 
   }
 }
 
-// When nobody needs the meeting point any more, or patience has ended.
+// True once nobody needs the rendezvous point any more, or the timeout has passed.
 bool Server::may_end(Time now) const {
   if (!closing_) return false;
   std::size_t members = 0;
@@ -254,13 +255,13 @@ bool Server::may_end(Time now) const {
   if (members == 0 || failure_published_) return true;
   if (now < closing_deadline_) return false;
   LOG(kWarn, "bootstrap",
-      "the meeting point of the job at {} goes away while {} of its {} PEs have not left",
+      "the rendezvous point of the job at {} goes away while {} of its {} PEs have not left",
       net::to_string(id_.address), members, npes_);
   return true;
 }
 
 Server::Time Server::next_deadline() const {
-  Time next = std::min(meeting_->deadline(), closing_deadline_);
+  Time next = std::min(rendezvous_->deadline(), closing_deadline_);
   if (accept_again_ > Clock::now()) next = std::min(next, accept_again_);
   for (const auto* connections : {&connections_, &strangers_}) {
     for (const Connection& connection : *connections) {
@@ -280,7 +281,7 @@ void Server::accept_some(Time now) {
     if (!caller) {
       if (!caller.status().is(Code::kBusy)) {
         if (const auto more = full_.pass()) {
-          LOG(kWarn, "bootstrap", "the meeting point at {} cannot let anybody in: {}{}",
+          LOG(kWarn, "bootstrap", "the rendezvous point at {} cannot let anybody in: {}{}",
               net::to_string(id_.address), caller.status().text(), *more);
         }
         accept_again_ = now + milliseconds(100);  // out of files, most likely: let some go first
@@ -295,7 +296,7 @@ void Server::accept_some(Time now) {
   }
   load_.accepted += static_cast<std::uint64_t>(accepted);
   load_.most_accepted = std::max(load_.most_accepted, accepted);
-  // Whoever comes after everybody is here has time.
+  // A caller that comes after everybody is here has time.
   if (accepted == kMostAccepts && started_) accept_again_ = now + kPauseWhenFull;
 }
 
@@ -411,7 +412,7 @@ void Server::admit(Connection& connection, const net::Frame& frame, Time now) {
   if (!join) return hang_up(connection, join.status());
   Status refusal = check_number_of(*join);
   if (refusal.is_ok() && npes_ == 0) refusal = take_number(join->npes);
-  if (refusal.is_ok()) refusal = meeting_->join(join->pe, join->member, now);
+  if (refusal.is_ok()) refusal = rendezvous_->join(join->pe, join->member, now);
   if (!refusal.is_ok()) return refuse(connection, refusal, now);
   connection.state = Connection::State::kMember;
   connection.pe = join->pe;
@@ -435,10 +436,10 @@ Status Server::check_version(const Hello& hello) const {
   if (hello.protocol == kProtocol && hello.version == WEFT_VERSION) return Status::ok();
   return Status::error(
       Code::kVersionMismatch,
-      fmt::format("this PE is Weft {} (protocol {}), the meeting point at {} is Weft {} (protocol "
-                  "{}). Build and run every PE and the launcher with the same Weft",
-                  hello.version, hello.protocol, net::to_string(id_.address), WEFT_VERSION,
-                  kProtocol));
+      fmt::format(
+          "this PE is Weft {} (protocol {}), the rendezvous point at {} is Weft {} (protocol "
+          "{}). Build and run every PE and the launcher with the same Weft",
+          hello.version, hello.protocol, net::to_string(id_.address), WEFT_VERSION, kProtocol));
 }
 
 Status Server::check_number_of(const Join& join) const {
@@ -452,11 +453,11 @@ Status Server::check_number_of(const Join& join) const {
                   npes_));
 }
 
-// Nobody can have joined the meeting that was there before.
+// Nobody can have joined the rendezvous that this one replaces.
 Status Server::take_number(int npes) {
   RETURN_IF_ERROR(check_number(npes));
   npes_ = npes;
-  meeting_ = std::make_unique<Meeting>(npes_, timeout_s_);
+  rendezvous_ = std::make_unique<Rendezvous>(npes_, timeout_s_);
   return Status::ok();
 }
 
@@ -467,20 +468,20 @@ void Server::handle_member(Connection& connection, const net::Frame& frame, Time
       auto call = decode_call(frame.payload);
       if (!call) return hang_up(connection, call.status());
       const bool late = frame.type == static_cast<std::uint32_t>(Message::kLate);
-      return late ? meeting_->give_up(connection.pe, call->call, call->sequence)
-                  : meeting_->wait(connection.pe, call->call, call->sequence);
+      return late ? rendezvous_->time_out(connection.pe, call->call, call->sequence)
+                  : rendezvous_->wait(connection.pe, call->call, call->sequence);
     }
     case Message::kLeave: {
       auto calls = decode_leave(frame.payload);
       if (!calls) return hang_up(connection, calls.status());
-      meeting_->leave_after(connection.pe, *calls);
+      rendezvous_->leave_after(connection.pe, *calls);
       connection.leave_deadline = after(now, timeout_s_);
       return;
     }
     case Message::kAbort: {
       auto abort = decode_abort(frame.payload);
       if (!abort) return hang_up(connection, abort.status());
-      return meeting_->abort(connection.pe, abort->code, abort->why);
+      return rendezvous_->abort(connection.pe, abort->code, abort->why);
     }
     default:
       return hang_up(connection, Status::error(Code::kIo, fmt::format("it sent message {}, which "
@@ -495,8 +496,8 @@ void Server::hang_up(Connection& connection, const Status& why) {
     members_[static_cast<std::size_t>(connection.pe)] = nullptr;
   }
   if (connection.state == Connection::State::kMember) {
-    meeting_->lose(connection.pe,
-                   fmt::format("its connection ended before it left the job ({})", why.text()));
+    rendezvous_->lose(connection.pe,
+                      fmt::format("its connection ended before it left the job ({})", why.text()));
   } else if (connection.state != Connection::State::kDismissed) {
     if (const auto more = turned_away_.pass()) {
       LOG(kInfo, "bootstrap", "{} was turned away at {}: {}{}", connection.channel.peer(),
@@ -514,11 +515,11 @@ void Server::dismiss(Connection& connection, Message message, const Status& why,
 }
 
 void Server::expire(Time now) {
-  meeting_->expire(now);
+  rendezvous_->expire(now);
   for (auto* connections : {&connections_, &strangers_}) {
     for (Connection& connection : *connections) {
       if (now >= connection.leave_deadline) {
-        dismiss(connection, Message::kLeft, meeting_->leave_timeout(), now);
+        dismiss(connection, Message::kLeft, rendezvous_->leave_timeout(), now);
       }
       if (connection.state != Connection::State::kMember && now >= connection.deadline) {
         hang_up(connection, Status::error(Code::kTimeout, "it said nothing"));
@@ -528,21 +529,21 @@ void Server::expire(Time now) {
 }
 
 void Server::publish(Time now) {
-  if (!meeting_->failure().is_ok()) return publish_failure(now);
-  if (!meeting_->everybody_here()) return;
+  if (!rendezvous_->failure().is_ok()) return publish_failure(now);
+  if (!rendezvous_->everybody_here()) return;
   if (!std::exchange(started_, true)) publish_start();
-  if (meeting_->everybody_left()) publish_leave(now);
+  if (rendezvous_->everybody_left()) publish_leave(now);
 }
 
 void Server::publish_failure(Time now) {
   for (Connection& connection : connections_) {
     if (connection.leave_deadline == Time::max()) continue;
-    dismiss(connection, Message::kLeft, meeting_->failure(), now);
+    dismiss(connection, Message::kLeft, rendezvous_->failure(), now);
   }
   if (std::exchange(failure_published_, true)) return;
   raise_signal(failed_);
-  const auto frame = std::make_shared<const net::Bytes>(
-      net::encode_frame(static_cast<std::uint32_t>(Message::kFailed), encode(meeting_->failure())));
+  const auto frame = std::make_shared<const net::Bytes>(net::encode_frame(
+      static_cast<std::uint32_t>(Message::kFailed), encode(rendezvous_->failure())));
   for (Connection& connection : connections_) {
     if (connection.state == Connection::State::kMember) connection.channel.queue(frame);
   }
@@ -565,7 +566,7 @@ void Server::publish_leave(Time now) {
     if (connection.state != Connection::State::kMember) continue;
     dismiss(connection, Message::kLeft, Status::ok(), now);
   }
-  meeting_ = std::make_unique<Meeting>(npes_, timeout_s_);
+  rendezvous_ = std::make_unique<Rendezvous>(npes_, timeout_s_);
   started_ = false;
 }
 

@@ -1,6 +1,6 @@
 // The rendezvous server: where the PEs of a job meet. One thread, one poll loop; every PE keeps one
 // connection to it, over which a few hundred bytes go at the start and none while all goes well:
-// collective calls are the PEs' own. The rules are Meeting's; this file knows who speaks.
+// collective calls are the PEs' own. The rules are Rendezvous's; this file knows who speaks.
 //
 // A stranger is a connection that has not proved to know the job's secret. There are limits
 // to what strangers take: accepts in a round, bytes in a round and altogether, connections. A
@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "bootstrap/meeting.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "bootstrap/tcp/id_text.hpp"
 #include "bootstrap/tcp/protocol.hpp"
 #include "bootstrap/tcp/seal.hpp"
@@ -58,7 +58,7 @@ class Server {
   // The present job's; ok before anybody has come to it, and so after everybody has left the last.
   Status failure() const;
   std::optional<int> abort_code() const;
-  std::optional<int> culprit() const;  // as Meeting has it
+  std::optional<int> culprit() const;  // as Rendezvous has it
   // The PE's process has ended. If that ended the job too, because others still need the PE, then
   // the failure that they see; else ok.
   Status ended(int pe, std::string_view how);
@@ -76,10 +76,10 @@ class Server {
   Load load() const;
 
  private:
-  using Time = Meeting::Time;
+  using Time = Rendezvous::Time;
   struct Connection {
     net::Channel channel;
-    // A dismissed connection has been told its last word, and is not read any more.
+    // A dismissed connection has been sent its last message, and is not read any more.
     enum class State { kStranger, kChallenged, kMember, kDismissed } state = State::kStranger;
     int pe = -1;
     Nonces nonces{};
@@ -123,15 +123,15 @@ class Server {
   int npes_;  // guarded by mutex_; 0: nobody has said it yet
   const double timeout_s_;
   const OwnerProcess process_;
-  const Meeting::Member self_;
+  const Rendezvous::Member self_;
   UniqueFd listener_;
   UniqueFd wake_;
   UniqueFd failed_;
   Time accept_again_ = Time::min();
   std::vector<pollfd> polled_;  // the loop's; here, not on its stack, which a fork does not have
 
-  mutable FairMutex mutex_;  // guards what follows; the loop gives it up only while it polls
-  std::unique_ptr<Meeting> meeting_;
+  mutable FairMutex mutex_;  // guards what follows; the loop releases it only while it polls
+  std::unique_ptr<Rendezvous> rendezvous_;
   std::list<Connection> connections_;  // of those who know the secret
   std::list<Connection> strangers_;    // the oldest in front
   std::vector<Connection*> members_;   // of each PE; null: none

@@ -19,12 +19,16 @@
 #endif
 #include <weft/device/bitcode.h>
 
-// Where a host that loads the module stores a context.
+// The host that loads the module stores a context here. It lies in constant memory, whose cache a
+// wait does not empty, and is constant for the compiler, which moves its loads out of loops. Behind
+// a wait a context in global memory takes a load that misses the L1 cache.
 extern "C" {
-#if !WEFT_TARGET_CPU
-__device__
+#if WEFT_TARGET_CPU
+weft::DeviceContext weft_current_device_context;
+#else
+extern __constant__ const weft::DeviceContext weft_current_device_context;
+__constant__ const weft::DeviceContext weft_current_device_context{};
 #endif
-    weft_address weft_current_context_address = 0;
 }
 
 // Each function of the table calls the template of its name here.
@@ -44,7 +48,7 @@ WEFT_DEVICE T* at(Address address) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-// What a call does not use of the copy is not read.
+// Parts of the copy that a call does not use are not read.
 WEFT_DEVICE dev::Context open(Address context) {
   return dev::Context(*at<const DeviceContext>(context));
 }
@@ -260,7 +264,7 @@ WEFT_DEVICE Result team_translate_pe(Scope, Address context, Address from, int32
 
 template <class Result, class Scope>
 WEFT_DEVICE Result current_context(Scope, int32_t) {
-  return weft_current_context_address;
+  return reinterpret_cast<std::uintptr_t>(&weft_current_device_context);
 }
 
 template <class Result, class Scope>

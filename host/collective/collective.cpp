@@ -64,8 +64,8 @@ CollectiveCall call_of(const Context::Impl& c, Routine routine, const void* dst,
   return call;
 }
 
-// A sync by this thread alone, and nothing else. False: gave up, or an earlier call did, which has
-// left the team broken.
+// A sync by this thread alone, and nothing else. False: its wait failed, or that of an earlier call
+// did, which has left the team broken.
 bool meet(ContextPort& port, const Team& team, bool& was_broken) {
   std::byte* const block = port.block(team.id);
   auto* const kept = reinterpret_cast<TeamHeader*>(block);
@@ -80,7 +80,7 @@ bool meet(ContextPort& port, const Team& team, bool& was_broken) {
   return dev::agree(HostThread{}, block, dev::hear_all(port, HostThread{}, team, epoch));
 }
 
-// Members' calls are compared first, where they are checked; then it is a meeting and nothing else.
+// Members' calls are compared first, where they are checked; then it is a barrier and nothing else.
 Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   const char* const name = to_string(routine);
   RETURN_IF_ERROR(check_member(c, name, team));
@@ -90,7 +90,7 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   RETURN_IF_ERROR(ready(c));
   ContextPort port(c, name);
   bool is_broken = false;
-  // In this order: of what other threads post meanwhile at least one of the two tells.
+  // In this order: an op that another thread posts meanwhile shows in at least one of the two.
   const std::uint64_t before = c.posts;
   const bool owes_quiet = c.owes_quiet();
   meet(port, team, is_broken);
@@ -100,8 +100,8 @@ Status sync_call(Context::Impl& c, const Team& team, Routine routine) {
   return is_broken ? broken_team(name, team) : port.take_status();
 }
 
-// Stores to mapped peers need no more than the sync: its signals release them. What went by Ops
-// must be complete. The sync takes place in any case, or the others would wait for nothing.
+// Stores to mapped peers need no more than the sync: its signals release them. Operations that went
+// as Ops must be complete. The sync takes place in any case, or the others would wait for nothing.
 Status barrier_call(Context::Impl& c, const Team& team) {
   if (!c.owes_quiet()) [[likely]]
     return sync_call(c, team, Routine::kBarrier);

@@ -51,7 +51,7 @@ void Context::Impl::destroy(std::unique_ptr<Impl> impl) {
   if (c.queue.all_done()) {
     c.job->give_lane(c.lane);
   } else {
-    c.job->bury(c.fetched);  // a transport may still write there
+    c.job->defer_reclamation(c.fetched);  // a transport may still write there
   }
 }
 

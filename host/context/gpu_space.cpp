@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// The layout of the picture.
+// The layout of the state that kernels read, in bytes.
 constexpr std::size_t kHandlesAt = sizeof(DeviceState);
 constexpr std::size_t kTicketsAt =
     round_up(kHandlesAt + kMaxLanes * sizeof(DeviceContext), alignof(RingTickets));
@@ -136,9 +136,9 @@ Status GpuSpace::lay_out() {
   ASSIGN_OR_RETURN(void* const words, heap_->allocate(count * kernel::kBytesOfGrid, kCacheLine));
   grid_words_ = static_cast<std::byte*>(words);
   RETURN_IF_ERROR(zero({grid_words_, count * kernel::kBytesOfGrid}));
-  ASSIGN_OR_RETURN(void* const picture,
+  ASSIGN_OR_RETURN(void* const module_state,
                    heap_->allocate(kPeersAt + npes * sizeof(std::byte*), alignof(RingTickets)));
-  picture_ = static_cast<std::byte*>(picture);
+  module_state_ = static_cast<std::byte*>(module_state);
   ASSIGN_OR_RETURN(lists_, platform_.host_visible(count * npes * sizeof(std::int32_t)));
   ASSIGN_OR_RETURN(answer_, platform_.host_visible(sizeof(std::uint64_t)));
   return Status::ok();
@@ -169,27 +169,27 @@ Status GpuSpace::reset_team(int id) {
 }
 
 Status GpuSpace::publish(DeviceState state) {
-  std::byte* const peers = picture_ + kPeersAt;
+  std::byte* const peers = module_state_ + kPeersAt;
   state.heap = heap_->range().base;
   state.heap_bytes = heap_->range().bytes;
   state.peer = reinterpret_cast<std::byte* const*>(peers);
-  state.adopted = reinterpret_cast<const AdoptedRange*>(picture_ + kAdoptedAt);
+  state.adopted = reinterpret_cast<const AdoptedRange*>(module_state_ + kAdoptedAt);
   state.adopted_count = heap_->adopted().size();
   RETURN_IF_ERROR(copy(peers, routes_.peer.data(), routes_.peer.size() * sizeof(std::byte*)));
-  return copy(picture_, &state, sizeof(state));
+  return copy(module_state_, &state, sizeof(state));
 }
 
 // By a copy on a stream on which no kernel waits.
 Status GpuSpace::end_waits() {
-  auto* const state = reinterpret_cast<DeviceState*>(picture_);
+  auto* const state = reinterpret_cast<DeviceState*>(module_state_);
   return copy(&state->deadline_ns, &kJobHasEnded, sizeof(kJobHasEnded));
 }
 
 // Words that only kernels touch lie in their memory, which is a microsecond nearer.
 Status GpuSpace::publish_ring(int lane, const RingView& ring) {
-  auto* const state = reinterpret_cast<DeviceState*>(picture_);
+  auto* const state = reinterpret_cast<DeviceState*>(module_state_);
   RingView own = ring;
-  own.tickets = reinterpret_cast<RingTickets*>(picture_ + kTicketsAt) + lane;
+  own.tickets = reinterpret_cast<RingTickets*>(module_state_ + kTicketsAt) + lane;
   RETURN_IF_ERROR(copy(own.tickets, ring.tickets, sizeof(RingTickets)));
   Memory& busy = results_busy_[static_cast<std::size_t>(lane)];
   ASSIGN_OR_RETURN(busy, memory_for(ring.capacity * sizeof(*ring.results_busy)));
@@ -200,8 +200,8 @@ Status GpuSpace::publish_ring(int lane, const RingView& ring) {
 DeviceContext GpuSpace::handle() const {
   DeviceContext handle;
   handle.heap = heap_->range().base;
-  handle.peer = reinterpret_cast<std::byte* const*>(picture_ + kPeersAt);
-  handle.state = reinterpret_cast<const DeviceState*>(picture_);
+  handle.peer = reinterpret_cast<std::byte* const*>(module_state_ + kPeersAt);
+  handle.state = reinterpret_cast<const DeviceState*>(module_state_);
   handle.heap_bytes = heap_->range().bytes;
   handle.teams = teams_;
   if (places_.base() != nullptr && maps_all()) {
@@ -213,7 +213,7 @@ DeviceContext GpuSpace::handle() const {
 }
 
 const DeviceContext* GpuSpace::shown(int lane) const {
-  return reinterpret_cast<const DeviceContext*>(picture_ + kHandlesAt) + lane;
+  return reinterpret_cast<const DeviceContext*>(module_state_ + kHandlesAt) + lane;
 }
 
 Status GpuSpace::show(const DeviceContext& handle) {
@@ -261,10 +261,10 @@ Status GpuSpace::retire(std::uint64_t offset) {
 
 // The range is there before it is counted; kernels that are running find it or not.
 Status GpuSpace::show_adopted(const AdoptedRange& range) const {
-  auto* const ranges = reinterpret_cast<AdoptedRange*>(picture_ + kAdoptedAt);
+  auto* const ranges = reinterpret_cast<AdoptedRange*>(module_state_ + kAdoptedAt);
   RETURN_IF_ERROR(copy(ranges + index_of(range), &range, sizeof(range)));
   const std::uint64_t count = heap_->adopted().size();
-  return copy(&reinterpret_cast<DeviceState*>(picture_)->adopted_count, &count, sizeof(count));
+  return copy(&reinterpret_cast<DeviceState*>(module_state_)->adopted_count, &count, sizeof(count));
 }
 
 Status GpuSpace::copy(void* dst, const void* src, std::size_t bytes) const {

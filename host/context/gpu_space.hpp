@@ -1,6 +1,7 @@
 // GpuSpace: symmetric memory on GPUs, beside the host's. A heap of its own, which peers map by
-// routes of their own; kernels load and store it, host threads copy. What is not mapped, since its
-// GPU is out of reach, is left to the transport: kernels ask by a ring, host threads post.
+// routes of their own; kernels load and store it, host threads copy. Memory that is not mapped,
+// since its GPU is out of reach, is left to the transport: kernels ask by a ring, host threads
+// post.
 #pragma once
 
 #include <array>
@@ -121,7 +122,7 @@ class GpuSpace {
   // the peer may be waiting for.
   Stream stream_ = nullptr;
   StreamPool streams_;
-  Memory places_;  // of all PEs' heaps, at equal distances; nothing: each lies where there was room
+  Memory places_;  // of all PEs' heaps, at equal distances; nothing: each lies where it fits
   std::unique_ptr<Heap> heap_;
   Routes routes_;
   int sharers_ = 1;
@@ -131,7 +132,7 @@ class GpuSpace {
   std::array<Piece, Heap::kMaxAdopted> pieces_;  // beside heap_->adopted()
   std::vector<std::byte*> places_of_adopted_;    // of the piece that is being adopted
   // In the heap: a DeviceState, a DeviceContext for each lane, what is adopted, the table of peers.
-  std::byte* picture_ = nullptr;
+  std::byte* module_state_ = nullptr;
   std::array<Memory, kMaxLanes> results_busy_;  // of the rings
   mutable std::mutex answer_mutex_;             // guards the word behind the next
   Memory answer_;

@@ -84,7 +84,8 @@ struct Context::Impl {
     return job->routes.by_atomics(kind, width);
   }
   std::byte* mapped(int pe) const { return job->routes.peer[static_cast<std::size_t>(pe)]; }
-  // The context goes away: completes what is outstanding. What cannot complete is left to the job.
+  // The context goes away: completes what is outstanding. An operation that cannot complete is left
+  // to the job.
   static void destroy(std::unique_ptr<Impl> impl);
 
   // Checked arguments of a put that are ready to be executed.
@@ -113,8 +114,8 @@ struct Context::Impl {
   const bool checks;                  // WEFT_CHECK=1; the runtime's own context does without
   std::atomic<bool> posted{false};    // an Op, since the last quiet
   std::atomic<bool> unfenced{false};  // an Op, since the last fence
-  // Ops that were posted, and how many of them when all since the last quiet were signals of
-  // meetings that are over: those need no quiet. Atomic for threads that share the context.
+  // Ops that were posted, and how many of them when all since the last quiet were signals of syncs
+  // that are over: those need no quiet. Atomic for threads that share the context.
   std::atomic<std::uint64_t> posts{0}, met{0};
   bool owes_quiet() const { return posted && posts != met; }
   // Where threads share the context, one at a time goes beyond the direct way.

@@ -275,8 +275,8 @@ bool Job::has_given_device() {
   return device_state_ != nullptr || gpu_state_;
 }
 
-// A proxy that was made before there was a GPU carries out nothing for kernels there. What it
-// drives stands still only while another one is made, which waits for no other PE.
+// A proxy that was made before there was a GPU carries out nothing for kernels there. The queues
+// that it drives stand still only while another one is made, which waits for no other PE.
 Status Job::prepare_for_kernels() {
   const std::lock_guard lock(device_mutex_);
   if (gpu != nullptr && stream_waits == nullptr) proxy_.reset();
@@ -394,9 +394,9 @@ std::vector<Context::Impl*> Job::contexts() {
   return live;
 }
 
-void Job::bury(std::shared_ptr<void> remains) {
+void Job::defer_reclamation(std::shared_ptr<void> remains) {
   const std::lock_guard lock(mutex_);
-  buried_.push_back(std::move(remains));
+  deferred_.push_back(std::move(remains));
 }
 
 std::string Job::last_writer(std::uint64_t offset) const {

@@ -56,7 +56,7 @@ class Job {
   std::uint64_t journal_offset = 0;           // of dev/journal.hpp's table; 0: WEFT_CHECK is off
   std::vector<int> host_of;  // each PE's first neighbour; empty: collectives do not look at hosts
   const std::shared_ptr<QueuedGrids> queued = std::make_shared<QueuedGrids>();
-  std::weak_ptr<void> remains;  // heaps of PEs of this process that are gone: see Estate
+  std::weak_ptr<void> remains;  // DeferredReclamation: heaps of PEs that are gone
   bool crowded = false;  // more PEs on this host than cores: who waits must give its core away
   std::atomic<int> lone_yields{0};  // in a row, at which nobody took the core; counted if crowded
 
@@ -96,10 +96,10 @@ class Job {
   void give_lane(int lane);
   void enter(Context::Impl* context, int lane, LaneQueue* queue);
   void leave(int lane, LaneQueue* queue);
-  // Those that the user still has; there should be none when the runtime goes.
+  // Contexts that the user still has; there should be none when the runtime goes.
   std::vector<Context::Impl*> contexts();
-  // Something that transports may still write to: stays until they are gone.
-  void bury(std::shared_ptr<void> remains);
+  // Keeps something that transports may still write to until they are gone.
+  void defer_reclamation(std::shared_ptr<void> remains);
 
   // "PE 3": who last wrote the word at `offset` of my heap; "" if nobody knows.
   std::string last_writer(std::uint64_t offset) const;
@@ -128,7 +128,7 @@ class Job {
   Status end_;
   std::bitset<kMaxLanes> lanes_;
   std::array<Context::Impl*, kMaxLanes> contexts_{};
-  std::vector<std::shared_ptr<void>> buried_;
+  std::vector<std::shared_ptr<void>> deferred_;
 
   // Kernels have of this job: nothing yet, a state, or one that says that the job has ended.
   enum class Shown { kNothing, kState, kEnd };

@@ -181,7 +181,7 @@ Status Context::Impl::amo(OpKind kind, void* dst, std::size_t width, std::uint64
     if (fetches) store_result(result, old, width);
     return Status::ok();
   }
-  // A blocking fetch lands in the context: a reply that comes after its wait was given up must not
+  // A blocking fetch lands in the context: a reply that comes after its wait has failed must not
   // write to a stack that is gone.
   const bool blocks = fetches && done == Done::kLocal;
   if (fetches) op.result = address(blocks ? fetched.get() : result);
@@ -208,7 +208,7 @@ Status Context::Impl::post(const Op& op, LaneQueue::Ticket* ticket) {
                      .seen = fmt::format("the transport does not take the {}", describe(op))};
   });
   if (!waited.is_ok()) {
-    queue.give_up();
+    queue.mark_failed();
     return remember(std::move(waited));
   }
   posted = true;

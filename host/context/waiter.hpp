@@ -1,5 +1,5 @@
 // Waiter: the one way to wait. Spins, soon gives the core away, drives what must be driven, notices
-// that the job has ended, and knows when to give up and what to say then.
+// that the job has ended, and knows when to time out and what to report then.
 //
 //   Waiter waiter(job, &queue);
 //   while (!ready())

@@ -13,7 +13,7 @@
 #include "host/topology/machine.hpp"
 #include "src/base/files.hpp"
 #include "src/base/text.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::info {
 namespace {
@@ -52,7 +52,7 @@ Line open_files(const Patient& patient) {
 }
 
 Line memory(const Patient& patient) {
-  const cpu::Room room = cpu::memory_room(patient.root);
+  const cpu::AvailableMemory room = cpu::available_memory(patient.root);
   if (room.bytes == kNoLimit) return there("memory", "no limit is known");
   const std::string found = fmt::format("{} left, by {}", show_size(room.bytes), room.limit);
   if (room.bytes >= kEnoughMemory) return there("memory", found);

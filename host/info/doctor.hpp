@@ -21,7 +21,7 @@ struct Patient {
 Patient this_host();
 
 Section host_checks(const Patient& patient);
-// Those capabilities, each tried, that this host should have by what it is made of.
+// The capabilities that this host should have by what it is made of, each tried.
 Section tried_checks(const Options& options);
 // Every PE writes to every other and looks at what came. Collective.
 Section test_run(Runtime& runtime);

@@ -8,7 +8,7 @@
 #include "host/info/sections.hpp"
 #include "src/base/files.hpp"
 #include "src/base/text.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::info {
 namespace {
@@ -74,7 +74,7 @@ Line thread_limit(const std::string& root) {
 }
 
 Line memory_left(const std::string& root) {
-  const cpu::Room room = cpu::memory_room(root);
+  const cpu::AvailableMemory room = cpu::available_memory(root);
   if (room.bytes == std::numeric_limits<std::uint64_t>::max())
     return fact("memory left", "not known");
   return fact("memory left", fmt::format("{}, by {}", show_size(room.bytes), room.limit),

@@ -54,7 +54,7 @@ std::string root_bridge(const Place& place) {
   return end == std::string::npos ? "" : place.path.substr(0, end);
 }
 
-// Those behind one bridge of the root together, if there is more than one.
+// The parts behind one bridge of the root are drawn together, if there is more than one.
 void draw_parts(const std::vector<Part>& parts, int numa_node, Drawing& drawing) {
   std::map<std::string, std::vector<const Part*>> by_bridge;
   for (const Part& part : parts) {

@@ -21,8 +21,8 @@ struct AnyFold {
   ReduceOp op;
   std::uint8_t element;  // bytes
 
-  // body(ElementFold) of the type and operator that these values stand for. Which exist has been
-  // checked by the host. Only minimum and maximum ask whether integers are signed.
+  // body(ElementFold) of the type and operator that these values stand for. The host has checked
+  // that there is such a fold. Only minimum and maximum ask whether integers are signed.
   template <class Body>
   WEFT_DEVICE void visit(Body body) const {
     const bool compares = op == ReduceOp::kMin || op == ReduceOp::kMax;

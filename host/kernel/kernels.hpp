@@ -2,7 +2,7 @@
 // Compiled by the host compiler (kernel_list.cpp) and, where there is one, by a GPU's
 // (gpu_code.cpp).
 //
-// Those that say so are grids; all others run as one block.
+// Kernels that say so are grids; all others run as one block.
 #pragma once
 
 #include <cstddef>

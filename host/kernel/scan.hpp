@@ -36,8 +36,8 @@ WEFT_DEVICE void identity_of(Pack<T>* unit) {
   for (T& element : unit->element) element = dev::coll::identity<kOp, T>();
 }
 
-// The unit at `at` of all members. That of the first is taken as it is: identity op x is not always
-// x bit for bit (0 + -0).
+// The unit at `at` of all members. The unit of the first is taken as it is: identity op x is not
+// always x bit for bit (0 + -0).
 template <ReduceOp kOp, class Unit>
 WEFT_DEVICE void scan_unit(const ScanShareKernel& k, Unit* to, const Unit* from, std::size_t at) {
   const int n = k.team.size;

@@ -25,8 +25,8 @@ WEFT_DEVICE Collected collected(const Team& team, BytesOf bytes_of) {
   return sum;
 }
 
-// One block: tells my size and waits for those of the others. That all have told theirs says that
-// every dst is ready.
+// One block: sends my size and waits for those of the others. Once all have come, every dst is
+// ready.
 struct TellKernel {
   DeviceContext handle;
   Team team;

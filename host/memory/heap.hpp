@@ -27,7 +27,7 @@ inline std::uint64_t to_u64(Offset offset) { return static_cast<std::uint64_t>(o
 struct HeapShape {
   std::size_t bytes = 0;        // at most
   std::size_t chunk_bytes = 0;  // step
-  std::size_t adopt_bytes = 0;  // room for Heap::adopt
+  std::size_t adopt_bytes = 0;  // address space for Heap::adopt
   MemoryHints hints;
   const char* name = "symmetric heap";
   std::string size_option = "WEFT_HEAP_SIZE";
@@ -82,7 +82,7 @@ class Heap {
     return detail::adopted_range(own.data(), own.size(), address, bytes);
   }
   static constexpr std::size_t kMaxAdopted = 256;
-  // The pieces that have been adopted; never moves. A piece that was given up holds nothing.
+  // The pieces that have been adopted; never moves. A piece that was disowned holds nothing.
   std::span<const AdoptedRange> adopted() const {
     // acquire: pairs with the release in adopt().
     return {adopted_.data(), adopted_count_.load(std::memory_order_acquire)};
@@ -109,7 +109,7 @@ class Heap {
 
   const char* name() const { return shape_.name; }
   Range range() const { return range_; }                // the heap
-  Range space() const { return reservation_.range(); }  // and the room for what is adopted
+  Range space() const { return reservation_.range(); }  // and the space for what is adopted
   std::size_t committed() const { return committed_.load(std::memory_order_relaxed); }
   std::size_t in_use() const;
   // Whether `address` lies in what may become heap memory, or is adopted.

@@ -38,7 +38,7 @@ class OffsetAllocator {
   std::uint64_t in_use() const { return in_use_; }  // rounded to granules
   std::size_t live() const { return live_.size(); }
   std::uint64_t largest_free() const;
-  // By how much the space must grow at its end for allocate(bytes, align) to find room there; the
+  // By how much the space must grow at its end for allocate(bytes, align) to succeed there; the
   // largest number when no space is large enough.
   std::uint64_t missing(std::uint64_t bytes, std::uint64_t align) const;
 

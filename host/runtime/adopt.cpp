@@ -50,7 +50,7 @@ Status Runtime::Impl::retire_freed(const std::vector<OwnMemory>& pieces) {
     const auto freed = job->gpu->heap().freed_pieces(own);
     mine.insert(mine.end(), freed.begin(), freed.end());
   }
-  RETURN_IF_ERROR(rendezvous());
+  RETURN_IF_ERROR(sync_all());
   const auto* const raw = reinterpret_cast<const std::byte*>(mine.data());
   ASSIGN_OR_RETURN(const std::vector<Blob> all,
                    job->bootstrap->allgather({raw, mine.size() * sizeof(std::uint64_t)}));
@@ -91,7 +91,7 @@ Status Runtime::Impl::for_pieces(const char* routine, const char* doing,
   Status mine;
   for (auto piece = pieces.begin(); mine.is_ok() && piece != pieces.end(); ++piece)
     mine = about(routine, *piece, (this->*one)(*piece));
-  RETURN_IF_ERROR(rendezvous());
+  RETURN_IF_ERROR(sync_all());
   return agree(*job->bootstrap, mine, doing);
 }
 

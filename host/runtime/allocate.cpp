@@ -20,7 +20,7 @@ Status Runtime::Impl::check_same(const char* routine, std::string values) {
 }
 
 Status Runtime::Impl::compare(const char* routine, std::string values) {
-  RETURN_IF_ERROR(rendezvous());
+  RETURN_IF_ERROR(sync_all());
   const std::string mine = fmt::format("{}({})", caller_or(routine), values);
   const auto* raw = reinterpret_cast<const std::byte*>(mine.data());
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather({raw, mine.size()}));
@@ -89,7 +89,7 @@ Result<void*> Runtime::callocate_bytes(std::size_t count, std::size_t size, Memo
     if (bytes != 0 && !on_gpu) std::memset(memory, 0, bytes);
     const Status mine =
         on_gpu ? impl_->job->gpu->zero({static_cast<std::byte*>(memory), bytes}) : Status::ok();
-    RETURN_IF_ERROR(impl_->rendezvous());
+    RETURN_IF_ERROR(impl_->sync_all());
     if (!on_gpu) return memory;
     const Status all = agree(*impl_->job->bootstrap, mine, "zeroing memory");
     if (all.is_ok()) return memory;
@@ -122,7 +122,7 @@ Result<void*> Runtime::reallocate_bytes(void* memory, std::size_t bytes) {
     if (kept != 0 && on_gpu) RETURN_IF_ERROR(impl_->job->gpu->copy(fresh, memory, kept));
     if (kept != 0 && !on_gpu) std::memcpy(fresh, memory, kept);
     RETURN_IF_ERROR(impl_->free(memory));
-    RETURN_IF_ERROR(impl_->rendezvous());
+    RETURN_IF_ERROR(impl_->sync_all());
     return fresh;
   };
   auto fresh = reallocate();

@@ -94,8 +94,8 @@ Status Runtime::Impl::meet() {
   }
   shrink_defaults(job->options, facts);
   ASSIGN_OR_RETURN(const Uuid name, value_of<Uuid>(unpacked[0][3], 0, "a job's name"));
-  estate = Estate::of(name);
-  job->remains = estate;
+  reclamation = DeferredReclamation::of(name);
+  job->remains = reclamation;
   const auto neighbours = std::count_if(
       facts.begin(), facts.end(), [&](const Facts& theirs) { return same_machine(theirs, mine); });
   job->crowded = neighbours > mine.cores;
@@ -131,7 +131,7 @@ Status Runtime::Impl::connect() {
 }
 
 Status Runtime::Impl::grow(std::uint64_t offset, const Result<Memory>& chunk) {
-  if (wired) RETURN_IF_ERROR(rendezvous());
+  if (wired) RETURN_IF_ERROR(sync_all());
   const bool adopts = offset >= job->heap->range().bytes;
   const std::string what = fmt::format(
       "{} at offset {:#x}", adopts ? "adopting memory" : "growing the symmetric heap", offset);
@@ -185,7 +185,7 @@ Result<Context> Runtime::Impl::new_context(bool checks) {
   return Context(std::make_unique<Context::Impl>(job, lane, checks));
 }
 
-Status Runtime::Impl::rendezvous() { return sync(*own, everybody); }
+Status Runtime::Impl::sync_all() { return sync(*own, everybody); }
 
 // The last exchange of the start, so that all are ready when it is over. In caches, a line that the
 // receiver reads is fetched once; one that is written into its slot is fetched by the sender first,
@@ -245,7 +245,7 @@ Status Runtime::Impl::complete() {
   job->queued->wait([this] { return job->health().is_ok(); });
   RETURN_IF_ERROR(job->health());
   RETURN_IF_ERROR(context->quiet());
-  return rendezvous();
+  return sync_all();
 }
 
 namespace {
@@ -286,10 +286,10 @@ void Runtime::Impl::finish() {
   own.reset();
   job->stop_proxy();
   if (job->bootstrap != nullptr && status.is_ok()) status = job->bootstrap->leave();
-  if (!status.is_ok() && estate != nullptr) {
+  if (!status.is_ok() && reclamation != nullptr) {
     LOG(kInfo, "runtime", "PE {} leaves a job that did not end in order: {}", job->pe,
         status.text());
-    estate->leave(job);
+    reclamation->defer(job);
   }
   job->close();
 }

@@ -194,7 +194,7 @@ Status Runtime::Impl::look_for_gpus_again() {
   if (mine.why_on_host[0] == 0) find_gpus(&found, true).ignore();  // a debug line has said why not
   mine.gpus = found.gpus;
   mine.gpu_kind = found.gpu_kind;
-  RETURN_IF_ERROR(rendezvous());
+  RETURN_IF_ERROR(sync_all());
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
   std::string why;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
@@ -237,7 +237,7 @@ Status Runtime::Impl::join_late() {
 Status Runtime::Impl::look_if_some_driver_is_loaded() {
   if (has_looked_again || job->gpu != nullptr) return Status::ok();
   const bool mine = gpu::is_loaded(gpu::Kind::kCuda) || gpu::is_loaded(gpu::Kind::kHip);
-  RETURN_IF_ERROR(rendezvous());
+  RETURN_IF_ERROR(sync_all());
   ASSIGN_OR_RETURN(const std::vector<Blob> all, job->bootstrap->allgather(bytes_of_value(mine)));
   bool any = false;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
@@ -261,7 +261,7 @@ Status Runtime::Impl::agree_to_pack() {
 Status Runtime::Impl::join_gpus(const std::vector<Facts>& facts) {
   RETURN_IF_ERROR(agree(*job->bootstrap, open_gpu(facts), "taking a GPU"));
   RETURN_IF_ERROR(job->gpu->connect(*job->bootstrap, facts,
-                                    [this] { return wired ? rendezvous() : Status::ok(); }));
+                                    [this] { return wired ? sync_all() : Status::ok(); }));
   RETURN_IF_ERROR(agree(*job->bootstrap, job->gpu->lay_out(), "laying out GPU memory"));
   RETURN_IF_ERROR(agree_to_pack());
   // Now, since nothing can be prepared while a stream is captured.

@@ -12,7 +12,7 @@
 #include <weft/runtime.hpp>
 
 #include "host/context/job.hpp"
-#include "host/runtime/estate.hpp"
+#include "host/runtime/deferred_reclamation.hpp"
 #include "host/team/ids.hpp"
 #include "host/team/members.hpp"
 #include "host/topology/facts.hpp"
@@ -91,8 +91,8 @@ struct Runtime::Impl {
   static std::size_t words_of_parent(int max_teams) { return 2 * (IdMask::words(max_teams) + 2); }
   Result<int> lowest_of_parent(const char* routine, const Team& parent, std::uint64_t arguments,
                                const TeamIds::Bits& mine);
-  // Those who call agree on an id, members make their blocks ready, and all end alike. `of_whom`
-  // and `limit` are for the text that says that there is no id.
+  // The callers agree on an id, members make their blocks ready, and all end alike. `of_whom` and
+  // `limit` are for the text that says that there is no id.
   Result<Team> make_together(const char* routine, TeamIds::Key key, const Pes& pes,
                              const TeamIds::LowestOfAll& lowest_of_all, const std::string& of_whom,
                              const std::string& limit);
@@ -105,13 +105,13 @@ struct Runtime::Impl {
   void forget_team(const Team& team);
   Status check_team(const char* routine, const Team& team);
 
-  // Every PE is here. On the runtime's own team and context: never in the way of the user's.
-  Status rendezvous();
+  // A sync of all PEs, on the runtime's own team and context: never in the way of the user's.
+  Status sync_all();
   Status usable();
   Result<Context> new_context(bool checks);
 
   std::shared_ptr<Job> job;
-  std::shared_ptr<Estate> estate;
+  std::shared_ptr<DeferredReclamation> reclamation;
   // One call of the whole job at a time (memory, adoption), for as long as it takes: all PEs make
   // those in the same order.
   std::mutex job_calls;
@@ -128,7 +128,7 @@ struct Runtime::Impl {
   std::uint64_t* id_words = nullptr;  // symmetric: what make_team exchanges, for each parent
   std::optional<Context> context;     // the user's default
   std::optional<Context> own;         // the runtime's; threads share it
-  bool wired = false;                 // rendezvous() can work
+  bool wired = false;                 // sync_all() can work
   gpu::Library gpu_driver;            // of the GPU that this PE takes, if it takes one
   bool has_looked_again = false;      // for GPUs; guarded by job_calls, as is the next
   std::string why_host_memory;        // there is none on GPUs; "" until one has looked again

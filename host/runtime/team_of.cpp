@@ -51,7 +51,7 @@ class TeamRendezvous {
   TeamRendezvous(Context& ctx, std::uint64_t* words, const Pes& pes)
       : ctx_(ctx), words_(words), pes_(pes), first_(pes.front() == ctx.pe()) {}
 
-  // TeamIds::LowestOfAll. Whoever leaves it knows that all have come.
+  // TeamIds::LowestOfAll. A PE that leaves it knows that all have come.
   Result<int> lowest_of_all(const TeamIds::Bits& mine) {
     const std::size_t words = std::min(mine.size(), kIdWords);
     if (!first_) {
@@ -100,11 +100,11 @@ class TeamRendezvous {
 }  // namespace
 
 Result<Team> Runtime::Impl::make_among(std::uint64_t* words, const Pes& pes) {
-  TeamRendezvous rendezvous(*own, words, pes);
+  TeamRendezvous sync_all(*own, words, pes);
   ASSIGN_OR_RETURN(const Offset at, job->heap->offset_of(words, 0));
   return make_together(
       kRoutine, {TeamIds::kWords, to_u64(at)}, pes,
-      [&](const TeamIds::Bits& mine) { return rendezvous.lowest_of_all(mine); },
+      [&](const TeamIds::Bits& mine) { return sync_all.lowest_of_all(mine); },
       fmt::format("{} PEs", pes.size()),
       fmt::format("; ids above {} need a parent", 64 * kIdWords - 1));
 }

@@ -52,8 +52,8 @@ Status queue_grid(const StreamCall& call, const Team& team, Launch launch) {
     return launch(call.gpu()->grid_words(team.id));
   return between_syncs(call, team, [&] { return launch(nullptr); });
 }
-// Its blocks, of a collective that moves `bytes` in all: the same on all members. Those of members
-// that share a GPU have to be there at once.
+// The number of its blocks, for a collective that moves `bytes` in all: the same on all members.
+// The blocks of members that share a GPU have to be resident at once.
 unsigned grid_blocks(const StreamCall& call, std::size_t bytes) {
   const std::size_t most = kernel::kGridBlocks / static_cast<unsigned>(call.gpu()->sharers());
   return static_cast<unsigned>(

@@ -13,7 +13,7 @@
 #include "host/topology/facts.hpp"
 #include "src/base/files.hpp"
 #include "src/base/unique_fd.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft {
 
@@ -56,7 +56,7 @@ Result<Facts> discover() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) facts.cores = CPU_COUNT(&cores);
-  facts.memory = cpu::memory_room().bytes;
+  facts.memory = cpu::available_memory().bytes;
   facts.address_space = address_space_left();
   return facts;
 }

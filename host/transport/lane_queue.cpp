@@ -23,7 +23,7 @@ LaneQueue::LaneQueue(const Routes& routes, Lane lane)
 
 Status LaneQueue::post(const Op& op, Ticket* ticket) {
   Status status = post_parts(op, ticket);
-  if (!status.is(Code::kBusy)) give_up();
+  if (!status.is(Code::kBusy)) mark_failed();
   return status;
 }
 
@@ -53,7 +53,7 @@ Status LaneQueue::post_parts(const Op& op, Ticket* ticket) {
   return post_pieces(transport, op, ticket);
 }
 
-void LaneQueue::give_up() {
+void LaneQueue::mark_failed() {
   fenced_ = 0;
   sent_ = 0;
   pieces_fenced_ = false;

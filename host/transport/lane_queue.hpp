@@ -32,7 +32,7 @@ class LaneQueue {
   Status post(const Op& op, Ticket* ticket = nullptr);
   // The caller will not come again with the op that was answered kBusy: its pieces that were taken
   // stay taken, the rest is dropped.
-  void give_up();
+  void mark_failed();
   // Moves what is outstanding. A failure is kept for take_error().
   void progress();
   // The same of those that want it, as wants_progress() says; whether there were any.

@@ -167,7 +167,7 @@ Status attach_all(Routes& routes, Bootstrap& bootstrap, const Region& region, in
           fmt::format("PE {}'s memory at heap offset {:#x}, through {}: {}", attached,
                       region.offset, transport.name(), mapping.status().text()));
     if (!transport.caps().maps) continue;
-    // Told once: while the heap grows other threads look here.
+    // Written only if it changes: other threads look here while the heap grows.
     if (routes.peer[pe] != mapping->heap) routes.peer[pe] = mapping->heap;
     if (places != nullptr)
       (*places)[pe] = attached == bootstrap.pe() ? region.memory.base() : mapping->apart;

@@ -55,8 +55,8 @@ Result<Routes> connect_routes(Result<std::vector<std::unique_ptr<Transport>>> tr
 Status attach_chunk(Routes& routes, Bootstrap& bootstrap, std::uint64_t offset, const Memory& chunk,
                     std::vector<std::byte*>* places = nullptr);
 // The same for what a heap has grown by, which may be a failure: one that fails on one PE fails on
-// all, which then give theirs back. `what` is being done, for messages. Of a chunk that lies apart
-// from the heap, `places` tells where each PE's does for me; null: use the transport.
+// all, which then give theirs back. `what` is being done, for messages. For a chunk that lies apart
+// from the heap, `places` says where each PE's does for me; null: use the transport.
 Status attach_growth(Routes& routes, Bootstrap& bootstrap, std::string_view what,
                      std::uint64_t offset, const Result<Memory>& chunk,
                      std::vector<std::byte*>* places = nullptr);

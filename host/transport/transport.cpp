@@ -19,15 +19,16 @@ namespace weft {
 namespace {
 
 constexpr std::array kRows = {
-    TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p},
+    TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p,
+                 HostMemory::kOfHosts},
     TransportRow{"loopback", "this PE itself", make_loopback},
     TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
-                 make_staged},
+                 make_staged, HostMemory::kOfGpus},
     TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
     TransportRow{"ofi", "PEs of other hosts, by what networks libfabric has: tcp, EFA, Slingshot",
                  make_ofi},
     TransportRow{"null", "measurements of rings: takes what kernels ask for, and brings nothing",
-                 make_null, false},
+                 make_null, HostMemory::kNone, false},
 };
 
 const TransportRow* find_row(std::string_view name) {
@@ -82,13 +83,21 @@ Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportE
   const Options& options = *env.options;
   ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));
   const std::vector<std::string> names = split_names(list_of(env));
-  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<const TransportRow*> rows;
   for (const std::string& name : names) {
-    const TransportRow* row = find_row(name);
-    if (row == nullptr) return bad_list(env, fmt::format("transport '{}' does not exist", name));
+    rows.push_back(find_row(name));
+    if (rows.back() == nullptr)
+      return bad_list(env, fmt::format("transport '{}' does not exist", name));
     if (std::count(names.begin(), names.end(), name) > 1)
       return bad_list(env, fmt::format("'{}' is there twice", name));
-    std::unique_ptr<Transport> transport = row->make(env);
+  }
+  TransportEnv all = env;
+  all.host_is_served = std::any_of(rows.begin(), rows.end(), [&](const TransportRow* row) {
+    return row->serves == (env.is_gpu ? HostMemory::kOfGpus : HostMemory::kOfHosts);
+  });
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (const TransportRow* row : rows) {
+    std::unique_ptr<Transport> transport = row->make(all);
     if (!options.fault.empty()) transport = make_fault(std::move(transport), spec, env);
     transports.push_back(std::move(transport));
   }

@@ -103,22 +103,31 @@ struct TransportEnv {
   // A reservation in which each PE's heap has a place, heap.bytes apart, mine too; or nothing, then
   // each gets a reservation of its own.
   Memory places;
+  // One of the other transports serves PEs of one host that map each other's memory, so a network
+  // need not.
+  bool host_is_served = false;
 };
 
 // The facts of my PE: as the job has them, or looked for now.
 Result<Facts> facts_of(const TransportEnv& env);
+
+// The memory of one host that a transport serves without a network, as far as can be told without
+// asking GPUs what they reach.
+enum class HostMemory : std::uint8_t { kNone, kOfHosts, kOfGpus };
 
 // Registry: one row per transport, in transport.cpp.
 struct TransportRow {
   const char* name;
   const char* help;
   std::unique_ptr<Transport> (*make)(const TransportEnv& env);
-  bool carries = true;  // false: for measurements, nothing arrives
+  HostMemory serves = HostMemory::kNone;  // where all PEs of a host are served
+  bool carries = true;                    // false: for measurements, nothing arrives
 };
 std::span<const TransportRow> transport_registry();
 
-// Those of options.transports (of GPU memory options.gpu_transports), in that order, each inside a
-// fault injector if options.fault is set. An unknown name is an error that lists the known ones.
+// The transports of options.transports (for GPU memory options.gpu_transports), in that order, each
+// inside a fault injector if options.fault is set. An unknown name is an error that lists the known
+// ones.
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env);
 
 }  // namespace weft

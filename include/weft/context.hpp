@@ -303,8 +303,8 @@ class WEFT_API Context {
   // --- the direct way ---------------------------------------------------------------------
   // Where `symmetric` of `pe` can be loaded and stored directly; null if it cannot.
   void* ptr(const void* symmetric, int pe) const;
-  // What a kernel gets. Operations that kernels issue are ordered by the kernel's own fence and
-  // quiet, not by this object's.
+  // The handle that a kernel gets. Operations that kernels issue are ordered by the kernel's own
+  // fence and quiet, not by this object's.
   Result<DeviceContext> device();
   // The same in memory that kernels read: GPU memory if they run there. For kernels that cannot
   // take a struct (weft/device/bitcode.h). Lives as long as this context; the same at each call.

@@ -7,8 +7,8 @@
  *     return fail(weft_kernels_error());
  *   weft_all_reduce(sum, stream, out, in, count);
  *
- * Of each operator NAME of weft/tables/operators.def.h there are, over the class of the same name,
- * whose header says what shapes, buffers and calls may be:
+ * Each operator NAME of weft/tables/operators.def.h has these functions over the class of the same
+ * name, whose header says what shapes, buffers and calls may be:
  *
  *   int weft_NAME_create(weft_runtime_t*, const PROBLEM*, const OPTIONS*, weft_NAME_t** made);
  *   int weft_NAME(weft_NAME_t*, void* stream, ...);      a call, queued on the stream
@@ -23,8 +23,8 @@
  * cudaStream_t; on host threads null. describe writes what fits into room, with a 0 behind it, and
  * returns how long the text is.
  *
- * What returns an int returns 0, or a weft_code; weft_kernels_error() then says what went wrong and
- * how to mend it. A handle is one thread's at a time. */
+ * Functions that return an int return 0, or a weft_code; weft_kernels_error() then says what went
+ * wrong and how to mend it. A handle is one thread's at a time. */
 #ifndef WEFT_KERNELS_H
 #define WEFT_KERNELS_H
 
@@ -66,21 +66,20 @@ typedef enum { WEFT_SUM = 0, WEFT_MIN = 2, WEFT_MAX = 3 } weft_reduce_op;
 /* weft::kernels::Algorithm. */
 typedef enum {
   WEFT_AUTO,
-  WEFT_PACKETS,
-  WEFT_TWO_SHOT_PACKETS,
-  WEFT_BULK,
-  WEFT_SCATTERED_BULK,
-  WEFT_WORDS,
-  WEFT_TWO_SHOT_WORDS,
-  WEFT_SYMMETRIC
+  WEFT_LL,
+  WEFT_TWO_SHOT_LL,
+  WEFT_SIMPLE,
+  WEFT_SCATTERED_SIMPLE,
+  WEFT_LAMPORT,
+  WEFT_TWO_SHOT_LAMPORT,
+  WEFT_ZERO_COPY
 } weft_algorithm;
-/* weft::kernels::GemmRsAlgorithm and GemmArAlgorithm, and AgGemmAlgorithm, which has not the last.
- */
+/* weft::kernels::GemmRsAlgorithm, GemmArAlgorithm, and AgGemmAlgorithm, which lacks the last. */
 typedef enum {
   WEFT_GEMM_BEST,
   WEFT_GEMM_SEQUENTIAL,
   WEFT_GEMM_OVERLAPPED,
-  WEFT_GEMM_DIRECT
+  WEFT_GEMM_ONE_KERNEL
 } weft_gemm_algorithm;
 /* weft::kernels::GemmBackend. */
 typedef enum { WEFT_GEMM_AUTO, WEFT_GEMM_KERNELS, WEFT_GEMM_CUBLAS } weft_gemm_backend;
@@ -112,7 +111,7 @@ typedef struct {
 } weft_gemm_problem;
 typedef struct {
   int backend; /* a weft_gemm_backend */
-  int multiprocessors;
+  int num_sms;
   const char* tile;
   int constant_b;
 } weft_gemm_options;
@@ -169,9 +168,9 @@ int weft_runtime_health(weft_runtime_t* runtime); /* the first failure of a kern
 int weft_runtime_allocate(weft_runtime_t* runtime, size_t bytes, void** made);
 int weft_runtime_free(weft_runtime_t* runtime, void* memory); /* null does nothing */
 
-/* Teams, collective over their parent (null: all PEs), whose members all ask for the same. Who is
- * not in the new team gets one of which it is no member. Teams go after the operators that were
- * made on them, and before their runtime.
+/* Teams, collective over their parent (null: all PEs), whose members all ask for the same. A PE
+ * that is not in the new team gets one of which it is no member. Teams go after the operators that
+ * were made on them, and before their runtime.
  *   split_strided: the parent's ranks start, start + stride, and so on; stride may be negative
  *   from_list: `count` ranks of the parent, in the order that the new team's ranks shall have */
 int weft_team_split_strided(weft_runtime_t* runtime, const weft_team_t* parent, int start,

@@ -19,7 +19,7 @@ namespace mpi_detail {
 
 using Clock = std::chrono::steady_clock;
 
-// What rank 0 tells all: a unique id, or why there is none.
+// The most bytes that rank 0 tells all: a unique id, or why there is none.
 constexpr int kMostBytes = 1024;
 
 // MPI may write here until its requests are complete, and so it lives until then.

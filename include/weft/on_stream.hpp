@@ -1,6 +1,6 @@
 // OnStream: operations queued on a stream, where they run in order with kernels and copies that are
 // queued there. A call returns when the operation is queued; its Status says whether it could be.
-// What goes wrong later is reported as in kernels: printed, and returned by Runtime::health().
+// A later failure is reported as in kernels: printed, and returned by Runtime::health().
 //
 //   weft::OnStream queue(runtime.context(), stream);    // a cudaStream_t
 //   queue.put(dst, src, count, right, weft::set(signal, round));
@@ -57,10 +57,10 @@ class WEFT_API OnStream {
   Status amo_bytes(Amo amo, void* dst, std::size_t width, std::uint64_t value, int pe);
 
   // --- waits on my own words -----------------------------------------------------------------
-  // What is queued behind begins when the condition holds, and sees what came before the signal.
-  // When WEFT_WAIT_TIMEOUT has passed, that is reported; a wait by the stream itself goes on. Such
-  // one takes 8-byte integers, compares with kEq, kGe or kGt, and takes a word that is up to 2^63 -
-  // 1 above the value for greater, one further above for smaller.
+  // Work queued behind a wait begins when the condition holds, and sees what came before the
+  // signal. When WEFT_WAIT_TIMEOUT has passed, that is reported; a wait by the stream itself goes
+  // on. Such a wait takes 8-byte integers, compares with kEq, kGe or kGt, and takes a word that is
+  // up to 2^63 - 1 above the value for greater, one further above for smaller.
   template <class T>
   Status wait_until(const T* word, Cmp cmp, T value) {
     return wait_words(

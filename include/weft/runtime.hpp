@@ -20,8 +20,8 @@
 namespace weft {
 
 // Where PEs meet: made once by any process, carried to every PE as text by whatever means the user
-// has. The process that made it serves the meeting point until the UniqueId object and every copy
-// of it are gone and the job has ended.
+// has. The process that made it serves the rendezvous point until the UniqueId object and every
+// copy of it are gone and the job has ended.
 class WEFT_API UniqueId {
  public:
   // Listens on options.bind_address:bind_port at once, so that no PE can come too early.
@@ -37,7 +37,7 @@ class WEFT_API UniqueId {
   std::shared_ptr<void> server_;  // held by the process that made it
 };
 
-// What symmetric memory is for. Kernels on a GPU take kDevice: memory of the PE's GPU, which every
+// The kinds of symmetric memory. Kernels on a GPU take kDevice: memory of the PE's GPU, which every
 // other PE's kernels load, store and update as well. Host threads do not load and store there;
 // their puts, gets, atomics, waits and collectives take it, and cost a copy or a kernel each.
 // Without GPUs, where kernels run on host threads, both are the same memory.
@@ -118,13 +118,13 @@ class WEFT_API Runtime {
   // becomes symmetric where it is: every operation takes its addresses as it takes those of the
   // heap of its kind, and piece i of a PE stands for piece i of the others, wherever it lies there.
   // Contents stay. Collective, with as many pieces of the same sizes, names and kinds everywhere,
-  // which is checked; ends with a barrier. What lies within a piece that was adopted before is so
-  // already, if it does on all PEs.
+  // which is checked; ends with a barrier. A piece that lies within one adopted before is
+  // symmetric already, if it does so on all PEs.
   //
   // Host memory: other threads of this process must not store to the pieces during the call. Until
   // the runtime goes, the pages belong to an object in memory that peers map; afterwards they are
   // ordinary private pages again, with their contents. A child of fork() gets a copy of its own.
-  // All pieces together: at most WEFT_ADOPT_SIZE bytes. What is adopted stays so as long as the
+  // All pieces together: at most WEFT_ADOPT_SIZE bytes. Adopted memory stays so as long as the
   // runtime lives; so no part may be unmapped before.
   //
   // GPU memory (docs/guide/gpu.md says which): peers map the allocations that it lies in, whole.
@@ -132,8 +132,8 @@ class WEFT_API Runtime {
   // later call lies at its addresses, it is given up on all PEs, however often it was adopted.
   Status adopt(const std::vector<OwnMemory>& pieces);
   // The opposite, collective and checked alike, once for each adopt(): from then on nobody has the
-  // GPU memory mapped, and it may be freed. First complete what is under way to it. Of host memory
-  // only the check is made.
+  // GPU memory mapped, and it may be freed. First complete what is under way to it. For host
+  // memory only the check is made.
   Status disown(const std::vector<OwnMemory>& pieces);
   // While somebody has this, symmetric memory stays mapped in this process, after the runtime has
   // gone, too: for objects of other languages that still point into it.
@@ -176,7 +176,7 @@ class WEFT_API Runtime {
   // Ends the whole job: every PE's calls fail with kAborted, and weft-run exits with `code`
   // (0 too: a program that found its answer may end everybody).
   void abort(int code, std::string_view why);
-  // What runs here, for people: transports, reach, heap, teams.
+  // A description of this job for people: transports, reach, heap, teams.
   std::string describe() const;
 
   struct Impl;

@@ -23,7 +23,7 @@ WEFT_HOST_DEVICE bool holds(Cmp cmp, T seen, T wanted) {
   return false;
 }
 
-// What a put does to a signal word of the target once all its bytes are visible there
+// The update that a put makes to a signal word of the target once all its bytes are visible there
 // (OpenSHMEM 1.5, 9.8: put-with-signal).
 enum class NotifyOp : std::uint8_t { kNone, kSet, kAdd };
 

@@ -15,8 +15,8 @@ struct __nv_bfloat16;
 
 namespace weft {
 
-// Exact in both directions where the value has a place in both types. What is too large for the
-// smaller one becomes infinite; a NaN stays one, though its bits may change.
+// Conversions are exact in both directions where the value has a place in both types. A value too
+// large for the smaller one becomes infinite; a NaN stays one, though its bits may change.
 struct Half {
   std::uint16_t bits;
 

@@ -1,4 +1,5 @@
-// What one translation unit is compiled for, and the few macros that every public header needs.
+// The target that one translation unit is compiled for, and the few macros that every public header
+// needs.
 // Nothing here includes a vendor header; C++17 under gcc, clang, nvcc and clang's HIP.
 #pragma once
 

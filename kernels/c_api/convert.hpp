@@ -1,4 +1,5 @@
-// What C hands over, as C++ has it. An operator of its own problem or options adds a from_c here.
+// Arguments from C as C++ has them. An operator with a problem or options of its own adds a from_c
+// here.
 #pragma once
 
 #include <utility>
@@ -23,15 +24,15 @@ static_assert(WEFT_INTERNAL == static_cast<int>(Code::kInternal));
 static_assert(WEFT_FLOAT8_E4M3 == static_cast<int>(DType::kFloat8E4m3));
 static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
-static_assert(WEFT_SCATTERED_BULK == static_cast<int>(Algorithm::kScatteredBulk));
-static_assert(WEFT_TWO_SHOT_WORDS == static_cast<int>(Algorithm::kTwoShotWords));
-static_assert(WEFT_SYMMETRIC == static_cast<int>(Algorithm::kSymmetric));
+static_assert(WEFT_SCATTERED_SIMPLE == static_cast<int>(Algorithm::kScatteredSimple));
+static_assert(WEFT_TWO_SHOT_LAMPORT == static_cast<int>(Algorithm::kTwoShotLamport));
+static_assert(WEFT_ZERO_COPY == static_cast<int>(Algorithm::kZeroCopy));
 static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmArAlgorithm::kOverlapped));
-static_assert(WEFT_GEMM_DIRECT == static_cast<int>(GemmRsAlgorithm::kDirect));
-static_assert(WEFT_GEMM_DIRECT == static_cast<int>(GemmArAlgorithm::kDirect));
+static_assert(WEFT_GEMM_ONE_KERNEL == static_cast<int>(GemmRsAlgorithm::kOneKernel));
+static_assert(WEFT_GEMM_ONE_KERNEL == static_cast<int>(GemmArAlgorithm::kOneKernel));
 
 // A number that no byte holds is none of the enumeration either, and 255 is refused as such.
 template <class Enum>
@@ -61,7 +62,7 @@ inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
   return made;
 }
 inline Result<GemmOptions> from_c(const weft_gemm_options& c) {
-  return GemmOptions{enum_from_c<GemmBackend>(c.backend), c.multiprocessors,
+  return GemmOptions{enum_from_c<GemmBackend>(c.backend), c.num_sms,
                      c.tile != nullptr ? c.tile : "", c.constant_b != 0};
 }
 template <class Algorithm>
@@ -79,13 +80,13 @@ inline Result<AgGemmOptions> from_c(const weft_ag_gemm_options& c) {
 }
 inline Result<GemmRsOptions> from_c(const weft_gemm_rs_options& c) {
   ASSIGN_OR_RETURN(const auto algorithm,
-                   gemm_algorithm<GemmRsAlgorithm>(c.algorithm, WEFT_GEMM_DIRECT));
+                   gemm_algorithm<GemmRsAlgorithm>(c.algorithm, WEFT_GEMM_ONE_KERNEL));
   ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
   return GemmRsOptions{algorithm, std::move(gemm)};
 }
 inline Result<GemmArOptions> from_c(const weft_gemm_ar_options& c) {
   ASSIGN_OR_RETURN(const auto algorithm,
-                   gemm_algorithm<GemmArAlgorithm>(c.algorithm, WEFT_GEMM_DIRECT));
+                   gemm_algorithm<GemmArAlgorithm>(c.algorithm, WEFT_GEMM_ONE_KERNEL));
   ASSIGN_OR_RETURN(GemmOptions gemm, from_c(c.gemm));
   return GemmArOptions{algorithm, std::move(gemm)};
 }

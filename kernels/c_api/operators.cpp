@@ -11,7 +11,7 @@
 namespace weft::kernels::c_api {
 namespace {
 
-// What goes to one create(): of those whose options have a team with it.
+// One create(), with the team of those options that have one.
 template <class Op, class Problem, class COptions, class Options>
 Result<Op> create_cpp(const char* name, weft_runtime_t& runtime, const Problem& problem,
                       const COptions& given, const Options& options) {

@@ -14,8 +14,8 @@
 #include <weft/team.hpp>
 
 #include "kernels/collectives/limits.hpp"
-#include "kernels/core/share.hpp"
-#include "kernels/core/workspace.hpp"
+#include "kernels/core/math.hpp"
+#include "kernels/protocol/workspace.hpp"
 
 namespace weft::kernels {
 
@@ -28,12 +28,12 @@ struct Messages {
   std::size_t bytes = 0;
   // Null, or what every fold ends with: laid out as out, which it may be.
   const std::byte* addend = nullptr;
-  // Of kernels in packets: null, or where the units of out go, too.
+  // For kernels by LL: null, or where the units of out go, too.
   std::uint64_t* copy = nullptr;
 };
 
-// AllReduceNorm: messages are rows, and each row that is there is normed. In packets `split` blocks
-// share a row.
+// AllReduceNorm: messages are rows, and each row that is there is normed. By LL and by Lamport
+// `split` blocks share a row.
 struct NormCall {
   std::byte* out = nullptr;
   const std::byte* weight = nullptr;
@@ -44,11 +44,11 @@ struct NormCall {
 inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
 inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share
 WEFT_HOST_DEVICE constexpr unsigned chunks_of_row(std::size_t row_bytes) {
-  return static_cast<unsigned>(shares(shares(row_bytes, 8), kUnitsOfChunk));
+  return static_cast<unsigned>(ceil_div(ceil_div(row_bytes, 8), kUnitsOfChunk));
 }
 // Units that each block of a row has: whole chunks.
 WEFT_HOST_DEVICE constexpr std::size_t units_of_part(std::size_t row_bytes, unsigned split) {
-  return shares(chunks_of_row(row_bytes), split) * kUnitsOfChunk;
+  return ceil_div(chunks_of_row(row_bytes), split) * kUnitsOfChunk;
 }
 
 struct Call {

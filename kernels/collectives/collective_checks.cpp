@@ -1,4 +1,4 @@
-// What an operator was given: problems, and the arguments of calls.
+// Checks of what an operator was given: problems, and the arguments of calls.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -27,21 +27,21 @@ Status CollectiveImpl::check_problem(int npes) const {
       problem_.op != ReduceOp::kMax)
     return Status::error(Code::kUnsupported,
                          fmt::format("{}: op must be kSum, kMin or kMax", name()));
-  if (is_words(options_.algorithm) && reduces(what_) && !sums_floats())
+  if (is_lamport(options_.algorithm) && reduces(what_) && !sums_floats())
     return Status::error(
         Code::kUnsupported,
         fmt::format(
             "{}: options.algorithm is {}, which of sums is for kSum of floats; dtype is {}, op {}",
             name(), to_string(options_.algorithm), to_string(problem_.dtype),
             static_cast<int>(problem_.op)));
-  if (options_.symmetric && !has_algorithm(what_, Algorithm::kSymmetric))
+  if (options_.symmetric && !has_algorithm(what_, Algorithm::kZeroCopy))
     return Status::error(
         Code::kUnsupported,
         fmt::format("{}: options.symmetric is set, but its data always go through its workspace",
                     name()));
-  if (options_.algorithm == Algorithm::kSymmetric && !options_.symmetric)
+  if (options_.algorithm == Algorithm::kZeroCopy && !options_.symmetric)
     return refuse(
-        fmt::format("{}: options.algorithm is symmetric, but options.symmetric does not "
+        fmt::format("{}: options.algorithm is zero-copy, but options.symmetric does not "
                     "say that buffers are",
                     name()));
   if ((reduces(what_) || what_ == Collective::kAllReduceNorm) &&
@@ -72,7 +72,7 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
     return Status::error(
         Code::kOutOfRange,
         fmt::format("{}: root is {}, but the team has ranks 0 to {}", name(), root, team.size - 1));
-  // Only kernels know the sizes of an AllToAllV: of nothing it is null.
+  // Only kernels know the sizes of an AllToAllV: a buffer of nothing is null.
   if (what_ == Collective::kAllToAllV) {
     if (out != nullptr) RETURN_IF_ERROR(check_address("out", out));
     return in == nullptr ? Status::ok() : check_address("in", in);
@@ -82,7 +82,7 @@ Status CollectiveImpl::check_call(const void* out, const void* in, std::size_t c
   return needs_in ? check_address("in", in) : Status::ok();
 }
 
-// Of a call for which options.symmetric promises that others can touch its buffers.
+// Checks a call for which options.symmetric promises that others can touch its buffers.
 Status CollectiveImpl::check_symmetric(const Messages& m) const {
   const auto parts = static_cast<std::size_t>(call_.team.size);
   if (what_ == Collective::kAllToAllV) return check_symmetric("out", m.out, 1);

@@ -1,17 +1,18 @@
 #include "kernels/collectives/collective_impl.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "kernels/collectives/layout.hpp"
+#include <weft/kernels/table.hpp>
+
+#include "kernels/collectives/all_reduce_norm/row_cut.hpp"
 #include "kernels/collectives/limits.hpp"
-#include "kernels/collectives/row_cut.hpp"
-#include "kernels/core/agree.hpp"
-#include "kernels/core/gpu_share.hpp"
-#include "kernels/core/share.hpp"
+#include "kernels/collectives/table_file.hpp"
+#include "kernels/core/math.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/core/target.hpp"
 
@@ -19,6 +20,21 @@ namespace weft::kernels {
 namespace {
 
 Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
+
+std::uint64_t bits_of(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+// 0 for an empty table.
+std::uint64_t checksum(const std::vector<PlanRow>& table) {
+  if (table.empty()) return 0;
+  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : format_table(table))
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return sum;
+}
 
 }  // namespace
 
@@ -32,76 +48,105 @@ Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
   return Status::ok();
 }
 
-// By the options or a row of the table: room for words takes as much memory as all else.
-bool CollectiveImpl::takes_words() const {
+// By the options or a row of the table: room for Lamport takes as much memory as all else.
+bool CollectiveImpl::takes_lamport() const {
   if (!mapped_ || (reduces(what_) && !sums_floats())) return false;
-  if (options_.algorithm != Algorithm::kAuto) return is_words(options_.algorithm);
+  if (options_.algorithm != Algorithm::kAuto) return is_lamport(options_.algorithm);
   return std::any_of(table_.begin(), table_.end(), [this](const PlanRow& row) {
-    return row.what == what_ && is_words(row.algorithm);
+    return row.what == what_ && is_lamport(row.algorithm);
   });
 }
 
-Status CollectiveImpl::make_workspace(Runtime& runtime) {
+std::vector<Given> CollectiveImpl::given() const {
+  return {{"the collective", static_cast<std::uint64_t>(what_)},
+          {"max_count", problem_.max_count},
+          {"dtype", static_cast<std::uint64_t>(problem_.dtype)},
+          {"op", static_cast<std::uint64_t>(problem_.op)},
+          {"hidden", shape_.hidden},
+          {"epsilon (its bits)", bits_of(shape_.epsilon)},
+          {"options.algorithm", static_cast<std::uint64_t>(options_.algorithm)},
+          {"options.blocks", options_.blocks},
+          {"options.threads", options_.threads},
+          {"options.symmetric", options_.symmetric ? 1u : 0u},
+          {"options.first_round", options_.first_round},
+          {"options.table (a checksum of it)", checksum(options_.table)}};
+}
+
+// A table that was given goes before what PE 0 has read, and that before the built-in one.
+void CollectiveImpl::use_table(const std::vector<PlanRow>& table) {
+  table_ = options_.table;
+  table_name_ = "of the options";
+  if (!table_.empty()) return;
+  table_ = table;
+  table_name_ = fmt::format("built-in, for {}", gpu_ ? "GPUs" : "host threads");
+  if (!table.empty()) table_name_ = "PE 0's WEFT_KERNELS_TABLE, then " + table_name_;
+  const std::vector<PlanRow>& rest = builtin_table(gpu_);
+  table_.insert(table_.end(), rest.begin(), rest.end());
+}
+
+void CollectiveImpl::choose_channels(const GpuShare& gpu) {
   unsigned blocks = options_.blocks;
-  const std::size_t most_bytes = problem_.max_count * bytes_of(problem_.dtype);
-  ASSIGN_OR_RETURN(const GpuShare share, gpu_share(runtime));
-  clusters_ = gpu_ && share.clusters;
-  call_.starts_early = clusters_;  // sm_90 brought both
   if (blocks == 0) {
-    blocks = most_blocks(what_, most_bytes, team_size_, options_.symmetric, table_);
+    blocks = most_blocks(what_, most_bytes(), team_size_, options_.symmetric, table_);
     // Blocks that wait for others of their grid, or of one beside it, are there at once.
-    if (gpu_) at_once_ = static_cast<unsigned>(share.multiprocessors / share.sharers);
-    if (share.sharers > 1) blocks = std::min(blocks, at_once_);
+    if (gpu_) at_once_ = static_cast<unsigned>(gpu.num_sms / gpu.sharers);
+    if (gpu.sharers > 1) blocks = std::min(blocks, at_once_);
   }
-  const std::size_t busy = shares(most_bytes, gpu_ || shape_.hidden != 0 ? 1024 : 16);
+  const std::size_t busy = ceil_div(most_bytes(), gpu_ || shape_.hidden != 0 ? 1024 : 16);
   limits_.channels =
       static_cast<unsigned>(std::clamp<std::size_t>(busy, 1, std::clamp(blocks, 1u, kMostBlocks)));
-  ASSIGN_OR_RETURN(rounds_, SymmetricMemory::create(runtime, limits_.channels * sizeof(Rounds)));
+}
 
-  // On whether all members map all, all must agree.
-  std::uint64_t maps = 1;
-  for (int rank = 0; call_.team.is_member() && rank < call_.team.size; ++rank)
-    if (runtime.context().ptr(rounds_.as<Rounds>(), call_.team.pe_of(rank)) == nullptr) maps = 0;
-  ASSIGN_OR_RETURN(const std::vector<std::vector<std::uint64_t>> all,
-                   exchange_words(runtime, {maps}));
-  mapped_ = std::all_of(all.begin(), all.end(), [](const auto& pe) { return pe[0] == 1; });
+Status CollectiveImpl::lay_out() {
+  const auto with = [&](bool uses_ll) {
+    layout_ = layout_of({what_, most_bytes(), row_bytes(), team_size_, limits_.channels, gpu_,
+                         uses_ll, takes_lamport()});
+    limits_.ll_bytes = layout_.ll_slot * dev::kLLPacketBytes;
+    limits_.simple_bytes = layout_.simple_slot;
+    limits_.lamport_bytes = layout_.lamport_bytes();
+  };
+  with(mapped_);
+  if (what_ != Collective::kAllToAllV) return Status::ok();
+  ASSIGN_OR_RETURN(const Plan all_calls, plan(problem_.max_count));  // all have one
+  with(all_calls.algorithm == Algorithm::kLL);
+  return Status::ok();
+}
+
+Status CollectiveImpl::settle(const Agreement& agreement, const std::vector<PlanRow>& table) {
+  team_size_ = agreement.team_size;
+  mapped_ = agreement.maps_all;
+  clusters_ = gpu_ && agreement.gpu.clusters;
+  call_.starts_early = clusters_;  // sm_90 brought both
+  use_table(table);
+  choose_channels(agreement.gpu);
   if (!mapped_) {  // few channels, so that each has larger pieces
     ASSIGN_OR_RETURN(const Plan largest, plan(problem_.max_count));
     limits_.channels = largest.blocks;
   }
+  RETURN_IF_ERROR(lay_out());
+  // An algorithm that the collective does not have, before the first call.
+  return plan(problem_.max_count).status();
+}
 
-  const auto lay_out = [&](bool packs) {
-    const Layout made = layout_of(
-        {what_, most_bytes, row_bytes(), team_size_, limits_.channels, gpu_, packs, takes_words()});
-    limits_.packet_bytes = made.packet_slot * dev::kPacketBytes;
-    limits_.bulk_bytes = made.bulk_slot;
-    limits_.word_bytes = made.word_bytes();
-    return made;
-  };
-  Layout layout = lay_out(mapped_);
-  if (what_ == Collective::kAllToAllV) {  // all calls have one plan
-    ASSIGN_OR_RETURN(const Plan all_calls, plan(problem_.max_count));
-    layout = lay_out(all_calls.algorithm == Algorithm::kPackets);
-  }
-  ASSIGN_OR_RETURN(rest_, SymmetricMemory::create(runtime, layout.bytes));
-  call_.space = layout.workspace(rounds_.as<Rounds>(), rest_.as<std::byte>(), limits_.channels);
-
+Status CollectiveImpl::bind(Runtime& runtime, std::byte* workspace) {
+  call_.space = layout_.workspace(reinterpret_cast<Rounds*>(workspace), workspace + rounds_bytes(),
+                                  limits_.channels);
   if (options_.first_round != 0) {
     std::vector<Rounds> rounds(limits_.channels);
-    for (Rounds& r : rounds) r.packets = options_.first_round;
+    for (Rounds& r : rounds) r.ll = options_.first_round;
     RETURN_IF_ERROR(runtime.context().put_bytes(call_.space.rounds, rounds.data(),
                                                 rounds.size() * sizeof(Rounds), runtime.pe()));
   }
-  RETURN_IF_ERROR(empty_words(runtime, call_.space.words,
-                              (layout.staging - layout.words) / sizeof(std::uint64_t)));
-  return runtime.barrier();
+  return empty_lamport_slots(
+      runtime, call_.space.lamport_words,
+      (layout_.simple_staging - layout_.lamport_words) / sizeof(std::uint64_t));
 }
 
-Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime, const Team& team,
-                                                               Collective what,
-                                                               const CollectiveProblem& problem,
-                                                               const CollectiveOptions& options,
-                                                               const RowShape& shape) {
+Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::begin(Runtime& runtime, const Team& team,
+                                                              Collective what,
+                                                              const CollectiveProblem& problem,
+                                                              const CollectiveOptions& options,
+                                                              const RowShape& shape) {
   std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(runtime, what, problem, options, shape));
   RETURN_IF_ERROR(made->check_problem(runtime.npes()));
   RETURN_IF_ERROR(made->choose_kernels(runtime));
@@ -110,10 +155,34 @@ Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime,
   made->call_.what = what;
   made->call_.dtype = problem.dtype;
   made->call_.op = problem.op;
-  RETURN_IF_ERROR(made->agree(runtime));
-  RETURN_IF_ERROR(made->make_workspace(runtime));
-  // An algorithm that the collective does not have, before the first call.
-  RETURN_IF_ERROR(made->plan(problem.max_count).status());
+  return made;
+}
+
+Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::part(Runtime& runtime, const Team& team,
+                                                             Collective what,
+                                                             const CollectiveProblem& problem,
+                                                             const Agreement& agreement,
+                                                             const std::vector<PlanRow>& table) {
+  ASSIGN_OR_RETURN(auto made, begin(runtime, team, what, problem, {}, {}));
+  RETURN_IF_ERROR(made->settle(agreement, table));
+  return made;
+}
+
+Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime, const Team& team,
+                                                               Collective what,
+                                                               const CollectiveProblem& problem,
+                                                               const CollectiveOptions& options,
+                                                               const RowShape& shape) {
+  ASSIGN_OR_RETURN(auto made, begin(runtime, team, what, problem, options, shape));
+  const std::string name = made->name();
+  const TableFile file(runtime, name, options.table.empty());
+  ASSIGN_OR_RETURN(const Agreement agreement,
+                   exchange(runtime, team, {name.c_str(), made->given(), {}, file.rows()}));
+  ASSIGN_OR_RETURN(const std::vector<PlanRow> table, file.share(runtime, agreement.from_first));
+  RETURN_IF_ERROR(made->settle(agreement, table));
+  ASSIGN_OR_RETURN(made->memory_, SymmetricMemory::create(runtime, made->workspace_bytes()));
+  RETURN_IF_ERROR(made->bind(runtime, made->memory_.as<std::byte>()));
+  RETURN_IF_ERROR(runtime.barrier());
   return made;
 }
 
@@ -129,18 +198,18 @@ Result<Plan> CollectiveImpl::plan(std::size_t count) const {
 }
 
 CollectiveImpl::RowPlan CollectiveImpl::plan_rows(Plan made, std::size_t rows) const {
-  if (is_words(made.algorithm)) {
-    const bool two_shot = made.algorithm == Algorithm::kTwoShotWords;
+  if (is_lamport(made.algorithm)) {
+    const bool two_shot = made.algorithm == Algorithm::kTwoShotLamport;
     const auto cut = cut_rows({rows, row_bytes(), team_size_, two_shot, made.blocks, made.threads,
-                               clusters_, gpu_, limits_.word_bytes});
+                               clusters_, gpu_, limits_.lamport_bytes});
     if (cut) {
       made.blocks = cut->blocks;
       made.threads = cut->threads;
       return {made, cut->split};
     }
-    made.algorithm = two_shot ? Algorithm::kTwoShotPackets : Algorithm::kPackets;
+    made.algorithm = two_shot ? Algorithm::kTwoShotLL : Algorithm::kLL;
   }
-  if (made.algorithm == Algorithm::kBulk) {  // a row is one block's
+  if (made.algorithm == Algorithm::kSimple) {  // a row is one block's
     made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
     return {made, 1};
   }
@@ -153,14 +222,13 @@ CollectiveImpl::RowPlan CollectiveImpl::plan_rows(Plan made, std::size_t rows) c
   return {made, blocks};
 }
 
-// Blocks that share a row, of calls in packets: as many as there are for each, and have a chunk.
+// Blocks that share a row in calls by LL: as many as there are for each, and have a chunk.
 unsigned CollectiveImpl::split(std::size_t rows) const {
   const std::size_t chunks = chunks_of_row(row_bytes());
   const std::size_t blocks = std::clamp<std::size_t>(blocks_of_rows() / rows, 1, chunks);
-  return chunks > kMostChunks ? 1 : static_cast<unsigned>(shares(chunks, shares(chunks, blocks)));
+  return chunks > kMostChunks ? 1
+                              : static_cast<unsigned>(ceil_div(chunks, ceil_div(chunks, blocks)));
 }
-
-std::size_t CollectiveImpl::workspace_bytes() const { return rounds_.bytes() + rest_.bytes(); }
 
 std::string CollectiveImpl::describe() const {
   const std::string what = shape_.hidden == 0
@@ -193,7 +261,7 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t
   ASSIGN_OR_RETURN(call.plan, plan(count));
   call.messages = messages(out, in, count);
   call.root = root;
-  if (call.plan.algorithm == Algorithm::kSymmetric) RETURN_IF_ERROR(check_symmetric(call.messages));
+  if (call.plan.algorithm == Algorithm::kZeroCopy) RETURN_IF_ERROR(check_symmetric(call.messages));
   return run_call_(call, stream);
 }
 
@@ -206,7 +274,7 @@ Status CollectiveImpl::run(Stream stream, void* out, const void* in,
   call.messages = {
       static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr, nullptr};
   call.sizes = sizes;
-  if (call.plan.algorithm == Algorithm::kSymmetric) RETURN_IF_ERROR(check_symmetric(call.messages));
+  if (call.plan.algorithm == Algorithm::kZeroCopy) RETURN_IF_ERROR(check_symmetric(call.messages));
   return run_call_(call, stream);
 }
 

@@ -1,14 +1,17 @@
-// What a collective operator is made of: the workspace, and a call of the target's kernels.
+// The parts of a collective operator: the workspace, and a call of the target's kernels.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <weft/kernels/collectives.hpp>
 
 #include "kernels/collectives/call.hpp"
+#include "kernels/collectives/layout.hpp"
+#include "kernels/core/exchange.hpp"
 #include "kernels/core/memory.hpp"
 
 namespace weft::kernels {
@@ -30,13 +33,23 @@ class CollectiveImpl {
                                                         const CollectiveProblem& problem,
                                                         const CollectiveOptions& options,
                                                         const RowShape& shape = {});
+  // The same as a part of another operator, which has exchanged what PEs have to know of one
+  // another, and gives it room in its own memory by bind(). `table`: of a TableFile.
+  static Result<std::unique_ptr<CollectiveImpl>> part(Runtime& runtime, const Team& team,
+                                                      Collective what,
+                                                      const CollectiveProblem& problem,
+                                                      const Agreement& agreement,
+                                                      const std::vector<PlanRow>& table);
+  // `workspace`: of workspace_bytes(), zeroed, at a multiple of kWorkspaceAlignment. A barrier
+  // follows before any PE runs.
+  Status bind(Runtime& runtime, std::byte* workspace);
 
   // `root`: broadcasts only.
   Status run(Stream stream, void* out, const void* in, std::size_t count, int root = 0) const;
   Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
   Status run(Stream stream, const NormBuffers& buffers, std::size_t rows) const;
   Result<Plan> plan(std::size_t count) const;
-  std::size_t workspace_bytes() const;
+  std::size_t workspace_bytes() const { return rounds_bytes() + layout_.bytes; }
   std::string describe() const;
 
  private:
@@ -52,11 +65,24 @@ class CollectiveImpl {
   Status check_symmetric(const Messages& messages) const;
   Status check_symmetric(const char* argument, const std::byte* address, std::size_t bytes) const;
   Status check_sizes(const AllToAllVSizes& sizes) const;
+  // The checks and whatever else needs no other PE.
+  static Result<std::unique_ptr<CollectiveImpl>> begin(Runtime& runtime, const Team& team,
+                                                       Collective what,
+                                                       const CollectiveProblem& problem,
+                                                       const CollectiveOptions& options,
+                                                       const RowShape& shape);
   Status choose_kernels(const Runtime& runtime);
-  Status agree(Runtime& runtime);
-  Status share_table(Runtime& runtime, const Result<std::vector<PlanRow>>& read,
-                     std::uint64_t rows_of_first);
-  Status make_workspace(Runtime& runtime);
+  std::vector<Given> given() const;
+  // From what all PEs know: the table, the channels, and where what lies in the workspace.
+  Status settle(const Agreement& agreement, const std::vector<PlanRow>& table);
+  void use_table(const std::vector<PlanRow>& table);
+  void choose_channels(const GpuShare& gpu);
+  Status lay_out();
+  std::size_t most_bytes() const { return problem_.max_count * bytes_of(problem_.dtype); }
+  // Their part of the workspace, before what layout_ has.
+  std::size_t rounds_bytes() const {
+    return align_up(limits_.channels * sizeof(Rounds), kWorkspaceAlignment);
+  }
   Result<Plan> plan_bytes(std::size_t count) const;
   // AllReduceNorm: `split` blocks share a row.
   struct RowPlan {
@@ -64,10 +90,10 @@ class CollectiveImpl {
     unsigned split;
   };
   RowPlan plan_rows(Plan made, std::size_t rows) const;
-  // Some call may go as words.
-  bool takes_words() const;
+  // Some call may go by Lamport.
+  bool takes_lamport() const;
   unsigned split(std::size_t rows) const;
-  // Of a call in packets, who wait for one another.
+  // The blocks of a call by LL, which wait for one another.
   unsigned blocks_of_rows() const { return std::min(limits_.channels, at_once_); }
   std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
   Messages messages(void* out, const void* in, std::size_t count) const;
@@ -92,7 +118,8 @@ class CollectiveImpl {
   unsigned at_once_ = kMostBlocks;  // blocks that the GPU has room for
   bool clusters_ = false;           // blocks may share a row as a cluster
   RunCall* run_call_ = nullptr;
-  SymmetricMemory rounds_, rest_;
+  Layout layout_;
+  SymmetricMemory memory_;  // unless it is a part of another operator
 };
 
 }  // namespace weft::kernels

@@ -6,7 +6,7 @@
 
 #include <weft/kernels/plan.hpp>
 
-#include "kernels/core/workspace.hpp"
+#include "kernels/protocol/workspace.hpp"
 
 namespace weft::kernels {
 
@@ -17,19 +17,21 @@ struct LayoutProblem {
   int team_size = 1;
   unsigned channels = 1;
   bool gpu = false;
-  bool packs = false;  // some may go in packets
-  bool words = false;  // or as words
+  bool uses_ll = false;       // some may go by LL
+  bool uses_lamport = false;  // or by Lamport
 };
 
 // Offsets of the parts (workspace.hpp), each at a multiple of what it holds; `rounds` lie apart.
 struct Layout {
-  std::uint32_t packet_slot = 0, word_slot = 0, bulk_slot = 0;
-  std::uint32_t data_words = 0;  // of a slot; behind them are those beside (any_word_channel.hpp)
-  std::size_t packets = 0, words = 0, staging = 0, sums = 0, signals = 0, headers = 0;
+  std::uint32_t ll_slot = 0, lamport_slot = 0, simple_slot = 0;
+  std::uint32_t data_words =
+      0;  // of a slot; behind them are those beside (escaped_lamport_channel.hpp)
+  std::size_t ll_packets = 0, lamport_words = 0, simple_staging = 0, sums = 0, signals = 0,
+              headers = 0;
   std::size_t bytes = 0;  // of all
 
-  // What a block's share, which is a multiple of a line, may have to be sure of room.
-  std::size_t word_bytes() const;
+  // So many bytes of a block's share surely have room, since shares are in whole lines.
+  std::size_t lamport_bytes() const;
   // `memory`: of `bytes` at least, at a multiple of 16.
   Workspace workspace(Rounds* rounds, std::byte* memory, unsigned channels) const;
 };

@@ -1,25 +1,25 @@
-// What plans may ask for.
+// The limits of what plans may ask for.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include <weft/device/packet.hpp>
+#include <weft/device/ll.hpp>
 #include <weft/kernels/plan.hpp>
 
 namespace weft::kernels {
 
 inline constexpr unsigned kMostBlocks = 1024;
 inline constexpr unsigned kMostThreadsOfBlock = 512;  // that kernels are compiled for
-// The same of AllReduceNorm in packets, whose threads have so much under way that half as many have
+// The same of AllReduceNorm by LL, whose threads have so much under way that half as many have
 // registers for it.
 inline constexpr unsigned kMostThreadsOfRows = 256;
-// AllToAllV in packets: of a slot so many come before the data's, the first of them a header. A
+// AllToAllV by LL: so many units of a slot come before the data's, the first of them a header. A
 // whole line, so that data begin at one.
 inline constexpr std::size_t kHeaderUnits = 16;
-inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kPacketBytes;
+inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kLLPacketBytes;
 
-// Of all calls with up to so many bytes.
+// The largest number of blocks in calls with up to so many bytes.
 unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetric,
                      const std::vector<PlanRow>& table);
 // kAuto is none.
@@ -28,12 +28,12 @@ bool has_algorithm(Collective what, Algorithm algorithm);
 constexpr bool reduces(Collective what) {
   return what == Collective::kAllReduce || what == Collective::kReduceScatter;
 }
-// Its words are sums of floats, and no other data.
+// Its Lamport words are sums of floats, and no other data.
 constexpr bool sends_sums(Collective what) {
   return reduces(what) || what == Collective::kAllReduceNorm;
 }
-constexpr bool is_words(Algorithm algorithm) {
-  return algorithm == Algorithm::kWords || algorithm == Algorithm::kTwoShotWords;
+constexpr bool is_lamport(Algorithm algorithm) {
+  return algorithm == Algorithm::kLamport || algorithm == Algorithm::kTwoShotLamport;
 }
 
 }  // namespace weft::kernels

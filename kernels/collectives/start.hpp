@@ -5,9 +5,10 @@
 
 #include <weft/device.hpp>
 
-#include "kernels/collectives/bulk_kernels.hpp"
 #include "kernels/collectives/call.hpp"
-#include "kernels/collectives/packet_kernels.hpp"
+#include "kernels/collectives/ll_call.hpp"
+#include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/zero_copy_call.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -24,11 +25,17 @@ Status start(const Call& call, const Kernel& kernel, Stream stream, std::size_t 
 inline KernelCall kernel_call(const Call& call) {
   return {call.handle, call.team, call.space, call.messages};
 }
-inline PacketCall packets(const Call& call) { return {kernel_call(call)}; }
-inline std::size_t shared_of_packets(const Call& call) {
-  return PacketChannel::shared_bytes(call.team.size);
+inline LLCall ll_call(const Call& call) { return {kernel_call(call)}; }
+inline std::size_t shared_bytes_of_ll(const Call& call) {
+  return LLChannel::shared_bytes(call.team.size);
 }
-inline BulkCall bulk(const Call& call) { return {kernel_call(call), call.plan.piece}; }
+inline SimpleCall simple_call(const Call& call) { return {kernel_call(call), call.plan.piece}; }
+inline ZeroCopyCall zero_copy_call(const Call& call) { return {kernel_call(call)}; }
+
+template <class Kernel>
+Status start_zero_copy(const Call& call, const Kernel& kernel, Stream stream) {
+  return start(call, kernel, stream, ZeroCopyCall::shared_bytes(call.team.size));
+}
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::kernels

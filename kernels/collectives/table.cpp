@@ -16,17 +16,17 @@ namespace weft::kernels {
 namespace {
 
 constexpr std::string_view kHead = "weft-kernels-table 1";
-constexpr std::string_view kAnyWord = "any";
+constexpr std::string_view kEscape = "any";
 constexpr std::size_t kAnyBytes = ~std::size_t{0};
 constexpr std::size_t kMostFile = 1 << 20;
 constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAllGather,
                                      Collective::kReduceScatter, Collective::kAllToAll,
                                      Collective::kAllToAllV,     Collective::kBroadcast,
                                      Collective::kAllReduceNorm};
-constexpr std::array kAlgorithms = {Algorithm::kPackets,  Algorithm::kTwoShotPackets,
-                                    Algorithm::kBulk,     Algorithm::kScatteredBulk,
-                                    Algorithm::kWords,    Algorithm::kTwoShotWords,
-                                    Algorithm::kSymmetric};
+constexpr std::array kAlgorithms = {Algorithm::kLL,      Algorithm::kTwoShotLL,
+                                    Algorithm::kSimple,  Algorithm::kScatteredSimple,
+                                    Algorithm::kLamport, Algorithm::kTwoShotLamport,
+                                    Algorithm::kZeroCopy};
 
 using Words = std::vector<std::string>;
 
@@ -39,13 +39,13 @@ Words split(std::string_view line) {
   return words;
 }
 
-// One line; `place` is its name and number.
+// One line; `location` is its name and number.
 class Line {
  public:
-  Line(std::string place, const Words& words) : place_(std::move(place)), words_(words) {}
+  Line(std::string location, const Words& words) : location_(std::move(location)), words_(words) {}
 
   Status refuse(const std::string& why) const {
-    return Status::error(Code::kInvalidArgument, fmt::format("{}: {}", place_, why));
+    return Status::error(Code::kInvalidArgument, fmt::format("{}: {}", location_, why));
   }
   template <class T, std::size_t kMany>
   Status choice(std::size_t word, const char* what, const std::array<T, kMany>& all, T* out) const {
@@ -69,13 +69,13 @@ class Line {
   }
   template <class T>
   Status number_or_any(std::size_t word, const char* what, T low, T high, T any, T* out) const {
-    if (words_[word] != kAnyWord) return number(word, what, low, high, out);
+    if (words_[word] != kEscape) return number(word, what, low, high, out);
     *out = any;
     return Status::ok();
   }
 
  private:
-  std::string place_;
+  std::string location_;
   const Words& words_;
 };
 
@@ -98,11 +98,11 @@ Result<PlanRow> parse_row(const Line& line, const Words& words) {
   return row;
 }
 
-// A row before it takes all that it could take. Those of symmetric buffers take not all calls.
+// A row before it takes all that it could take. Rows of symmetric buffers do not take all calls.
 bool is_covered(const PlanRow& row, const std::vector<PlanRow>& before) {
   for (const PlanRow& other : before)
     if (other.what == row.what && other.up_to >= row.up_to &&
-        (other.algorithm != Algorithm::kSymmetric || row.algorithm == Algorithm::kSymmetric) &&
+        (other.algorithm != Algorithm::kZeroCopy || row.algorithm == Algorithm::kZeroCopy) &&
         (other.most_pes == 0 || (row.most_pes != 0 && row.most_pes <= other.most_pes)))
       return true;
   return false;
@@ -125,8 +125,8 @@ std::string format_table(const std::vector<PlanRow>& rows,
   text += "# collective, teams of up to, bytes up to, algorithm, blocks, threads of a block\n";
   for (const PlanRow& row : rows)
     text += fmt::format("{} {} {} {} {} {}\n", to_string(row.what),
-                        row.most_pes == 0 ? kAnyWord : std::to_string(row.most_pes),
-                        row.up_to == kAnyBytes ? kAnyWord : std::to_string(row.up_to),
+                        row.most_pes == 0 ? kEscape : std::to_string(row.most_pes),
+                        row.up_to == kAnyBytes ? kEscape : std::to_string(row.up_to),
                         to_string(row.algorithm), row.blocks, row.threads);
   return text;
 }

@@ -26,11 +26,11 @@ WEFT_DEVICE void cluster_arrive() {
 WEFT_DEVICE void cluster_wait() {
   WEFT_KERNELS_PTX_SM90("barrier.cluster.wait.acquire;" ::: "memory");
 }
-// To where `place` lies in the shared memory of that block of the cluster.
-WEFT_DEVICE void cluster_store([[maybe_unused]] unsigned block, [[maybe_unused]] float* place,
+// To where `address` lies in the shared memory of that block of the cluster.
+WEFT_DEVICE void cluster_store([[maybe_unused]] unsigned block, [[maybe_unused]] float* address,
                                [[maybe_unused]] float value) {
 #if WEFT_TARGET_CUDA && __CUDA_ARCH__ >= 900
-  const auto here = static_cast<std::uint32_t>(__cvta_generic_to_shared(place));
+  const auto here = static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
   std::uint32_t there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
   asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
@@ -48,7 +48,7 @@ WEFT_DEVICE void wait_for_kernels_before() {
 }
 
 // A kernel that was launched to start early calls this before it reads anything that a kernel
-// writes: above it a kernel finds the places of messages, which never move. All its threads call,
+// writes: above it a kernel finds the slots of messages, which never move. All its threads call,
 // and so wait for the kernels before, which may be of the same operator; the one behind does
 // likewise.
 WEFT_DEVICE void wait_in_stream() {

@@ -7,7 +7,7 @@ namespace WEFT_TARGET {
 namespace {
 
 constexpr unsigned kThreads = WEFT_TARGET_CPU ? 1 : 256;
-constexpr std::size_t kMostBlocks = WEFT_TARGET_CPU ? 1 : 264;  // two to a multiprocessor
+constexpr std::size_t kMostBlocks = WEFT_TARGET_CPU ? 1 : 264;  // two to an SM
 
 struct Copy {
   [[maybe_unused]] static constexpr unsigned kMostThreads = kThreads;  // launch() asks

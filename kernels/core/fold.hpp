@@ -80,7 +80,7 @@ struct __attribute__((may_alias)) Vector {
   alignas(16) std::uint64_t low;
   std::uint64_t high;
 };
-// What a thread loads before it folds: a GPU's memory is far away.
+// So many loads of a thread are under way before it folds: a GPU's memory is far away.
 inline constexpr int kVectorsTogether = 4, kSourcesTogether = 2;
 
 WEFT_HOST_DEVICE bool is_aligned(const void* address) {
@@ -97,14 +97,14 @@ struct FoldOfVector {
   WEFT_DEVICE Vector result() const { return {low.result(), high.result()}; }
 };
 
-// Where the result of a fold goes: to one place.
-struct ToPlace {
+// The result of a fold goes to one buffer.
+struct ToBuffer {
   std::byte* out;
   WEFT_DEVICE bool is_in_vectors() const { return is_aligned(out); }
   WEFT_DEVICE void vector(std::size_t index, const Vector& result) const {
     reinterpret_cast<Vector*>(out)[index] = result;
   }
-  // Of a message of so many bytes.
+  // Stores unit `index` of a message of so many bytes.
   WEFT_DEVICE void unit(std::size_t bytes, std::size_t index, std::uint64_t result) const {
     dev::store_unit(out, bytes, index, result);
   }
@@ -160,7 +160,7 @@ WEFT_DEVICE void fold_block_to(ReduceOp op, const To& to, int count, Source sour
 template <class T, class Source>
 WEFT_DEVICE void fold_block(ReduceOp op, std::byte* out, int count, Source source,
                             std::size_t bytes) {
-  fold_block_to<T>(op, ToPlace{out}, count, source, bytes);
+  fold_block_to<T>(op, ToBuffer{out}, count, source, bytes);
 }
 
 }  // namespace WEFT_TARGET

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/core/gpu_share.hpp"
+#include "kernels/core/gpu_identity.hpp"
 #include "kernels/core/status.hpp"
 
 namespace weft::kernels {

@@ -76,11 +76,10 @@ Status check_pointer(const char* who, const char* name, const void* pointer) {
 }
 
 Status check_options(const char* who, const GemmOptions& options) {
-  if (options.multiprocessors >= 0) return Status::ok();
-  return Status::error(
-      Code::kInvalidArgument,
-      fmt::format("{}: options.multiprocessors is {}; it has to be 0, for all, or more", who,
-                  options.multiprocessors));
+  if (options.num_sms >= 0) return Status::ok();
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{}: options.num_sms is {}; it has to be 0, for all, or more",
+                                   who, options.num_sms));
 }
 
 }  // namespace weft::kernels::gemm

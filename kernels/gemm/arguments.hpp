@@ -1,4 +1,4 @@
-// What the arguments of a matrix product have to be; `who` is the operator that says so.
+// Checks of the arguments of a GEMM; `who` is the operator that reports.
 #pragma once
 
 #include <weft/kernels/gemm.hpp>

@@ -1,5 +1,5 @@
-// What carries out a GEMM. The operator has checked the arguments: 0 < m <= problem.m, 0 < n, 0 <
-// k, strides are there, pointers are aligned.
+// Backend: carries out a GEMM. The operator has checked the arguments: 0 < m <= problem.m, 0 < n, 0
+// < k, strides are there, pointers are aligned.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@
 namespace weft::kernels::gemm {
 namespace {
 
-using Order = BandedOrder<false>;
+using Scheduler = TileScheduler<false>;
 
 struct Call {
   const void* a;
@@ -34,24 +34,25 @@ using Kernels = std::array<Kernel, sm80::kTiles.size()>;
 template <class T, int kTile>
 struct Launch {
   static constexpr sm80::Tile kShape = sm80::kTiles[kTile];
-  using Shape = sm80::Shape<T, kShape.m, kShape.n, kShape.slice, kShape.stages>;
+  using Shape = sm80::Shape<T, kShape.m, kShape.n, kShape.k_block, kShape.stages>;
   static const void* entry() {
-    return reinterpret_cast<const void*>(&sm80::gemm_kernel<Shape, Order>);
+    return reinterpret_cast<const void*>(&sm80::gemm_kernel<Shape, Scheduler>);
   }
   static cudaError_t run(const Call& call) {
     const GemmProblem& p = call.problem;
     const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
-    sm80::Params<T, Order> params{static_cast<const T*>(call.a),
-                                  static_cast<const T*>(call.b),
-                                  static_cast<T*>(call.c),
-                                  p.lda,
-                                  p.ldb,
-                                  p.ldc,
-                                  m,
-                                  n,
-                                  k,
-                                  Order{1, 0, call.plan.rows, call.plan.columns, call.plan.band,
-                                        kShape.m, kShape.n, 1, ceil_div(k, kShape.slice)}};
+    sm80::Params<T, Scheduler> params{
+        static_cast<const T*>(call.a),
+        static_cast<const T*>(call.b),
+        static_cast<T*>(call.c),
+        p.lda,
+        p.ldb,
+        p.ldc,
+        m,
+        n,
+        k,
+        Scheduler{1, 0, call.plan.rows, call.plan.columns, call.plan.group_rows, kShape.m, kShape.n,
+                  1, ceil_div(k, kShape.k_block)}};
     void* pointers[] = {&params};
     return cudaLaunchKernel(entry(), dim3(static_cast<unsigned>(call.plan.blocks)),
                             dim3(sm80::kThreads), pointers, Shape::kBytes, call.stream);
@@ -76,16 +77,16 @@ class Sm80 : public GpuBackend {
   Sm80(const Gpu& gpu, const GemmProblem& problem, int tile)
       : GpuBackend(gpu, problem), kernels_(kernels_of(problem.dtype)), tile_(tile) {}
 
-  // `most`: multiprocessors that it may take, 0: all.
+  // `most`: SMs that it may take, 0: all.
   Status start(int most) {
-    machine_.multiprocessors = gpu_.multiprocessors;
-    const bool takes_all = most == 0 || most >= gpu_.multiprocessors;
-    if (!takes_all) machine_.multiprocessors = most;
+    device_.num_sms = gpu_.num_sms;
+    const bool takes_all = most == 0 || most >= gpu_.num_sms;
+    if (!takes_all) device_.num_sms = most;
     for (int i = 0; i < sm80::kTileCount; ++i) {
       int blocks = 0;
       RETURN_IF_ERROR(prepare(kernels_[i], &blocks));
-      // Blocks go to multiprocessors that have none first: of some of them, each gets one.
-      machine_.blocks[i] = machine_.multiprocessors * (takes_all ? blocks : 1);
+      // Blocks go to SMs that have none first: of some of them, each gets one.
+      device_.blocks[i] = device_.num_sms * (takes_all ? blocks : 1);
     }
     if (p_.m > 0 && p_.n > 0 && p_.k > 0) plan_for(static_cast<int>(p_.m));
     return Status::ok();
@@ -109,10 +110,10 @@ class Sm80 : public GpuBackend {
 
  private:
   void plan_for(int m) {
-    plan_ = sm80::plan(m, static_cast<int>(p_.n), machine_, tile_);
+    plan_ = sm80::plan(m, static_cast<int>(p_.n), device_, tile_);
     planned_ = m;
   }
-  // `blocks`: that run on a multiprocessor at a time.
+  // `blocks`: that run on an SM at a time.
   Status prepare(const Kernel& kernel, int* blocks) const {
     const cudaError_t error = cudaFuncSetAttribute(
         kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
@@ -135,7 +136,7 @@ class Sm80 : public GpuBackend {
 
   const Kernels& kernels_;
   const int tile_;  // of sm80::kTiles; -1: the plan says
-  sm80::Machine machine_;
+  sm80::DeviceModel device_;
   sm80::Plan plan_;
   int planned_ = 0;  // rows that plan_ is for
 };
@@ -147,7 +148,7 @@ Result<std::unique_ptr<Backend>> make_sm80(const Gpu& gpu, const GemmProblem& pr
   int tile = -1;
   ASSIGN_OR_RETURN(tile, sm80::tile_named(options.tile));
   auto made = std::make_unique<Sm80>(gpu, problem, tile);
-  RETURN_IF_ERROR(made->start(options.multiprocessors));
+  RETURN_IF_ERROR(made->start(options.num_sms));
   return std::unique_ptr<Backend>(std::move(made));
 }
 

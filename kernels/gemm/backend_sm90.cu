@@ -87,7 +87,7 @@ const Kernels& kernels_of(DType dtype) {
 
 TileRange tiles_of(DType dtype) { return dtype == DType::kFloat8E4m3 ? kOfE4m3 : kOfTwoBytes; }
 
-// To copies, plans and sinks two e4m3 that are neighbours along k are one bfloat16.
+// To copies, plans and epilogues two e4m3 that are neighbours along k are one bfloat16.
 GemmProblem in_pairs(GemmProblem p) {
   if (p.dtype != DType::kFloat8E4m3) return p;
   p.k /= 2;
@@ -109,11 +109,11 @@ class Sm90 : public GpuBackend {
         tile_(tile),
         maps_(p_.dtype, encode) {}
 
-  Status start(int multiprocessors) {
-    machine_.multiprocessors = multiprocessors;
+  Status start(int num_sms) {
+    device_.num_sms = num_sms;
     const int split = tile_of(64, 64, true, tiles_);
     RETURN_IF_ERROR(prepare(split));
-    RETURN_IF_ERROR(ask_clusters(kernels_[split].clusters, &machine_));
+    RETURN_IF_ERROR(ask_clusters(kernels_[split].clusters, &device_));
     if (p_.m > 0 && p_.n > 0 && p_.k > 0) plan_for(static_cast<int>(p_.m));
     return Status::ok();
   }
@@ -123,8 +123,8 @@ class Sm90 : public GpuBackend {
     return run(stream, c, a, b, m, scales, nullptr);
   }
   Status run_gathering(Stream stream, void* c, const void* a, const void* b,
-                       const Gathering& gathering) override {
-    return run(stream, c, a, b, gathering.rows, {}, &gathering);
+                       const AllGatherBuffer& gather_buffer) override {
+    return run(stream, c, a, b, gather_buffer.rows, {}, &gather_buffer);
   }
 
   std::string describe() const override {
@@ -133,7 +133,7 @@ class Sm90 : public GpuBackend {
 
  private:
   Status run(Stream stream, void* c, const void* a, const void* b, int m, const GemmScales& scales,
-             const Gathering* gathering) {
+             const AllGatherBuffer* gather_buffer) {
     RETURN_IF_ERROR(check_current(gpu_));
     if (m != planned_) plan_for(m);
     RETURN_IF_ERROR(prepare(plan_.tile));
@@ -142,22 +142,23 @@ class Sm90 : public GpuBackend {
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::Call call{};
     call.rows_a = std::min(tile.m, ceil_div(m, 8) * 8);
-    RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.rows_a, sm90::kSliceK}, &call.a));
+    RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.rows_a, sm90::kKBlock}, &call.a));
     call.last_first = std::max(1, m / tile.m) * tile.m;
     call.last_rows = ceil_div(std::max(0, m - call.last_first), 8) * 8;
     if (call.last_rows > 0)
-      RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.last_rows, sm90::kSliceK}, &call.last));
-    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kSliceK}, &call.b));
+      RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.last_rows, sm90::kKBlock}, &call.last));
+    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kKBlock}, &call.b));
     // Columns behind the last eight are stored without it; it has to have some, though.
     const int copied = std::max(8, sm90::copied_columns(n));
     RETURN_IF_ERROR(maps_.get({c, segments_, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
-    if (gathering != nullptr) {
-      const int columns = gathering->part_blocks * sm90::kSliceK;
-      RETURN_IF_ERROR(maps_.get({gathering->segments, 2 * segments_ * gathering->parts, m, columns,
-                                 columns, call.rows_a, sm90::kSliceK, gathering->most_rows},
-                                &call.gathered));
-      call.gate = sm90::Gate(*gathering);
-      call.first = gathering->own;
+    if (gather_buffer != nullptr) {
+      const int columns = gather_buffer->part_blocks * sm90::kKBlock;
+      RETURN_IF_ERROR(
+          maps_.get({gather_buffer->segments, 2 * segments_ * gather_buffer->parts, m, columns,
+                     columns, call.rows_a, sm90::kKBlock, gather_buffer->most_rows},
+                    &call.gathered));
+      call.prologue_wait = sm90::PrologueWait(*gather_buffer);
+      call.first = gather_buffer->own;
     }
     call.data = c;
     call.stride = p_.ldc;
@@ -165,7 +166,7 @@ class Sm90 : public GpuBackend {
     call.n = n;
     call.k = k;
     call.plan = plan_;
-    call.plan.starts_early = gathering == nullptr && (plan_.starts_early || constant_b_);
+    call.plan.starts_early = gather_buffer == nullptr && (plan_.starts_early || constant_b_);
     call.constant_b = constant_b_;
     call.stream = static_cast<cudaStream_t>(stream);
     call.scales = {scales.a, scales.b, m, ceil_div(n, kScaled), ceil_div(k, kScaled / 2)};
@@ -175,7 +176,7 @@ class Sm90 : public GpuBackend {
 
   void plan_for(int m) {
     plan_ =
-        plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), machine_, tile_, segments_, tiles_);
+        plan(m, static_cast<int>(p_.n), static_cast<int>(p_.k), device_, tile_, segments_, tiles_);
     planned_ = m;
   }
   Status prepare(int tile) {
@@ -191,7 +192,7 @@ class Sm90 : public GpuBackend {
   const TileRange tiles_;
   const int tile_;  // -1: the plan says
   TensorMaps maps_;
-  Machine machine_;
+  DeviceModel device_;
   Plan plan_;
   int planned_ = 0;  // rows that plan_ is for
   std::array<bool, kAllTiles> prepared_{};
@@ -206,7 +207,7 @@ Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem&
   Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, find_encode());
   auto made = std::make_unique<Sm90>(gpu, problem, options.constant_b, tile, segments, encode);
-  RETURN_IF_ERROR(made->start(multiprocessors_of(gpu, options)));
+  RETURN_IF_ERROR(made->start(num_sms_of(gpu, options)));
   return std::unique_ptr<GpuBackend>(std::move(made));
 }
 

@@ -20,18 +20,19 @@ template <int kM, int kN, int kStages, int kSharing>
 struct E4m3Shape : Shape<__nv_bfloat16, kM, kN, kStages, kSharing> {
   using Scales = sm90::Scales;
   static constexpr bool kHasSegments = false;
-  // Slices that a consumer has under way together. Products of narrow parts are so short that they
-  // wait for one another, and their sums so few that there are registers for two.
+  // K-blocks that a consumer has under way together. Products of narrow parts are so short that
+  // they wait for one another, and their sums so few that there are registers for two.
   static constexpr int kTogether = E4m3Shape::kPartN <= 64 ? 2 : 1;
   static_assert(E4m3Shape::kBlocks == 1, "there are registers for two sums of 64 rows");
 };
 
-// Of a thread, for one slice: the scales of its two rows of A times those of the one or two blocks
-// of B that its part lies in. What is outside the matrix has the last one's, and is not stored.
+// The scales of a thread for one k-block: those of its two rows of A times those of the one or two
+// blocks of B that its part lies in. Rows and columns outside the matrix have the last one's, and
+// are not stored.
 //
-// Four threads have the same rows. Each loads what belongs to every fourth slice, while the four
-// before it are multiplied, and passes it on to the three others: if all loaded them for each slice
-// it would take a fifth of the time, for eight rows of A are eight lines.
+// Four threads have the same rows. Each loads what belongs to every fourth k-block, while the four
+// before it are multiplied, and passes it on to the three others: if all loaded them for each
+// k-block it would take a fifth of the time, for eight rows of A are eight lines.
 template <class Shape>
 class PartScales {
   static constexpr int kThreads = 4;
@@ -55,16 +56,16 @@ class PartScales {
     last_ = k_end - 1;
     load();
   }
-  // For the next add(): those of slice 0, 1, ... since begin(), one after the other.
-  __device__ __forceinline__ void take(int slice) {
-    if (slice % kThreads == 0) {
+  // For the next add(): those of k-block 0, 1, ... since begin(), one after the other.
+  __device__ __forceinline__ void take(int k_block) {
+    if (k_block % kThreads == 0) {
 #pragma unroll
       for (int i = 0; i < kBlocksB * 2; ++i) mine_[i / 2][i % 2] = next_a_[i % 2] * next_b_[i / 2];
       load();
     }
 #pragma unroll
     for (int i = 0; i < kBlocksB * 2; ++i)
-      now_[i / 2][i % 2] = __shfl_sync(~0u, mine_[i / 2][i % 2], slice % kThreads, kThreads);
+      now_[i / 2][i % 2] = __shfl_sync(~0u, mine_[i / 2][i % 2], k_block % kThreads, kThreads);
   }
   __device__ __forceinline__ void add(float (&sums)[Shape::kPartN / 2],
                                       const float (&d)[Shape::kPartN / 2]) const {
@@ -96,7 +97,7 @@ class PartScales {
   int split_;  // columns of the part that lie in the first block
 };
 
-// A consumer's part of a tile, slice by slice.
+// A consumer's part of a tile, k-block by k-block.
 template <class Shape, class Layout>
 class ScaledSums {
   using Sums = float[Shape::kPartN / 2];
@@ -108,18 +109,18 @@ class ScaledSums {
         offset_b_(part_n * Shape::kPartN * kRowBytes),
         lane_(thread % 32) {}
 
-  // Adds up the next kCount slices.
+  // Adds up the next kCount k-blocks.
   template <int kCount>
-  __device__ __forceinline__ void add(int slice, PartScales<Shape>& scales, Sums& sums) {
+  __device__ __forceinline__ void add(int k_block, PartScales<Shape>& scales, Sums& sums) {
     Sums d[kCount];
     int stages[kCount];
 #pragma unroll
     for (int i = 0; i < kCount; ++i, at_.next()) {
       stages[i] = at_.stage;
-      barrier_wait(shared_.full(at_.stage), at_.lap);
+      barrier_wait(shared_.full(at_.stage), at_.phase);
       multiply(at_.stage, d[i]);
     }
-    finish<0>(stages, slice, scales, sums, d);
+    finish<0>(stages, k_block, scales, sums, d);
   }
 
  private:
@@ -134,24 +135,24 @@ class ScaledSums {
   }
   // From the kFirst-th of those that were begun together.
   template <int kFirst, int kCount>
-  __device__ __forceinline__ void finish(const int (&stages)[kCount], int slice,
+  __device__ __forceinline__ void finish(const int (&stages)[kCount], int k_block,
                                          PartScales<Shape>& scales, Sums& sums,
                                          Sums (&d)[kCount]) const {
-    scales.take(slice + kFirst);
+    scales.take(k_block + kFirst);
     wgmma_wait<kCount - 1 - kFirst>();
     release<Shape>(shared_, stages[kFirst], lane_);
     pin(d[kFirst]);
     scales.add(sums, d[kFirst]);
-    if constexpr (kFirst + 1 < kCount) finish<kFirst + 1>(stages, slice, scales, sums, d);
+    if constexpr (kFirst + 1 < kCount) finish<kFirst + 1>(stages, k_block, scales, sums, d);
   }
   const Layout& shared_;
   const int offset_a_, offset_b_, lane_;
   Cursor<Shape::kStages> at_;
 };
 
-template <class Shape, class Layout, class Params, class Sink>
+template <class Shape, class Layout, class Params, class Epilogue>
 __device__ __forceinline__ void consume(const Layout& shared, const Params& p, const Scales& scales,
-                                        int cluster, int clusters, int rank, Sink& sink) {
+                                        int cluster, int clusters, int rank, Epilogue& epilogue) {
   // Alike in a warp, and so that the compiler sees it: operands are then in registers of the warp.
   const int consumer = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / kGroupThreads - 1, 0);
   const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
@@ -161,28 +162,28 @@ __device__ __forceinline__ void consume(const Layout& shared, const Params& p, c
                        work.column + part_n * Shape::kPartN, consumer, thread};
   };
   float sums[Shape::kPartN / 2];
-  ScaledSums<Shape, Layout> slices(shared, part_m, part_n, thread);
+  ScaledSums<Shape, Layout> k_blocks(shared, part_m, part_n, thread);
   PartScales<Shape> scale(scales);
   gemm::Work work;
   int index = cluster;
-  bool more = p.order.work(index, rank, &work);
+  bool more = p.scheduler.work(index, rank, &work);
   if (more) scale.begin(part_of(work), work.k_begin, work.k_end);
   while (more) {
 #pragma unroll
     for (int i = 0; i < Shape::kPartN / 2; ++i) sums[i] = 0;
     const int count = work.k_end - work.k_begin;
-    int slice = 0;
-    for (; slice + Shape::kTogether <= count; slice += Shape::kTogether)
-      slices.template add<Shape::kTogether>(slice, scale, sums);
+    int k_block = 0;
+    for (; k_block + Shape::kTogether <= count; k_block += Shape::kTogether)
+      k_blocks.template add<Shape::kTogether>(k_block, scale, sums);
     if constexpr (Shape::kTogether > 1)
-      for (; slice < count; ++slice) slices.template add<1>(slice, scale, sums);
+      for (; k_block < count; ++k_block) k_blocks.template add<1>(k_block, scale, sums);
     const Part<Shape> part = part_of(work);
     index += clusters;
-    more = p.order.work(index, rank, &work);
+    more = p.scheduler.work(index, rank, &work);
     if (more) scale.begin(part_of(work), work.k_begin, work.k_end);  // while sums are stored
-    sink.store(part, sums);
+    epilogue.store(part, sums);
   }
-  sink.finish();
+  epilogue.finish();
 }
 
 }  // namespace weft::kernels::sm90

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "kernels/core/status.hpp"
 #include "kernels/core/relaxed_capture.hpp"
+#include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
 
 namespace weft::kernels::gemm {

@@ -27,22 +27,20 @@ Result<Gpu> current_gpu() {
                    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu.number));
   RETURN_IF_FAILED(
       "asking how large the GPU is",
-      cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, gpu.number));
+      cudaDeviceGetAttribute(&gpu.num_sms, cudaDevAttrMultiProcessorCount, gpu.number));
   gpu.capability = 10 * major + minor;
   return gpu;
 }
 
-int multiprocessors_of(const Gpu& gpu, const GemmOptions& options) {
-  return options.multiprocessors == 0 ? gpu.multiprocessors
-                                      : std::min(options.multiprocessors, gpu.multiprocessors);
+int num_sms_of(const Gpu& gpu, const GemmOptions& options) {
+  return options.num_sms == 0 ? gpu.num_sms : std::min(options.num_sms, gpu.num_sms);
 }
 
-Status ask_clusters(cudaError_t (*count)(int size, int* clusters), Machine* machine) {
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device) {
   for (int size = 1; size <= kMostSplits; ++size) {
     int clusters = 0;
     RETURN_IF_FAILED("asking how many clusters run at a time", count(size, &clusters));
-    machine->clusters[static_cast<std::size_t>(size)] =
-        std::min(clusters, machine->multiprocessors / size);
+    device->clusters[static_cast<std::size_t>(size)] = std::min(clusters, device->num_sms / size);
   }
   return Status::ok();
 }

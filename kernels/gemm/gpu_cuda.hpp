@@ -1,13 +1,13 @@
-// What the backends on NVIDIA's GPUs have in common.
+// The common part of the backends on NVIDIA's GPUs.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <memory>
 
-#include "kernels/core/gathering.hpp"
 #include "kernels/gemm/backend.hpp"
 #include "kernels/gemm/plan.hpp"
+#include "kernels/protocol/all_gather_buffer.hpp"
 
 #define RETURN_IF_FAILED(what, call)                                \
   do {                                                              \
@@ -23,24 +23,24 @@ Status failed(const char* what, cudaError_t error);
 struct Gpu {
   int number = 0;
   int capability = 0;  // 90: compute capability 9.0
-  int multiprocessors = 0;
+  int num_sms = 0;
 };
 Result<Gpu> current_gpu();
-// Of the GPU, that an operator may take.
-int multiprocessors_of(const Gpu& gpu, const GemmOptions& options);
-// Clusters of each size that run at a time on the machine's multiprocessors; `count` says how many
-// of a kernel do on the GPU.
-Status ask_clusters(cudaError_t (*count)(int size, int* clusters), Machine* machine);
-// That GPU must be current when the operator is called.
+// SMs of the GPU that an operator may take.
+int num_sms_of(const Gpu& gpu, const GemmOptions& options);
+// Clusters of each size that run at a time on the device model's SMs; `count` says how many of a
+// kernel do on the GPU.
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device);
+// The GPU must be current when the operator is called.
 Status check_current(const Gpu& gpu);
 
 class GpuBackend : public Backend {
  public:
   GpuBackend(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), p_(problem) {}
   Status clear(Stream stream, void* c, int m) override;
-  // Of segments of C: the rows of A are gathered while the product runs, mine are at `a`.
+  // The segments of C: the rows of A are gathered while the GEMM runs, mine are at `a`.
   virtual Status run_gathering(Stream, void* /*c*/, const void* /*a*/, const void* /*b*/,
-                               const Gathering&) {
+                               const AllGatherBuffer&) {
     return Status::error(Code::kUnsupported, "Gemm: this backend gathers no rows");
   }
 

@@ -9,7 +9,7 @@
 #include <weft/small_float.hpp>
 
 #include "kernels/gemm/backend.hpp"
-#include "kernels/gemm/host_product.hpp"
+#include "kernels/gemm/host_gemm.hpp"
 #include "kernels/gemm/host_scaled.hpp"
 
 namespace weft::kernels::gemm {
@@ -25,15 +25,15 @@ struct Rows {
 };
 
 struct ScaledHostKernel {
-  ScaledHostProduct product;
-  void operator()() const { product.multiply(dev::block_rank(), dev::grid_size()); }
+  ScaledHostGemm gemm;
+  void operator()() const { gemm.multiply(dev::block_rank(), dev::grid_size()); }
 };
 
 template <class T>
 struct HostKernel {
-  HostProduct<T> product;
+  HostGemm<T> gemm;
   Rows<T> rows;
-  void operator()() const { product.multiply(rows, dev::block_rank(), dev::grid_size()); }
+  void operator()() const { gemm.multiply(rows, dev::block_rank(), dev::grid_size()); }
 };
 
 struct ClearKernel {

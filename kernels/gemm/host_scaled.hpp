@@ -1,4 +1,4 @@
-// The product of scaled e4m3 on host threads, as each block of a grid does it. The products of 128
+// The GEMM of scaled e4m3 on host threads, as each block of a grid does it. The products of 128
 // along k are added to one float, in the order of k; that, scaled, to the sum of the blocks before.
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <weft/small_float.hpp>
 
 #include "kernels/gemm/e4m3.hpp"
-#include "kernels/gemm/host_product.hpp"
+#include "kernels/gemm/host_gemm.hpp"
 
 namespace weft::kernels::gemm {
 
-struct ScaledHostProduct {
+struct ScaledHostGemm {
   int m, n, k;
   std::ptrdiff_t lda, ldb, ldc;
   const E4m3 *a, *b;
@@ -26,16 +26,16 @@ struct ScaledHostProduct {
   void multiply(unsigned block, unsigned blocks) const {
     const long long down = (m + kHostTile - 1) / kHostTile;
     const long long tiles = down * ((n + kHostTile - 1) / kHostTile);
-    std::vector<float> slice(kScaled * kHostTile), sums(kHostTile * kHostTile);
+    std::vector<float> k_block(kScaled * kHostTile), sums(kHostTile * kHostTile);
     for (long long i = block; i < tiles; i += blocks) {
       const int row = static_cast<int>(i % down) * kHostTile;
       const int column = static_cast<int>(i / down) * kHostTile;
       const int height = std::min(kHostTile, m - row), width = std::min(kHostTile, n - column);
       std::fill(sums.begin(), sums.end(), 0.0f);
       for (int from = 0; from < k; from += kScaled) {
-        turn(slice, column, width, from);
+        transpose(k_block, column, width, from);
         for (int r = 0; r < height; ++r)
-          add(&sums[r * kHostTile], slice, row + r, column, width, from);
+          add(&sums[r * kHostTile], k_block, row + r, column, width, from);
       }
       for (int r = 0; r < height; ++r) {
         Bfloat16* const to = c + (row + r) * ldc + column;
@@ -50,17 +50,17 @@ struct ScaledHostProduct {
   int depth(int from) const { return std::min(kScaled, k - from); }
 
   // Turned round, so that neighbours are columns of c.
-  void turn(std::vector<float>& slice, int column, int width, int from) const {
+  void transpose(std::vector<float>& k_block, int column, int width, int from) const {
     for (int j = 0; j < width; ++j)
       for (int i = 0; i < depth(from); ++i)
-        slice[i * kHostTile + j] = static_cast<float>(b[(column + j) * ldb + from + i]);
+        k_block[i * kHostTile + j] = static_cast<float>(b[(column + j) * ldb + from + i]);
   }
-  void add(float* sums, const std::vector<float>& slice, int row, int column, int width,
+  void add(float* sums, const std::vector<float>& k_block, int row, int column, int width,
            int from) const {
     std::array<float, kHostTile> part{};
     for (int i = 0; i < depth(from); ++i) {
       const float factor = static_cast<float>(a[row * lda + from + i]);
-      for (int j = 0; j < width; ++j) part[j] += factor * slice[i * kHostTile + j];
+      for (int j = 0; j < width; ++j) part[j] += factor * k_block[i * kHostTile + j];
     }
     const std::ptrdiff_t q = from / kScaled, count = (k + kScaled - 1) / kScaled;
     const float scale = scale_a[row * count + q] * scale_b[column / kScaled * count + q];

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/gemm/consume_e4m3_sm90.hpp"
+#include "kernels/gemm/epilogue_sm90.hpp"
 #include "kernels/gemm/plan.hpp"
-#include "kernels/gemm/sink_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 
@@ -17,8 +17,8 @@ struct Call {
   int m, n, k;  // m: rows of a segment
   int rows_a;   // of A's box
   int last_rows, last_first;
-  int first;  // segment to begin with
-  Gate gate;  // Gate(): all of A is there
+  int first;                   // segment to begin with
+  PrologueWait prologue_wait;  // PrologueWait(): all of A is there
   gemm::Plan plan;
   bool constant_b;  // as GemmOptions has it
   cudaStream_t stream;
@@ -39,7 +39,7 @@ struct Launch {
 
   // Rows of B's box, columns of C's (64 rows).
   static constexpr int kBoxB = kShape.n / kShape.sharing;
-  static constexpr int kBoxC = StoreSink<ShapeOf<__half>>::kChunk;
+  static constexpr int kBoxC = StoreEpilogue<ShapeOf<__half>>::kChunk;
 
   // Once before the first run(), on each GPU.
   template <class T>
@@ -50,18 +50,18 @@ struct Launch {
   template <class T>
   static cudaError_t run(const Call& call);
 
-  // Of the kernel, by whether k is split.
+  // The parts of the kernel, by whether k is split.
   template <class T>
   struct Parts {
     using S = ShapeOf<T>;
-    using Sink = std::conditional_t<kShape.splits, ClusterSumSink<S>, StoreSink<S>>;
-    using Order =
-        std::conditional_t<kShape.splits, gemm::SplitOrder, gemm::BandedOrder<S::kHasSegments>>;
-    using Arguments = Params<S, Order, Sink>;
-    static constexpr int kBytes = Layout<S, Sink>::kBytes;
+    using Epilogue = std::conditional_t<kShape.splits, ClusterReduceEpilogue<S>, StoreEpilogue<S>>;
+    using Scheduler = std::conditional_t<kShape.splits, gemm::SplitKScheduler,
+                                         gemm::TileScheduler<S::kHasSegments>>;
+    using Arguments = Params<S, Scheduler, Epilogue>;
+    static constexpr int kBytes = Layout<S, Epilogue>::kBytes;
     static_assert(kBytes <= 227 * 1024, "more shared memory than a block can have");
     static const void* entry() {
-      return reinterpret_cast<const void*>(&gemm_kernel<S, Order, Sink>);
+      return reinterpret_cast<const void*>(&gemm_kernel<S, Scheduler, Epilogue>);
     }
   };
 };
@@ -113,7 +113,7 @@ template <class T>
 cudaError_t Launch<kTile>::run(const Call& call) {
   using P = Parts<T>;
   const gemm::Plan& plan = call.plan;
-  const int k_blocks = gemm::ceil_div(call.k, kSliceK * kShape.depth);
+  const int k_blocks = gemm::ceil_div(call.k, kKBlock * kShape.depth);
   using Element = typename P::S::Element;
   const Matrix<Element> matrix{static_cast<Element*>(call.data), call.stride, call.m, call.n};
   typename P::Arguments arguments{};
@@ -122,22 +122,22 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   arguments.rows_a = call.rows_a;
   if constexpr (std::is_same_v<T, gemm::E4m3>) arguments.scales = call.scales;
   if constexpr (P::S::kHasSegments) {
-    arguments.gathered = {call.gathered, call.gate};
+    arguments.gathered = {call.gathered, call.prologue_wait};
   } else {
     arguments.last = {call.last, call.last_first, call.last_rows};
   }
   if constexpr (kShape.splits) {
-    arguments.sink = matrix;
-    arguments.order = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
+    arguments.epilogue = matrix;
+    arguments.scheduler = {plan.rows, plan.columns, kShape.m, kShape.n, plan.cluster, k_blocks};
   } else {
-    arguments.sink = {call.c, matrix, copied_columns(call.n)};
-    arguments.order = {plan.segments, call.first, plan.rows,      plan.columns, plan.band,
-                       kShape.m,      kShape.n,   kShape.sharing, k_blocks};
+    arguments.epilogue = {call.c, matrix, copied_columns(call.n)};
+    arguments.scheduler = {plan.segments, call.first, plan.rows,      plan.columns, plan.group_rows,
+                           kShape.m,      kShape.n,   kShape.sharing, k_blocks};
   }
   cudaLaunchAttribute attributes[2];
   cudaLaunchConfig_t config =
       launch_config(plan.blocks, plan.cluster, P::kBytes, attributes, P::S::kConsumers);
-  if (kMayStartEarly<typename P::S, typename P::Sink> && plan.starts_early) {
+  if (kMayStartEarly<typename P::S, typename P::Epilogue> && plan.starts_early) {
     arguments.loads_b_early = call.constant_b;
     start_early(&config, attributes);
   }
@@ -146,7 +146,7 @@ cudaError_t Launch<kTile>::run(const Call& call) {
   return cudaLaunchKernelExC(&config, P::entry(), pointers);
 }
 
-// A file of tiles/ has this once. Who else uses Launch must not instantiate these:
+// A file of tiles/ has this once. All others that use Launch must not instantiate these:
 // WEFT_GEMM_LAUNCH(extern, ...).
 #define WEFT_GEMM_LAUNCH(prefix, tile, T)                                                  \
   prefix template cudaError_t weft::kernels::sm90::Launch<(tile)>::prepare<T>();           \

@@ -16,8 +16,8 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// 16 bytes, of which the first `bytes` are read; the others become zeros. Of 0 bytes `from` may be
-// anything.
+// 16 bytes, of which the first `bytes` are read; the others become zeros. With 0 bytes `from` may
+// be anything.
 __device__ __forceinline__ void copy_async(std::uint32_t to, const void* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :

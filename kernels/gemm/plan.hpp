@@ -7,18 +7,19 @@
 
 #include <weft/result.hpp>
 
-#include "kernels/gemm/tile_order.hpp"
+#include "kernels/core/device_model.hpp"
+#include "kernels/gemm/tile_scheduler.hpp"
 
 namespace weft::kernels::gemm {
 
 // A shape of the kernel of sm_90a. Two blocks of a cluster share B where `sharing` is 2.
 struct Tile {
   int m, n;    // of C, for a block
-  int stages;  // slices of 64 along k in shared memory
+  int stages;  // k-blocks of 64 along k in shared memory
   int sharing;
-  bool splits;    // blocks of a cluster split k instead, and add up in the end
-  double slice;   // us for 64 along k: measured where tiles filled an H100 in a few turns
-  int depth = 1;  // slices of a stage
+  bool splits;        // blocks of a cluster split k instead, and add up in the end
+  double k_block_us;  // us for 64 along k: measured where tiles filled an H100 in a few waves
+  int depth = 1;      // k-blocks of a stage
 };
 
 // Each is compiled for both types (tiles/, one file a shape).
@@ -43,7 +44,7 @@ inline constexpr std::array<Tile, 17> kTiles{{
 }};
 
 // The same for few rows; measured on an H200. Their columns are as many as share a weight out among
-// all multiprocessors: of 4096, 5120, 6144 and 7168 each gets 32, 40, 48 and 56. Of Gemm, and of
+// all SMs: of 4096, 5120, 6144 and 7168 each gets 32, 40, 48 and 56. They are for Gemm, and for
 // GemmRs and GemmAr in one kernel; their numbers are behind those of kTiles.
 inline constexpr std::array<Tile, 6> kFewRowTiles{{
     {64, 32, 9, 1, false, 0.09, 2},
@@ -54,8 +55,8 @@ inline constexpr std::array<Tile, 6> kFewRowTiles{{
     {128, 40, 5, 1, false, 0.14, 2},
 }};
 
-// The same for e4m3, of which a slice is 128 along k: 64 pairs; measured on an H200. Their numbers
-// are behind those of kFewRowTiles.
+// The same for e4m3, of which a k-block is 128 along k: 64 pairs; measured on an H200. Their
+// numbers are behind those of kFewRowTiles.
 inline constexpr std::array<Tile, 8> kE4m3Tiles{{
     {64, 64, 8, 1, false, 0.18},
     {128, 64, 8, 1, false, 0.22},
@@ -91,7 +92,7 @@ constexpr int tile_of(int m, int n, bool splits = false, TileRange tiles = kOfTw
   }
   return -1;
 }
-// Whether its kernel knows of segments of C (tile_order.hpp).
+// Whether its kernel knows of segments of C (tile_scheduler.hpp).
 constexpr bool has_segments(const Tile& tile) {
   return !tile.splits && has_segments(tile.m, tile.n);
 }
@@ -100,34 +101,25 @@ std::string name_of(const Tile& tile);  // "128x256", "64x64/k"
 // The tile of that name, -1 for ""; kInvalidArgument: there is none.
 Result<int> tile_named(const char* who, const std::string& name, TileRange tiles = {});
 
-inline constexpr int kMostSplits = 8;
-
-// What a plan has to know of a GPU.
-struct Machine {
-  int multiprocessors = 132;
-  // Clusters of that many blocks, each with a multiprocessor to itself, that run at a time. [0] is
-  // nothing.
-  std::array<int, kMostSplits + 1> clusters{0, 132, 66, 39, 30, 22, 17, 15, 15};
-};
-
 struct Plan {
   int tile = 0;     // its number
   int cluster = 1;  // blocks
   int segments = 1;
-  // Of a segment's tiles; a row is as high as the tiles of a cluster that share B.
+  // The rows and columns of a segment's tiles; a row is as high as the tiles of a cluster that
+  // share B.
   int rows = 0, columns = 0;
-  int band = 1;               // rows of tiles that are gone through together, column by column
+  int group_rows = 1;         // rows of tiles that are gone through together, column by column
   int blocks = 0;             // of the grid
-  int turns = 0;              // tiles of a block, at most
+  int waves = 0;              // tiles of a block, at most
   bool starts_early = false;  // before the kernel before it is over
   double us = 0;              // expected
 };
 
 // m, n, k > 0; k in elements of two bytes, or in pairs of e4m3. `tile`: a number, or -1 for the one
-// of `tiles` that is expected to be fastest. C has `segments` times m rows (tile_order.hpp); with
-// more than one, no tile splits k, and unless `tile` says so, none is taken whose kernel gathers no
-// segments.
-Plan plan(int m, int n, int k, const Machine& machine, int tile = -1, int segments = 1,
+// of `tiles` that is expected to be fastest. C has `segments` times m rows (tile_scheduler.hpp);
+// with more than one, no tile splits k, and unless `tile` says so, none is taken whose kernel
+// gathers no segments.
+Plan plan(int m, int n, int k, const DeviceModel& device, int tile = -1, int segments = 1,
           TileRange tiles = {});
 std::string describe(const Plan& plan);
 

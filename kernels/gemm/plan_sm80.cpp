@@ -14,26 +14,27 @@ using gemm::ceil_div;
 
 constexpr const char* kPrefix = "sm80/";
 
-Plan with(int index, int m, int n, const Machine& machine) {
+Plan with(int index, int m, int n, const DeviceModel& device) {
   const Tile& tile = kTiles[index];
   Plan p;
   p.tile = index;
   p.rows = ceil_div(m, tile.m);
   p.columns = ceil_div(n, tile.n);
   const long long tiles = 1ll * p.rows * p.columns;
-  p.blocks = static_cast<int>(std::min<long long>(tiles, std::max(1, machine.blocks[index])));
-  p.turns = static_cast<int>((tiles + p.blocks - 1) / p.blocks);
-  // So high that the tiles of a turn cover a patch of C nearly as high as wide; bands alike.
+  p.blocks = static_cast<int>(std::min<long long>(tiles, std::max(1, device.blocks[index])));
+  p.waves = static_cast<int>((tiles + p.blocks - 1) / p.blocks);
+  // Raster groups so high that the tiles of a wave cover a patch of C nearly as high as wide, and
+  // all alike.
   const double high = std::sqrt(static_cast<double>(p.blocks) * tile.n / tile.m);
-  p.band = ceil_div(p.rows, std::max(1, static_cast<int>(std::lround(p.rows / high))));
+  p.group_rows = ceil_div(p.rows, std::max(1, static_cast<int>(std::lround(p.rows / high))));
   return p;
 }
 
-// What the multiprocessor that has most to do does: blocks that share one share its rate.
-double cost(const Plan& p, const Machine& machine) {
+// The work of the SM that has most to do: blocks that share one share its rate.
+double cost(const Plan& p, const DeviceModel& device) {
   const Tile& tile = kTiles[p.tile];
   const long long tiles = 1ll * p.rows * p.columns;
-  const long long most = (tiles + machine.multiprocessors - 1) / machine.multiprocessors;
+  const long long most = (tiles + device.num_sms - 1) / device.num_sms;
   return static_cast<double>(most) * tile.m * tile.n * tile.cost;
 }
 
@@ -56,21 +57,21 @@ Result<int> tile_named(const std::string& name) {
                                    name, all));
 }
 
-Plan plan(int m, int n, const Machine& machine, int tile) {
-  if (tile >= 0) return with(tile, m, n, machine);
-  Plan best = with(0, m, n, machine);
+Plan plan(int m, int n, const DeviceModel& device, int tile) {
+  if (tile >= 0) return with(tile, m, n, device);
+  Plan best = with(0, m, n, device);
   for (int i = 1; i < kTileCount; ++i) {
-    const Plan p = with(i, m, n, machine);
-    if (cost(p, machine) < cost(best, machine)) best = p;
+    const Plan p = with(i, m, n, device);
+    if (cost(p, device) < cost(best, device)) best = p;
   }
   return best;
 }
 
 std::string describe(const Plan& plan) {
   const Tile& tile = kTiles[plan.tile];
-  return fmt::format("tile {}, {} stages; {} x {} tiles in bands of {}, {} blocks, {} turn{}",
-                     name_of(tile), tile.stages, plan.rows, plan.columns, plan.band, plan.blocks,
-                     plan.turns, plan.turns == 1 ? "" : "s");
+  return fmt::format("tile {}, {} stages; {} x {} tiles in groups of {}, {} blocks, {} wave{}",
+                     name_of(tile), tile.stages, plan.rows, plan.columns, plan.group_rows,
+                     plan.blocks, plan.waves, plan.waves == 1 ? "" : "s");
 }
 
 }  // namespace weft::kernels::sm80

@@ -22,8 +22,7 @@ __device__ __forceinline__ bool elect_one() {
   return chosen != 0;
 }
 
-// --- registers of a warp-group
-// --------------------------------------------------------------------
+// --- registers of a warp-group ------------------------------------------------------------------
 
 template <int kCount>
 __device__ __forceinline__ void take_registers() {
@@ -34,8 +33,7 @@ __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(kCount));
 }
 
-// --- barriers in shared memory
-// --------------------------------------------------------------------
+// --- barriers in shared memory ------------------------------------------------------------------
 
 __device__ __forceinline__ void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(arrivals));
@@ -82,8 +80,7 @@ __device__ __forceinline__ void named_barrier(int barrier, int threads) {
   asm volatile("barrier.cta.sync %0, %1;" : : "r"(barrier), "r"(threads) : "memory");
 }
 
-// --- clusters
-// -------------------------------------------------------------------------------------
+// --- clusters -----------------------------------------------------------------------------------
 
 __device__ __forceinline__ std::uint32_t cluster_rank() {
   std::uint32_t rank;
@@ -114,16 +111,15 @@ __device__ __forceinline__ float4 cluster_load(std::uint32_t mapped) {
   return value;
 }
 
-// --- copies of tensors
-// ----------------------------------------------------------------------------
+// --- copies of tensors --------------------------------------------------------------------------
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" : : "l"(&map) : "memory");
 }
 
 // Matrices are segments of as many rows each, one of them or more. A box of a segment, first
-// element (row, column), to shared memory; counts its bytes on `barrier`. What lies outside the
-// segment arrives as zeros, and counts as well.
+// element (row, column), to shared memory; counts its bytes on `barrier`. Elements outside the
+// segment arrive as zeros, and count as well.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& map,
                                          std::uint32_t barrier, int segment, int row, int column) {
   asm volatile(
@@ -133,8 +129,8 @@ __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& ma
       : "r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(segment)
       : "memory");
 }
-// The same to the same place of each block of the cluster that `ranks` names, a bit each. Each
-// counts the bytes on its own barrier. Of segment 0.
+// The same to the same address of each block of the cluster that `ranks` names, a bit each. Each
+// counts the bytes on its own barrier. The box is one of segment 0.
 __device__ __forceinline__ void tma_load_all(std::uint32_t to, const CUtensorMap& map,
                                              std::uint32_t barrier, int row, int column,
                                              std::uint16_t ranks) {
@@ -191,8 +187,7 @@ __device__ __forceinline__ void fence_global_for_copies() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
-// --- memory
-// ---------------------------------------------------------------------------------------
+// --- memory -------------------------------------------------------------------------------------
 
 // For all of the system, another GPU's memory too.
 __device__ __forceinline__ void store_release(std::uint64_t* to, std::uint64_t value) {
@@ -207,7 +202,7 @@ __device__ __forceinline__ std::uint32_t count_up(std::uint32_t* word, std::uint
                : "memory");
   return old;
 }
-// Of what is read once.
+// A load of data that are read once.
 __device__ __forceinline__ uint4 global_load(const void* from) {
   uint4 value;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -231,8 +226,7 @@ __device__ __forceinline__ void shared_store(std::uint32_t to, const uint4& valu
                : "memory");
 }
 
-// --- fragments
-// ------------------------------------------------------------------------------------
+// --- fragments ----------------------------------------------------------------------------------
 
 // Four 8x8 matrices of 16-bit elements; each lane gives the address of one row.
 __device__ __forceinline__ void store_matrices(std::uint32_t to, std::uint32_t r0, std::uint32_t r1,

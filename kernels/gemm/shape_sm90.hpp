@@ -4,27 +4,28 @@
 
 #include <weft/target.hpp>
 
-#include "kernels/gemm/tile_order.hpp"
+#include "kernels/gemm/tile_scheduler.hpp"
 
 namespace weft::kernels::sm90 {
 
-inline constexpr int kSliceK = 64;     // elements along k of a slice: one row of the swizzle
-inline constexpr int kRowBytes = 128;  // of a slice
+inline constexpr int kKBlock = 64;     // elements along k of a k-block: one row of the swizzle
+inline constexpr int kRowBytes = 128;  // of a k-block
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kConsumers = 2;  // warp-groups, but for tiles of 192 rows and narrow ones
-// Registers of a thread of the producer's group and of consumers, where a sink has movers.
-template <class Sink>
-inline constexpr int kMoverRegisters = 104;
-template <class Sink>
-inline constexpr int kMoverConsumerRegisters = 200;
-// Whether a kernel may start early, as far as its sink goes: which looks at no memory when it is
-// prepared.
-template <class Sink>
-inline constexpr bool kSinkMayStartEarly = Sink::kMovers == 0;
+// Registers of a thread of the producer's group and of consumers, where an epilogue has
+// communication warps.
+template <class Epilogue>
+inline constexpr int kCommWarpRegisters = 104;
+template <class Epilogue>
+inline constexpr int kConsumerRegistersBesideCommWarps = 200;
+// Whether a kernel may start early, as far as its epilogue goes: one without communication warps
+// looks at no memory when it is prepared.
+template <class Epilogue>
+inline constexpr bool kEpilogueMayStartEarly = Epilogue::kCommWarps == 0;
 
 struct NoScales {};  // of operands of two bytes
 
-// kDepth: slices of a stage. Two where products of one are so short that waiting for it shows.
+// kDepth: k-blocks of a stage. Two where products of one are so short that waiting for it shows.
 template <class T, int kM_, int kN_, int kStages_, int kSharing_, int kDepth_ = 1>
 struct Shape {
   using Element = T;
@@ -39,11 +40,12 @@ struct Shape {
   static constexpr int kPartsM = kM == 64 ? 1 : kConsumers, kPartsN = kConsumers / kPartsM;
   static constexpr int kPartM = kM / kPartsM, kPartN = kN / kPartsN;
   static constexpr int kBlocks = kPartM / 64;  // products of a part, one above the other
-  static constexpr int kBytesA = kM * kRowBytes, kBytesB = kN * kRowBytes;  // of a slice
+  static constexpr int kBytesA = kM * kRowBytes, kBytesB = kN * kRowBytes;  // of a k-block
   static constexpr int kRingBytes = kStages * kDepth * (kBytesA + kBytesB);
   static constexpr int kBoxB = kN / kSharing;  // rows of B that a block loads
   static constexpr bool kHasSegments = gemm::has_segments(kM, kN);
-  // Of a thread: no more than the 168 * 384, or 128 * 512, that a block begins with.
+  // Registers of a thread: together no more than the 168 * 384, or 128 * 512, that a block begins
+  // with.
   static constexpr bool kIsLargest = kM * kN > 256 * 160;
   static constexpr bool kTradesRegisters = kConsumers > 1 && kDepth == 1;  // else all have enough
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : kIsLargest ? 24 : 40;
@@ -60,8 +62,8 @@ struct Part {
   int row, column;  // of its first element, in the segment
   int consumer;     // its number
   int thread;       // in the warp-group
-  // Of the accumulator d, d[4 * j + i] is row first_row() + (i & 2) * 4 and column
-  // first_column() + 8 * j + (i & 1), from the part's first element.
+  // d[4 * j + i] of the accumulator d is row first_row() + (i & 2) * 4 and column first_column() +
+  // 8 * j + (i & 1), from the part's first element.
   __device__ int first_row() const { return thread / 32 * 16 + thread % 32 / 4; }
   __device__ int first_column() const { return thread % 4 * 2; }
 };

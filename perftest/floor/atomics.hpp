@@ -1,4 +1,4 @@
-// Twins of atomics: the bare instruction on the peer's word.
+// Baselines of atomics: the bare instruction on the peer's word.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Twins of put, get, p and g: what the same bytes cost without a library in between.
+// Baselines of put, get, p and g: what the same bytes cost without a library in between.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Twins of signals and barriers: stores and loads of flag words, nothing else.
+// Baselines of signals and barriers: stores and loads of flag words, nothing else.
 #pragma once
 
 #include <cstddef>

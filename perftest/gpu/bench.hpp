@@ -19,7 +19,7 @@ struct Times {
   double weft = 0, floor = 0, share = 0;
 };
 
-// What a PE measures with.
+// The handle and the memory that a PE measures with.
 class Bench {
  public:
   static Result<Bench> create(Runtime& rt) {

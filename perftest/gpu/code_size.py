@@ -10,7 +10,7 @@ a release of the word). Compile time is CPU seconds of nvcc for an object with t
 (-arch=sm_90a would go through everything once more, for PTX), medians of runs in turns: other work on
 the machine changes them less than wall time.
 
-Then one kernel for each call and scope, and for each of packet.hpp, word.hpp and flag.hpp, compiled for sm_80 and
+Then one kernel for each call and scope, and for each of ll.hpp, lamport.hpp and flag.hpp, compiled for sm_80 and
 sm_90a, without -rdc=true and with it (linked), and without launch bounds. Exit status 1 if one takes
 more than 56 registers, or with -rdc=true more than 64: a block of 1024 threads has 64. And the same of
 a kernel for each collective, scope and width, which may take 64 either way; those of one GPU and way
@@ -79,21 +79,21 @@ LOW_CALLS = {
         ("context", "ctx.put(Bulk(Warp{}, shared<std::byte>(), 4096), dst, src, count, pe);"),
     "put, bulk thread":
         ("context", "ctx.put(Bulk(Thread{}, shared<std::byte>(), 4096), dst, src, count, pe);"),
-    "send_packet": ("packet", "send_packet(reinterpret_cast<Packet*>(word), count, pe);"),
-    "take_packets": ("packet", """
+    "send_ll": ("ll", "send_ll(reinterpret_cast<LLPacket*>(word), count, pe);"),
+    "receive_ll": ("ll", """
   std::uint64_t data[4];
-  const auto packets = reinterpret_cast<const Packet*>(word);
-  const auto awaited = [&](int k) { return Awaited{packets + k * count, k}; };
-  if (take_packets(ctx, "test", awaited, pe, data)) *word = data[0] + data[1] + data[2] + data[3];"""),
-    "load_unit, store_unit": ("packet", """
+  const auto packets = reinterpret_cast<const LLPacket*>(word);
+  const auto awaited = [&](int k) { return AwaitedLL{packets + k * count, k}; };
+  if (receive_ll(ctx, "test", awaited, pe, data)) *word = data[0] + data[1] + data[2] + data[3];"""),
+    "load_unit, store_unit": ("ll", """
   const std::uint64_t unit = load_unit(reinterpret_cast<const std::byte*>(src), count, threadIdx.x);
   store_unit(reinterpret_cast<std::byte*>(dst), count, threadIdx.x, unit);"""),
-    "send_words": ("word", "send_words(reinterpret_cast<WordPair*>(word), {count, 7});"),
-    "take_words": ("word", """
-  WordPair data[3];
-  const auto pairs = reinterpret_cast<WordPair*>(word);
-  const auto awaited = [&](int k) { return AwaitedPair{pairs + k * count, k}; };
-  if (take_words(handle, "test", awaited, data)) *word = data[0].first + data[1].first + data[2].second;"""),
+    "send_lamport": ("lamport", "send_lamport(reinterpret_cast<LamportPair*>(word), {count, 7});"),
+    "receive_lamport": ("lamport", """
+  LamportPair data[3];
+  const auto pairs = reinterpret_cast<LamportPair*>(word);
+  const auto awaited = [&](int k) { return AwaitedLamportPair{pairs + k * count, k}; };
+  if (receive_lamport(handle, "test", awaited, data)) *word = data[0].first + data[1].first + data[2].second;"""),
     "wait_flag": ("flag", "*dst = wait_flag(handle, \"test\", {word, pe}, count);")}
 # Collectives of each scope; those that fold, of elements of 32 and of 64 bits.
 COLLECTIVES = {
@@ -119,7 +119,7 @@ __global__ void {name}(weft::DeviceContext handle, weft::Team team, {type}* dst,
 MOST_OF_COLLECTIVES = 64
 # A bandwidth loop as NVIDIA's tests have it.
 NVSHMEM_LOOP = """
-#include <weft/compat/nvshmem.h>
+#include <nvshmem.h>
 __global__ void kernel(double* data, unsigned* counter, int count, int pe, unsigned iters) {
   for (unsigned i = 0; i < iters; ++i) {
     nvshmemx_double_put_nbi_block(data + blockIdx.x * count, data + blockIdx.x * count, count, pe);
@@ -193,10 +193,11 @@ class Compiler:
         self.folder = Path(folder)
         self.nvlink = Path(shutil.which(nvcc)).with_name("nvlink")
         self.command = [nvcc, "-std=c++17", "-O3",
-                        *(f"-I{path}" for path in (ROOT / "include", ROOT / "device", generated, ROOT))]
+                        *(f"-I{path}" for path in (ROOT / "include/compat", ROOT / "include", ROOT / "device", generated,
+                                                   ROOT))]
 
     def registers(self, what, text, arch, rdc):
-        """Of a thread of the kernel; with -rdc=true as its link finds them, of all that it may call."""
+        """Registers of a thread of the kernel; with -rdc=true as its link finds them, of all that it may call."""
         options = ("-rdc=true",) if rdc else ()
         said, cubin, _ = self.run(what, text, *REPORT, *options, arch=arch)
         if rdc:
@@ -217,7 +218,7 @@ class Compiler:
         return {name: int(count) for name, count in re.findall(entry, said, re.DOTALL)}
 
     def run(self, what, text, *options, arch="90a"):
-        """What nvcc says of it, the file it makes, and its CPU seconds."""
+        """The messages of nvcc, the file that it makes, and its CPU seconds."""
         source, result = self.folder / "kernel.cu", self.folder / "kernel.cubin"
         target = f"-gencode=arch=compute_{arch},code=sm_{arch}"
         source.write_text(text, encoding="utf-8")
@@ -237,7 +238,7 @@ def found(pattern, text, what):
 
 
 def code_bytes(cubin):
-    """Of all sections with code: the kernel and what it calls."""
+    """The bytes of all sections with code: the kernel and what it calls."""
     text = subprocess.run(["readelf", "-SW", cubin], capture_output=True, text=True, check=True).stdout
     sizes = re.findall(r" \.text\.\S+ +PROGBITS +\S+ +\S+ +([0-9a-f]+)", text)
     return sum(int(size, 16) for size in sizes) or fail(f"no code in the compiled kernel:\n{text}")
@@ -247,7 +248,7 @@ REPORT = ("-cubin", "-Xptxas", "-v")
 
 
 def entry_of(said):
-    """What ptxas says of the kernel itself, and not of what it calls."""
+    """The messages of ptxas on the kernel itself, and not on what it calls."""
     return said[said.index("Compiling entry function"):]
 
 

@@ -4,11 +4,11 @@
 //                 [--rounds N] [--pause MS] [M N K]...
 //
 // Both multiply the same random normal numbers, in turns, as CUDA graphs of some milliseconds;
-// operands rotate where they would stay in the cache. Of cuBLASLt it is the fastest of the
+// operands rotate where they would stay in the cache. cuBLASLt runs the fastest of the
 // algorithms that its heuristics name. A pause before each graph lets the GPU cool, so that neither
 // runs on what the other has left of its power. Rates count 2 * M * N * K operations; a ratio is
 // cuBLASLt's time over Weft's.
-// Of e4m3 with scales for blocks, cuBLASLt multiplies the same numbers with one scale a matrix: a
+// For e4m3 with scales for blocks, cuBLASLt multiplies the same numbers with one scale a matrix: a
 // ceiling (peers/cublas_e4m3.hpp).
 // --tiles runs every tile of Weft's, for the table in kernels/gemm/plan.hpp; --tile the one of that
 // name, as "sm80/128x128".
@@ -46,7 +46,7 @@ using kernels::GemmScales;
 struct Shape {
   int m, n, k;
 };
-// What a rank of 8 multiplies in tensor-parallel layers (LLaMA, Qwen, GPT-3): before a
+// The products of a rank of 8 in tensor-parallel layers (LLaMA, Qwen, GPT-3): before a
 // reduce-scatter and behind an all-gather; then few rows, as in decoding.
 const std::vector<Shape> kLarge = {{8192, 3584, 8192},  {8192, 8192, 3584}, {8192, 6144, 12288},
                                    {8192, 12288, 6144}, {4096, 1280, 5120}, {8192, 1376, 4096},
@@ -57,7 +57,7 @@ const std::vector<Shape> kSmall = {
     {1, 5120, 3200},   {16, 5120, 3200}, {64, 5120, 3200}, {128, 5120, 3200}, {256, 5120, 3200},
     {512, 5120, 3200}, {1, 5120, 1024},  {16, 5120, 1024}, {64, 5120, 1024},  {128, 5120, 1024},
     {16, 6400, 5120},  {16, 1280, 5120}, {64, 1280, 5120}, {128, 1280, 5120}, {64, 1024, 8192}};
-// Of e4m3: layers of DeepSeek-V3.
+// The products of e4m3: layers of DeepSeek-V3.
 const std::vector<Shape> kLargeE4m3 = {{4096, 2112, 7168}, {4096, 24576, 1536}, {4096, 7168, 16384},
                                        {4096, 4096, 7168}, {4096, 7168, 2048},  {8192, 8192, 8192}};
 const std::vector<Shape> kSmallE4m3 = {{1, 7168, 2048},   {16, 4096, 7168},  {64, 2112, 7168},
@@ -378,7 +378,7 @@ Status run(int argc, char** argv) {
     return Status::error(Code::kUnsupported, "this PE has no GPU; weft-info says why");
   cudaDeviceProp gpu{};
   CUDA_OR_RETURN(cudaGetDeviceProperties(&gpu, runtime->gpu()));
-  std::printf("%s, %d multiprocessors, %s; M N K; TFLOP/s: 2 M N K / us / 10^6\n", gpu.name,
+  std::printf("%s, %d SMs, %s; M N K; TFLOP/s: 2 M N K / us / 10^6\n", gpu.name,
               gpu.multiProcessorCount, to_string(settings.dtype));
   Bench bench(*runtime, settings);
   RETURN_IF_ERROR(bench.start());

@@ -1,5 +1,5 @@
-// What weft-gpu-perf times: each operation as a program calls it, and its floor, the same with
-// bare loads and stores. Kernels repeat it `iters` times.
+// The kernels that weft-gpu-perf times: each operation as a program calls it, and its floor, the
+// same with bare loads and stores. Kernels repeat it `iters` times.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ WEFT_DEVICE Word load_relaxed(const Word* word) {
   asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
 }
-// What a relaxed load has seen: by the fence that does nothing else (PTX 8.6), as Weft's waits do.
+// Acquires what a relaxed load has seen, by the fence that does nothing else (PTX 8.6), as Weft's
+// waits do.
 WEFT_DEVICE void acquire_seen() { asm volatile("fence.acquire.sys;" : : : "memory"); }
 WEFT_DEVICE void store_relaxed(Word* word, Word value) {
   asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
@@ -194,7 +195,7 @@ struct BarePutLatency {
   }
 };
 
-// What ends a start-up: a word to the next PE.
+// The put that ends a start-up: a word to the next PE.
 struct FirstPut {
   DeviceContext handle;
   Word* word;
@@ -283,7 +284,7 @@ struct Collective {
   }
 };
 // Each word goes to everybody with a flag in each half, and everybody looks for it; nothing else.
-// That a thread has all of a round says that all have taken what the thread sent in the one before:
+// A thread that has all words of a round knows that all have taken what it sent in the one before:
 // two places are enough.
 struct BareExchange {
   DeviceContext handle;

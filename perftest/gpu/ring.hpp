@@ -18,7 +18,7 @@
 
 namespace weft::perf::gpu {
 
-// What each thread of a kernel does, `iters` times, as one PE to another.
+// The work of each thread of a kernel, `iters` times, as one PE to another.
 struct RingWork {
   DeviceContext handle;
   Word *dst, *src;

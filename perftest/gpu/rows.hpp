@@ -1,5 +1,5 @@
-// What weft-gpu-perf measures, and each program it is compared with (perftest/peers): one list, so
-// that all do the same, as often, and name it alike.
+// The rows that weft-gpu-perf and each program it is compared with (perftest/peers) measure: one
+// list, so that all do the same, as often, and name it alike.
 #pragma once
 
 #include <algorithm>
@@ -132,7 +132,7 @@ inline void print_line(const char* who, const Row& row, double seconds) {
   std::fflush(stdout);
 }
 
-// What weft-run tells each process in its environment: WEFT_PE, WEFT_NPES.
+// A number that weft-run gives each process in its environment: WEFT_PE, WEFT_NPES.
 inline int told(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
@@ -148,7 +148,7 @@ inline void print_start_up(const char* who, int npes, const char* kind, long lon
   std::fflush(stdout);
 }
 
-// What a PE's source holds, so that what arrives can be told from what was there before.
+// The contents of a PE's source: what arrives can be told from what was there before.
 inline std::uint64_t content(int pe, std::size_t index) {
   const std::uint64_t mixed = (static_cast<std::uint64_t>(pe) + 1) * 0x9e3779b97f4a7c15u +
                               static_cast<std::uint64_t>(index) * 0xbf58476d1ce4e5b9u;
@@ -159,7 +159,8 @@ inline std::vector<std::uint64_t> contents(int pe, std::size_t bytes) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = content(pe, i);
   return words;
 }
-// What a row leaves where it moves data to, and at whom that is looked at (-1: nowhere).
+// The words that a row leaves where it moves data to, and the PE where they are checked (-1:
+// nowhere).
 inline std::vector<std::uint64_t> outcome(const Row& row, int npes) {
   std::vector<std::uint64_t> words = contents(row.what == What::kGet ? 1 % npes : 0, row.bytes);
   for (int pe = 1; row.what == What::kReduce && pe < npes; ++pe)

@@ -11,7 +11,8 @@ namespace {
 using weft::kernels::AgGemm;
 using weft::kernels::AgGemmOptions;
 
-// Layers of models whose weights are shared by 8 (docs/design/fused.md), then few rows.
+// Layers of models whose weights are shared by 8 (docs/measurements/2026-11-26-allgather-gemm.md),
+// then few rows.
 const std::vector<Shape> kShapes = {
     {"Qwen3-32B mlp", 2048, 6400, 5120}, {"Qwen3-32B mlp", 4096, 6400, 5120},
     {"Qwen3-32B mlp", 8192, 6400, 5120}, {"Qwen3-32B qkv", 4096, 1280, 5120},

@@ -1,4 +1,4 @@
-// What the rows of weft-gpu-fused are measured with: operands on the GPU, calls in CUDA graphs,
+// The tools that measure the rows of weft-gpu-fused: operands on the GPU, calls in CUDA graphs,
 // NCCL and cuBLASLt beside.
 #pragma once
 
@@ -24,7 +24,7 @@ using kernels::Nccl;
 using weft::kernels::Gemm;
 using weft::kernels::GemmProblem;
 
-// Of a whole problem: what is sharded, each kind of rows says.
+// The shape of a whole problem: each kind of rows says what is sharded.
 struct Shape {
   const char* name;
   int m, n, k;
@@ -46,14 +46,14 @@ Status of_nccl(int result);
 
 using Call = std::function<Status(Stream)>;
 
-// What a collective of NCCL's takes and gives.
+// The buffers that a collective of NCCL's takes and gives.
 struct Buffers {
   std::uint16_t *in = nullptr, *out = nullptr;
 };
 using NcclCall = std::function<Status(Stream, const Buffers&)>;
 
-// Of one shape: what is timed, and what has to be the same then. Some may be null: peers that are
-// not compared with, and in_turn.
+// A row of one shape: what is timed, and what has to be the same then. Some may be null: peers that
+// are not compared with, and in_turn.
 struct Row {
   Call fused, alone, in_turn;          // Weft's: all, the product, one after the other
   Call cublas, nccl, both;             // theirs: the product, what moves, one after the other
@@ -61,7 +61,7 @@ struct Row {
   std::size_t count;
   float absolute_error;  // beside 2^-7 of an element
   std::string plan;
-  // Of elements of c, which are collective, as many on all: none where nothing is added up.
+  // The exact sums of elements of c. Collective, as many on all; empty where nothing is added up.
   std::function<Result<std::vector<Exact>>(const std::vector<std::size_t>&)> exact;
 };
 
@@ -83,8 +83,8 @@ class Bench {
   // The fastest of cuBLASLt's algorithms for the problem; none if it is no peer.
   Result<std::optional<Gemm>> fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
                                              const std::uint16_t* a, const std::uint16_t* b) const;
-  // Those on which NCCL's call is faster: plain ones, or its symmetric windows, whose `in` has the
-  // `count` elements of plain's then. Collective.
+  // The buffers on which NCCL's call is faster: plain ones, or its symmetric windows, whose `in`
+  // has the `count` elements of plain's then. Collective.
   Result<Buffers> fastest_for_nccl(const Buffers& plain, std::size_t count,
                                    const NcclCall& call) const;
   // Times, compares and prints. Collective.
@@ -125,8 +125,8 @@ Options options_of(const Settings& settings) {
   options.gemm.tile = settings.tile;
   if (settings.algorithm == "overlapped") options.algorithm = Algorithm::kOverlapped;
   if (settings.algorithm == "sequential") options.algorithm = Algorithm::kSequential;
-  if constexpr (requires { Algorithm::kDirect; })
-    if (settings.algorithm == "direct") options.algorithm = Algorithm::kDirect;
+  if constexpr (requires { Algorithm::kOneKernel; })
+    if (settings.algorithm == "one-kernel") options.algorithm = Algorithm::kOneKernel;
   return options;
 }
 

@@ -11,7 +11,7 @@
 namespace weft::perf::fused {
 namespace {
 
-// What all PEs have of that many, PE by PE. Collective.
+// The elements of all PEs, as many of each, PE by PE. Collective.
 template <class T>
 Result<std::vector<T>> of_all(Runtime& rt, const std::vector<T>& mine) {
   const auto npes = static_cast<std::size_t>(rt.npes());

@@ -10,7 +10,7 @@
 
 namespace weft::perf::fused {
 
-// Of one PE, on its GPU, bfloat16: a[rows, k], b[columns, k].
+// The operands of one PE, on its GPU, bfloat16: a[rows, k], b[columns, k].
 struct Operands {
   const std::uint16_t *a, *b;
   std::size_t k;

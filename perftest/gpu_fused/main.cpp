@@ -8,7 +8,7 @@
 //     --what ag|rs|ar                  one kind of rows: AgGemm, GemmRs, GemmAr
 //     --algorithm NAME --blocks N --tile NAME   options of the operator; "" and 0: its plan's
 //     --rounds N --pause MS            turns of each, 5; and what the GPU rests before a graph, 20
-//     ms M N K ...                        shapes of one's own
+//     M N K ...                        shapes of one's own
 //
 // Elements are bfloat16, random normal numbers. A time is that of one call of many in a CUDA graph,
 // the median of turns, on the slowest PE; what is compared takes turns. Data is checked against

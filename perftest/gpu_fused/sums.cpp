@@ -13,7 +13,8 @@
 namespace weft::perf::fused {
 namespace {
 
-// Layers of models whose weights are shared by 8 (docs/design/fused.md), then few rows.
+// Layers of models whose weights are shared by 8
+// (docs/measurements/2026-11-26-gemm-reduce-scatter.md), then few rows.
 const std::vector<Shape> kScatterShapes = {
     {"Qwen3-32B mlp", 2048, 5120, 3200}, {"Qwen3-32B mlp", 4096, 5120, 3200},
     {"Qwen3-32B mlp", 8192, 5120, 3200}, {"Qwen3-32B o", 4096, 5120, 1024},

@@ -1,4 +1,4 @@
-// What the rows of weft-gpu-kernels are measured with: buffers, calls in CUDA graphs, NCCL beside.
+// The tools that measure the rows of weft-gpu-kernels: buffers, calls in CUDA graphs, NCCL beside.
 #pragma once
 
 #include <algorithm>
@@ -259,7 +259,7 @@ class Bench {
     return graph.run(stream_);
   }
 
-  // What each GPU sends at least, as a part of `bytes`.
+  // The part of `bytes` that each GPU sends at least.
   struct Share {
     double part;
     const char* text;

@@ -5,7 +5,7 @@
 //     --nccl FILE                      libnccl.so.2 by default; none: alone
 //     --what NAME                      AllReduce, AllGather, ReduceScatter, AllToAll, AllToAllV,
 //                                      Broadcast or AllReduceNorm
-//     --algorithm NAME                 one of weft/kernels/plan.hpp, as "packets", for all sizes
+//     --algorithm NAME                 one of weft/kernels/plan.hpp, as "ll", for all sizes
 //     --memory symmetric|plain         Weft's buffers; symmetric by default
 //     --blocks N --threads N           of the grid, for all sizes
 //     --from BYTES --to BYTES          sizes: powers of two; 8 to 134217728 by default
@@ -87,9 +87,9 @@ std::optional<Choices> parse(int argc, char** argv) {
         if (value == to_string(what)) choices.what = what;
       if (!choices.what) return std::nullopt;
     } else if (name == "--algorithm") {
-      for (const Algorithm a : {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
-                                Algorithm::kScatteredBulk, Algorithm::kWords,
-                                Algorithm::kTwoShotWords, Algorithm::kSymmetric})
+      for (const Algorithm a :
+           {Algorithm::kLL, Algorithm::kTwoShotLL, Algorithm::kSimple, Algorithm::kScatteredSimple,
+            Algorithm::kLamport, Algorithm::kTwoShotLamport, Algorithm::kZeroCopy})
         if (value == to_string(a)) choices.options.algorithm = a;
       if (choices.options.algorithm == Algorithm::kAuto) return std::nullopt;
     } else if (name == "--memory" && (value == "symmetric" || value == "plain")) {

@@ -1,5 +1,5 @@
-// NCCL as a library that is found when the program runs: the calls that a comparison needs. What is
-// declared here is of NCCL's interface, which keeps it since 2.10.
+// NCCL as a library that is found when the program runs: the calls that a comparison needs. The
+// declarations here are of NCCL's interface, which keeps them since 2.10.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// What a program without AllReduceNorm runs behind its AllReduce: one kernel that adds the residual
+// The kernel that a program without AllReduceNorm runs behind its AllReduce: it adds the residual
 // and norms rows, of bfloat16, by vectors of 16 bytes.
 #pragma once
 

@@ -24,9 +24,9 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent / "shmem_bench.c"
 FLAGS = ["-std=gnu11", "-O2", "-Wno-deprecated-declarations"]
 HOW_TO_INSTALL = "apt-get install openmpi-bin libopenmpi-dev (its OpenSHMEM is oshcc and oshrun)"
-# What is within this of the other is neither ahead nor behind: clocks and layouts differ by as much.
+# A result within this of the other is neither ahead nor behind: clocks and layouts differ by as much.
 NOISE = 0.03
-# What comes so close to what bare loads and stores reach in the same run cannot be ahead of anybody.
+# A result so close to what bare loads and stores reach in the same run cannot be ahead of anybody.
 CEILING_NOISE = 0.05
 CEILING_OF = {"put": "memcpy", "get": "memcpy", "put_bw": "memcpy_bw", "get_bw": "memcpy_bw",
               "put_pingpong": "bare_pingpong"}
@@ -137,7 +137,7 @@ def measure(libraries, programs, npes, arguments):
     return samples
 
 
-# Of the ratios turn by turn: a host's clock changes by a factor of two for seconds, which meets both
+# The median of the ratios turn by turn: a host's clock changes by a factor of two for seconds, which meets both
 # of a turn, and what meets one alone (a virtual machine whose two cores are one, for a run) is rare.
 def times_faster(ours, others, unit):
     turns = zip(others, ours) if unit == "us" else zip(ours, others)

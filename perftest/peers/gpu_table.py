@@ -138,7 +138,7 @@ def verdict(row, target):
 
 
 def columns(row, who, digits):
-    """What a library has, and how many times faster than it Weft is."""
+    """The median of a library, and how many times faster than it Weft is."""
     value = row.median(who) if row.values[who] else None
     return f"{number(value, 10)} {number(row.times_faster_than(who), 6, digits)}"
 

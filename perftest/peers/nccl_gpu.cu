@@ -1,6 +1,6 @@
-// What NCCL takes to start: from NS (`date +%s%N`) until a first kernel, which sums a word over all
-// processes, has ended on this one. Each prints its line. FILE, a new one for each job, is where
-// they meet.
+// The time that NCCL takes to start: from NS (`date +%s%N`) until a first kernel, which sums a word
+// over all processes, has ended on this one. Each prints its line. FILE, a new one for each job, is
+// where they meet.
 //
 //   weft-run -n 8 nccl_gpu --meet FILE --start-up NS
 #include <nccl.h>

@@ -27,7 +27,7 @@ enum class Scope { kThread, kWarp, kBlock, kStream };
 constexpr unsigned threads_of(Scope scope) {
   return scope == Scope::kThread ? 1 : scope == Scope::kWarp ? 32 : 512;
 }
-// What one call moves takes so long by one thread that no program would.
+// The most bytes of one call: more takes one thread or warp so long that no program would do it.
 constexpr std::size_t most_bytes_of(Scope scope) {
   return scope == Scope::kThread ? 64 << 10 : scope == Scope::kWarp ? 256 << 10 : kMostBytes;
 }

@@ -43,7 +43,7 @@ def build(arguments, folder):
     """The two programs, compiled at once."""
     weft, nvshmem = folder / "weft_collectives", folder / "nvshmem_collectives"
     lib = arguments.build / "lib"
-    ways = [[*NVCC, f"-I{HERE}/include/weft/compat", f"-I{HERE}/include", f"-I{HERE}/device", "-o", weft, f"-L{lib}",
+    ways = [[*NVCC, f"-I{HERE}/include/compat", f"-I{HERE}/include", f"-I{HERE}/device", "-o", weft, f"-L{lib}",
              "-lweft_nvshmem", "-lweft", "-Xlinker", f"-rpath={lib}"],
             [*NVCC, "-rdc=true", f"-I{arguments.nvshmem}/include", "-o", nvshmem, f"-L{arguments.nvshmem}/lib",
              "-L/usr/local/cuda/lib64/stubs", "-l:libnvshmem_host.so.3", "-lnvshmem_device", "-lcuda", "-Xlinker",
@@ -59,9 +59,9 @@ def run(arguments, program, folder):
     environment = {**os.environ, "NVSHMEM_DISABLE_NVLS": "1", "NVSHMEM_REMOTE_TRANSPORT": "none",
                    "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_SYMMETRIC_SIZE": "512M",
                    "NVSHMEM_REDUCE_SCRATCH_SIZE": str(64 << 20)}  # or its reductions by blocks stop
-    with tempfile.NamedTemporaryFile(dir=folder) as meeting:
+    with tempfile.NamedTemporaryFile(dir=folder) as rendezvous:
         pass
-    command = [arguments.build / "bin/weft-run", "-n", str(arguments.gpus), "--timeout", "100", program, "--meet", meeting.name]
+    command = [arguments.build / "bin/weft-run", "-n", str(arguments.gpus), "--timeout", "100", program, "--meet", rendezvous.name]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"exit status {done.returncode}: {' '.join(map(str, command))}\n{done.stderr[-2000:]}")

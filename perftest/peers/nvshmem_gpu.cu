@@ -3,8 +3,8 @@
 //
 //   weft-run -n 8 nvshmem_gpu --meet FILE [--start-up NS]
 //
-// FILE, a new one for each job, is where the processes meet. Of several calls for one thing the
-// quicker is measured: nonblocking puts, and a quiet by one thread for its group. PE 0 prints a
+// FILE, a new one for each job, is where the processes meet. The quicker of several calls for
+// one thing is measured: nonblocking puts, and a quiet by one thread for its group. PE 0 prints a
 // line per row; with --start-up each PE prints the seconds from NS (`date +%s%N`) until a first
 // kernel has put a word to the next PE.
 #include <nvshmem.h>

@@ -1,4 +1,5 @@
-// What the programs of peers share: how their processes, which weft-run starts, find each other.
+// The code that the programs of peers share: how their processes, which weft-run starts, find each
+// other.
 #pragma once
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 // Collectives are timed call by call with a barrier in between, as the OSU micro-benchmarks do; the
 // time is the mean over PEs. With more PEs than cores the barrier is timed, too: there the
 // scheduler decides whether a PE waits in the call or in the barrier before it, so only both
-// together are what a program pays. What reading the clock takes is taken off.
+// together are what a program pays. The time of reading the clock is taken off.
 //
 //   shmem_bench [--quick] [--pin] [--attend] [--only PREFIX]
 #define _GNU_SOURCE
@@ -168,7 +168,7 @@ static double time_ping_pong(Run r) {
   return now() - start;
 }
 
-// What the hardware takes for it: one store, which the other side looks for.
+// The time that the hardware takes for it: one store, which the other side looks for.
 static double time_bare_ping_pong(Run r) {
   long* const theirs = shmem_ptr(turn, 1 - me);
   if (theirs == NULL) return NAN;
@@ -353,7 +353,8 @@ static void check_data(const Row* row, Run r) {
 
 static int takes_part(Who who) { return who == kAll || me == 0 || (who == kPair && me == 1); }
 
-// Who only looks on sleeps, so that it is not measured. The fetch lets a library make progress.
+// A PE that only looks on sleeps, so that it is not measured. The fetch lets a library make
+// progress.
 static void look_on(void) {
   while (shmem_long_atomic_fetch(done, me) == 0) usleep(200);
 }

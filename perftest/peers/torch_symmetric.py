@@ -114,7 +114,7 @@ class Bench:
         return statistics.median(self.once(run, calls) for _ in range(TURNS))
 
     def fastest(self, ways):
-        """What it takes, and which it is: those that cannot are left out."""
+        """The time in us and the name of the fastest way; ways that fail are left out."""
         best = None
         for name, call in ways:
             try:
@@ -132,7 +132,7 @@ class Bench:
         return ways
 
     def weights(self, n, k):
-        """Of which next() is the next one, transposed as torch.mm takes it."""
+        """A function that gives the next matrix at each call, transposed as torch.mm takes it."""
         count = max(1, -(-CACHE_BYTES // (2 * n * k)))
         every = [self.random(n, k).t() for _ in range(count)]
         turn = 0
@@ -212,9 +212,9 @@ class Bench:
         return {"AgGemm": self.ag_gemm, "GemmRs": self.gemm_rs, "GemmAr": self.gemm_ar}[kind](m, n, k)
 
 
-def run(rank, gpus, meeting, rows):
+def run(rank, gpus, rendezvous, rows):
     torch.cuda.set_device(rank)
-    dist.init_process_group("nccl", init_method=meeting, rank=rank, world_size=gpus, device_id=torch.device("cuda", rank))
+    dist.init_process_group("nccl", init_method=rendezvous, rank=rank, world_size=gpus, device_id=torch.device("cuda", rank))
     symm_mem.enable_symm_mem_for_group(dist.group.WORLD.group_name)
     bench = Bench(rank, gpus, max((row.bytes for row in rows), default=0))
     for row in rows:
@@ -235,7 +235,7 @@ def main():
     rows = [row for path in given.files for row in kernels_report.parse(path, 1, 1).rows
             if row.what.split()[0] in KINDS]
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(run, (given.gpus, f"file://{folder}/meeting", rows), nprocs=given.gpus)
+        torch.multiprocessing.spawn(run, (given.gpus, f"file://{folder}/rendezvous", rows), nprocs=given.gpus)
 
 
 if __name__ == "__main__":

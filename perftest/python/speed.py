@@ -5,8 +5,8 @@
     weft-run -n 2 python3 speed.py                     processes may share a GPU: without torch's operators, then
 
 Rows: import and start; the host's time for a call; weft.all_reduce of 8 B to 1 MiB, eager and in a CUDA graph; a put with a
-signal there and back in a kernel of Triton. Times in microseconds unless they say otherwise: the least of several
-repetitions. A ratio is the baseline's time over Weft's: above 1 Weft is faster.
+signal and its wait in a kernel of Triton, and in CUDA (by CuPy). Times in microseconds unless they say otherwise: the
+least of several repetitions. A ratio is the baseline's time over Weft's: above 1 Weft is faster.
 """
 
 import argparse
@@ -21,29 +21,37 @@ SIZES = [8, 64, 512, 4096, 32768, 131072, 1 << 20]
 REPETITIONS = 5
 
 
-def least(body, calls):
-    """The host's time for a call, in microseconds, and the GPU's."""
+def timed(body, calls):
+    """The host's time for a call, in microseconds, and the GPU's. PEs begin together: one that is late would be part of the
+    others' time."""
     import torch
 
-    host, gpu = float("inf"), float("inf")
-    for _ in range(3):
+    import weft
+
+    torch.cuda.synchronize()
+    weft.barrier()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    start = time.perf_counter()
+    for _ in range(calls):
         body()
-    for _ in range(REPETITIONS):
-        torch.cuda.synchronize()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        start = time.perf_counter()
-        for _ in range(calls):
+    host = (time.perf_counter() - start) / calls * 1e6
+    end.record()
+    torch.cuda.synchronize()
+    return host, begin.elapsed_time(end) / calls * 1e3
+
+
+def least(bodies, calls):
+    """The least of the repetitions, of all bodies in turn: (host, GPU) for each."""
+    for body in bodies:
+        for _ in range(3):
             body()
-        host = min(host, (time.perf_counter() - start) / calls * 1e6)
-        end.record()
-        torch.cuda.synchronize()
-        gpu = min(gpu, begin.elapsed_time(end) / calls * 1e3)
-    return host, gpu
+    rounds = [[timed(body, calls) for body in bodies] for _ in range(REPETITIONS)]
+    return [tuple(min(each) for each in zip(*of_body)) for of_body in zip(*rounds)]
 
 
-def in_graph(body, calls=20):
-    """The GPU's time for a call that a graph replays."""
+def graph_of(body, calls):
+    """Replays that many calls."""
     import torch
 
     stream = torch.cuda.Stream()
@@ -54,7 +62,7 @@ def in_graph(body, calls=20):
     with torch.cuda.graph(graph, stream=stream):
         for _ in range(calls):
             body()
-    return least(graph.replay, 10)[1] / calls
+    return graph.replay
 
 
 class Report:
@@ -85,14 +93,18 @@ def time_calls(report):
 
     x, out, none = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda"), torch.ones(0, device="cuda")
     total = weft.AllReduce(1024)
+
+    def host(body, calls=400):
+        return least([body], calls)[0][0]
+
     report.row("the host's time for a call of", "us")
-    report.row("AllReduce object, no elements", least(lambda: total(none, none), 1000)[0])
-    report.row("AllReduce object", least(lambda: total(out, x), 400)[0])
-    report.row("weft.all_reduce(out=)", least(lambda: weft.all_reduce(x, out=out), 400)[0])
-    report.row("weft.all_reduce", least(lambda: weft.all_reduce(x), 400)[0])
+    report.row("AllReduce object, no elements", host(lambda: total(none, none), 1000))
+    report.row("AllReduce object", host(lambda: total(out, x)))
+    report.row("weft.all_reduce(out=)", host(lambda: weft.all_reduce(x, out=out)))
+    report.row("weft.all_reduce", host(lambda: weft.all_reduce(x)))
     with torch.inference_mode():
-        report.row("torch.ops.weft.all_reduce", least(lambda: torch.ops.weft.all_reduce(x), 400)[0])
-    report.row("torch.add(out=)", least(lambda: torch.add(x, x, out=out), 400)[0])
+        report.row("torch.ops.weft.all_reduce", host(lambda: torch.ops.weft.all_reduce(x)))
+    report.row("torch.add(out=)", host(lambda: torch.add(x, x, out=out)))
 
 
 def baselines(has_nccl):
@@ -129,17 +141,21 @@ def time_all_reduce(report, has_nccl):
     report.row("all_reduce of float32, bytes", *names, "least ratio")
     for size in SIZES:
         x = torch.ones(size // 4, device="cuda")
-        bodies = [lambda x=x: weft.all_reduce(x, out=x)]
+        bodies = {"weft": lambda x=x: weft.all_reduce(x, out=x)}
         for name, make in others:
-            is_out = name == "two-shot" and x.numel() % (4 * weft.n_pes()) != 0
-            bodies.append(None if is_out else make(x.clone()))
-        eager = [least(body, 100)[1] if body else float("nan") for body in bodies]
-        graph = [in_graph(body) if body else float("nan") for body in bodies]
-        ratios = [times[i] / times[0] for times in (eager, graph) for i in range(1, len(bodies)) if bodies[i]]
-        report.row(size, *eager, *graph, min(ratios, default=float("nan")))
+            if name != "two-shot" or x.numel() % (4 * weft.n_pes()) == 0:
+                bodies[name] = make(x.clone())
+        replayed = 20
+        graphs = [graph_of(body, replayed) for body in bodies.values()]
+        eager = dict(zip(bodies, (gpu for _, gpu in least(bodies.values(), 400))))
+        graph = dict(zip(bodies, (gpu / replayed for _, gpu in least(graphs, 10))))
+        ratios = [times[name] / times["weft"] for times in (eager, graph) for name in bodies if name != "weft"]
+        cells = [times.get(name, float("nan")) for times in (eager, graph) for name in ["weft", *dict(others)]]
+        report.row(size, *cells, min(ratios, default=float("nan")))
 
 
-def time_triton(report):
+def time_signals(report):
+    """A put with a signal and its wait, by Triton and by a kernel in CUDA that does the same with as many threads."""
     import torch
 
     import weft
@@ -147,22 +163,39 @@ def time_triton(report):
     box, came = weft.zeros(1 << 16, "uint8"), weft.zeros(1, "uint64")
     data = torch.zeros(1 << 16, dtype=torch.uint8, device="cuda")
     try:
-        import weft.triton as wt
-        from pingpong import there_and_back
+        import cupy
+        import pingpong
+        import weft.triton  # noqa: F401  for pingpong
     except ImportError as missing:
-        report.row("Triton", f"not there: {missing}")
+        report.row("put_signal and wait", f"not measured: {missing}")
         return
-    if weft.n_pes() < 2 or weft.my_pe() > 1:
+    if weft.n_pes() < 2:
         return
-    done = 0
+    from weft import device_code
+
+    me, turns, done = weft.my_pe(), 1000, 0
+    module = cupy.RawModule(code=pingpong.CUDA, options=device_code.nvrtc_options())
+    in_cuda = module.get_function("there_and_back")
+    arrays = [cupy.from_dlpack(array) for array in (box, came, data)]
+    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+
+    def by_triton(size):
+        nonlocal done
+        pingpong.there_and_back[(1,)](box.torch(), came.torch(), data, size, done, turns, me, num_warps=4)
+        done += turns
+
+    def by_cuda(size):
+        nonlocal done
+        numbers = (cupy.uint64(each) for each in (size, done, turns))
+        with stream:
+            in_cuda((1,), (128,), (cupy.uint64(device_code.context()), *arrays, *numbers, cupy.int32(me)))
+        done += turns
+
+    report.row("put_signal and wait, bytes", "Triton", "CUDA", "ratio")
     for size in (8, 1024, 65536):
-
-        def launch(size=size):
-            nonlocal done
-            there_and_back[(1,)](wt.context(), box.torch(), came.torch(), data, size, done, 100, weft.my_pe())
-            done += 100
-
-        report.row(f"Triton, put_signal and wait, {size} B", least(launch, 1)[1] / 200)
+        both = [lambda size=size, call=call: call(size) if me < 2 else None for call in (by_triton, by_cuda)]
+        triton, cuda = (gpu / (2 * turns) for _, gpu in least(both, 1))
+        report.row(size, triton, cuda, cuda / triton)
 
 
 def main():
@@ -189,7 +222,7 @@ def main():
     time_start(report, time.perf_counter() - start)
     time_calls(report)
     time_all_reduce(report, has_nccl)
-    time_triton(report)
+    time_signals(report)
     weft.finalize()
     if has_nccl:
         distributed.destroy_process_group()

@@ -1,4 +1,4 @@
-// What atomics must leave behind: a model of `n` operations on one word, in closed form.
+// The words that atomics must leave behind: a model of `n` operations on one word, in closed form.
 #pragma once
 
 #include <cstdint>

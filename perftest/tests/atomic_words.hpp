@@ -37,7 +37,7 @@ class AtomicWords : public Test {
   }
 
   Result<Ns> run_floor(Count iters) override {
-    if (threads_ != 1) return Status::error(Code::kUnsupported, "the twin has one thread");
+    if (threads_ != 1) return Status::error(Code::kUnsupported, "the baseline has one thread");
     return work_on(iters, [&](auto atomic, auto* dst, const auto& model, auto* old) -> Result<Ns> {
       void* const there = job_.ctx().ptr(dst, job_.peer());
       if (there == nullptr)

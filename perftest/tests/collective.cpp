@@ -43,7 +43,7 @@ Row row(std::string_view name, std::string_view what) {
   return {.name = name,
           .what = what,
           .formula = kFormula,
-          .floor = kCollectiveTwin,
+          .floor = kCollectiveBaseline,
           .min_pes = 1,
           .uses = kUses | (kKind == Collective::kAlltoalls ? kUsesStride : 0u),
           .max = 1u << 20,

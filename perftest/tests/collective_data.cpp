@@ -65,7 +65,7 @@ Status CollectiveData::map_peers() {
   return Status::ok();
 }
 
-// What no piece covers must stay as it was.
+// Bytes that no piece covers must stay as they were.
 Status CollectiveData::prepare() {
   const std::uint64_t key = job_.fresh_key();
   const auto key_of = [&](int pe) { return mix(key, static_cast<std::uint64_t>(pe)); };

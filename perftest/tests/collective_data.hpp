@@ -1,4 +1,4 @@
-// What collectives that move data start from, what they must leave, and their twin.
+// Collectives that move data: the contents that they start from and must leave, and their baseline.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class CollectiveData : public Test {
   std::byte* dst_ = nullptr;
 
  private:
-  // What `from` sends to `to`: `count` runs of `bytes`, `apart` bytes from one to the next.
+  // The message of `from` to `to`: `count` runs of `bytes`, `apart` bytes from one to the next.
   struct Piece {
     std::size_t src, dst, bytes, count = 1, apart = 0;
   };
@@ -50,7 +50,7 @@ class CollectiveData : public Test {
   std::vector<Piece> outgoing_;     // to every PE
 };
 
-inline constexpr std::string_view kCollectiveTwin =
+inline constexpr std::string_view kCollectiveBaseline =
     "memcpy to every mapping, then a barrier of flags by hand";
 
 }  // namespace weft::perf

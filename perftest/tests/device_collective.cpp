@@ -57,7 +57,7 @@ Row row(std::string_view name, std::string_view what, std::string_view formula) 
           .api = Api::kDevice,
           .what = what,
           .formula = formula,
-          .floor = kCollectiveTwin,
+          .floor = kCollectiveBaseline,
           .min_pes = 1,
           .uses = kUsesSize | kUsesType | kUsesScope |
                   (kKind == Collective::kAlltoalls ? kUsesStride : 0u),

@@ -42,7 +42,7 @@ class DeviceGet : public GetTest {
   }
 };
 
-constexpr std::string_view kTwin = "memcpy from the same mapping by one host thread";
+constexpr std::string_view kBaseline = "memcpy from the same mapping by one host thread";
 constexpr unsigned kUses = kUsesSize | kUsesType | kUsesScope;
 
 }  // namespace
@@ -54,7 +54,7 @@ std::vector<Row> device_get_rows() {
        .kind = Kind::kLatency,
        .what = "get in a kernel, the message split among the units of the scope",
        .formula = "time = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DeviceGet<false>>},
       {.name = "get",
@@ -62,7 +62,7 @@ std::vector<Row> device_get_rows() {
        .kind = Kind::kBandwidth,
        .what = "gets in a kernel one after the other",
        .formula = "GB/s = size / p50; p50 = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DeviceGet<false>>},
       {.name = "get_nbi",
@@ -70,7 +70,7 @@ std::vector<Row> device_get_rows() {
        .kind = Kind::kBandwidth,
        .what = "non-blocking gets in a kernel, quiet at the end",
        .formula = "GB/s = size / p50; p50 = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DeviceGet<true>>},
   };

@@ -47,7 +47,7 @@ class DevicePut : public PutTest {
   }
 };
 
-constexpr std::string_view kTwin = "memcpy to the same mapping by one host thread";
+constexpr std::string_view kBaseline = "memcpy to the same mapping by one host thread";
 constexpr unsigned kUses = kUsesSize | kUsesType | kUsesScope;
 
 }  // namespace
@@ -59,7 +59,7 @@ std::vector<Row> device_put_rows() {
        .kind = Kind::kLatency,
        .what = "put and quiet in a kernel, the message split among the units of the scope",
        .formula = "time = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DevicePut<Mode::kEach>>},
       {.name = "put",
@@ -67,7 +67,7 @@ std::vector<Row> device_put_rows() {
        .kind = Kind::kBandwidth,
        .what = "puts in a kernel one after the other, quiet at the end",
        .formula = "GB/s = size / p50; p50 = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DevicePut<Mode::kStream>>},
       {.name = "put_nbi",
@@ -75,7 +75,7 @@ std::vector<Row> device_put_rows() {
        .kind = Kind::kBandwidth,
        .what = "non-blocking puts in a kernel, quiet at the end",
        .formula = "GB/s = size / p50; p50 = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<DevicePut<Mode::kStreamNbi>>},
       {.name = "put_nbi",
@@ -83,7 +83,7 @@ std::vector<Row> device_put_rows() {
        .kind = Kind::kRate,
        .what = "message rate of small non-blocking puts in a kernel, one message per iteration",
        .formula = "Mop/s = 1 / p50; p50 = kernel time / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .max = 64,
        .make = make<DevicePut<Mode::kStreamNbi>>},

@@ -78,7 +78,7 @@ Row device_reduction_row(std::string_view name, std::string_view what) {
       .what = what,
       .formula =
           "time = kernel time / calls, of the slowest PE; GB/s = size / p50; types: int64, float",
-      .floor = kReductionTwin,
+      .floor = kReductionBaseline,
       .min_pes = 1,
       .uses = kUsesSize | kUsesType | kUsesOp | kUsesScope,
       .max = 1u << 20,

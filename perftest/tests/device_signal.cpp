@@ -55,7 +55,7 @@ std::vector<Row> device_signal_rows() {
        .kind = Kind::kLatency,
        .what = "ping-pong between kernels: a message with a signal, waited for and answered",
        .formula = kOneWay,
-       .floor = kPutSignalTwin,
+       .floor = kPutSignalBaseline,
        .uses = kUsesSize | kUsesScope,
        .type = "uint8",
        .make = make<DevicePingPong<true>>},
@@ -64,7 +64,7 @@ std::vector<Row> device_signal_rows() {
        .kind = Kind::kLatency,
        .what = "ping-pong between kernels: a bare signal, waited for and answered",
        .formula = kOneWay,
-       .floor = kSignalTwin,
+       .floor = kSignalBaseline,
        .uses = kUsesScope,
        .make = make<DevicePingPong<false>>},
   };

@@ -35,7 +35,7 @@ class Get : public GetTest {
   }
 };
 
-constexpr std::string_view kTwin = "memcpy from the same mapping (8 bytes: one load)";
+constexpr std::string_view kBaseline = "memcpy from the same mapping (8 bytes: one load)";
 constexpr unsigned kUses = kUsesSize | kUsesType;
 
 }  // namespace
@@ -46,21 +46,21 @@ std::vector<Row> get_rows() {
        .kind = Kind::kLatency,
        .what = "get: one message until it is here",
        .formula = "time = batch / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Get<Mode::kEach>>},
       {.name = "get",
        .kind = Kind::kBandwidth,
        .what = "gets one after the other",
        .formula = "GB/s = size / p50; p50 = batch / gets",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Get<Mode::kEach>>},
       {.name = "get_nbi",
        .kind = Kind::kBandwidth,
        .what = "non-blocking gets, quiet at the end of each batch",
        .formula = "GB/s = size / p50; p50 = batch / gets",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Get<Mode::kStreamNbi>>},
   };

@@ -41,7 +41,7 @@ class Put : public PutTest {
   }
 };
 
-constexpr std::string_view kTwin = "memcpy to the same mapping (8 bytes: one store)";
+constexpr std::string_view kBaseline = "memcpy to the same mapping (8 bytes: one store)";
 constexpr unsigned kUses = kUsesSize | kUsesType;
 
 }  // namespace
@@ -52,21 +52,21 @@ std::vector<Row> put_rows() {
        .kind = Kind::kLatency,
        .what = "put and quiet: one message until it is complete at the peer",
        .formula = "time = batch / iterations",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Put<Mode::kEach>>},
       {.name = "put",
        .kind = Kind::kBandwidth,
        .what = "puts one after the other, quiet at the end of each batch",
        .formula = "GB/s = size / p50; p50 = batch / puts",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Put<Mode::kStream>>},
       {.name = "put",
        .kind = Kind::kRate,
        .what = "message rate of small blocking puts",
        .formula = "Mop/s = 1 / p50; p50 = batch / puts",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .max = 64,
        .make = make<Put<Mode::kStream>>},
@@ -74,14 +74,14 @@ std::vector<Row> put_rows() {
        .kind = Kind::kBandwidth,
        .what = "non-blocking puts, quiet at the end of each batch",
        .formula = "GB/s = size / p50; p50 = batch / puts",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .make = make<Put<Mode::kStreamNbi>>},
       {.name = "put_nbi",
        .kind = Kind::kRate,
        .what = "message rate of small non-blocking puts",
        .formula = "Mop/s = 1 / p50; p50 = batch / puts",
-       .floor = kTwin,
+       .floor = kBaseline,
        .uses = kUses,
        .max = 64,
        .make = make<Put<Mode::kStreamNbi>>},

@@ -37,7 +37,7 @@ Row row(std::string_view name, std::string_view what) {
   return {.name = name,
           .what = what,
           .formula = "time = batch / calls, of the slowest PE; GB/s = size / p50",
-          .floor = kReductionTwin,
+          .floor = kReductionBaseline,
           .min_pes = 1,
           .uses = kUsesSize | kUsesType | kUsesOp,
           .max = 1u << 20,

@@ -1,4 +1,4 @@
-// What reductions and scans start from, what they must leave, and their twin.
+// Reductions and scans: the contents that they start from and must leave, and their baseline.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +105,7 @@ class ReductionData : public Test {
   std::vector<const std::byte*> mapped_;  // src_ of every PE
 };
 
-inline constexpr std::string_view kReductionTwin =
+inline constexpr std::string_view kReductionBaseline =
     "flag barrier, read every mapping in rank order, flag barrier";
 
 }  // namespace weft::perf

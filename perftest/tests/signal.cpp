@@ -40,7 +40,7 @@ std::vector<Row> signal_rows() {
        .kind = Kind::kLatency,
        .what = "ping-pong: a message with a signal to the peer, who waits for it and answers alike",
        .formula = kOneWay,
-       .floor = kPutSignalTwin,
+       .floor = kPutSignalBaseline,
        .uses = kUsesSize,
        .type = "uint8",
        .make = make<PingPong<true>>},
@@ -48,7 +48,7 @@ std::vector<Row> signal_rows() {
        .kind = Kind::kLatency,
        .what = "ping-pong: a bare signal to the peer, who waits for it and answers alike",
        .formula = kOneWay,
-       .floor = kSignalTwin,
+       .floor = kSignalBaseline,
        .make = make<PingPong<false>>},
   };
 }

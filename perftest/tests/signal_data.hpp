@@ -23,9 +23,9 @@ class PingPongTest : public Transfer {
     if (!job_.in_pair()) return Ns{0};
     ASSIGN_OR_RETURN(std::byte* const data, mapped(dst_));
     ASSIGN_OR_RETURN(std::uint64_t* const flag, mapped(signal_));
-    const floor::PingPong twin{data, src_,    with_data_ ? point_.bytes : 0,
-                               flag, signal_, job_.leads()};
-    return twin.run(begin(iters), iters);
+    const floor::PingPong baseline{data, src_,    with_data_ ? point_.bytes : 0,
+                                   flag, signal_, job_.leads()};
+    return baseline.run(begin(iters), iters);
   }
 
   Status check() override {
@@ -55,7 +55,7 @@ class PingPongTest : public Transfer {
 };
 
 inline constexpr std::string_view kOneWay = "time = one way = batch / (2 * rounds)";
-inline constexpr std::string_view kSignalTwin = "store of a flag, spin on a flag";
-inline constexpr std::string_view kPutSignalTwin = "memcpy, store of a flag, spin on a flag";
+inline constexpr std::string_view kSignalBaseline = "store of a flag, spin on a flag";
+inline constexpr std::string_view kPutSignalBaseline = "memcpy, store of a flag, spin on a flag";
 
 }  // namespace weft::perf

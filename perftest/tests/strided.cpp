@@ -23,7 +23,7 @@ class Strided : public Test {
     return Status::ok();
   }
 
-  // What lies between the elements must stay as it was.
+  // Bytes between the elements must stay as they were.
   Status prepare() override {
     const std::uint64_t key = job_.fresh_key();
     if (!job_.in_pair()) return Status::ok();

@@ -1,4 +1,4 @@
-// What all tests that move one message between the pair have in common.
+// The base of all tests that move one message between the pair.
 #pragma once
 
 #include <cstddef>

@@ -74,20 +74,20 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
       gpu ? std::vector<unsigned>{128, 256, 512} : std::vector<unsigned>{1, 2};
   const std::vector<unsigned> full = {threads.back()};
   std::vector<Way> ways;
-  add(ways, Algorithm::kPackets, some, threads);
-  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotPackets, some, threads);
-  if (what != Collective::kAllToAllV) add(ways, Algorithm::kWords, some, threads);
-  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotWords, some, threads);
-  for (const Algorithm bulk : {Algorithm::kBulk, Algorithm::kScatteredBulk}) {
-    if (bulk == Algorithm::kScatteredBulk && (what != Collective::kBroadcast || npes <= 2))
+  add(ways, Algorithm::kLL, some, threads);
+  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotLL, some, threads);
+  if (what != Collective::kAllToAllV) add(ways, Algorithm::kLamport, some, threads);
+  if (sums_to_all && npes > 1) add(ways, Algorithm::kTwoShotLamport, some, threads);
+  for (const Algorithm simple : {Algorithm::kSimple, Algorithm::kScatteredSimple}) {
+    if (simple == Algorithm::kScatteredSimple && (what != Collective::kBroadcast || npes <= 2))
       continue;
-    add(ways, bulk, some, full);
-    if (gpu) ways.push_back({bulk, 256, 256});  // two to a multiprocessor
+    add(ways, simple, some, full);
+    if (gpu) ways.push_back({simple, 256, 256});  // two to an SM
   }
   if (what != Collective::kAllReduceNorm) {
     const std::vector<unsigned> many =
         gpu ? std::vector<unsigned>{64, 128, 256} : std::vector<unsigned>{1, 2};
-    add(ways, Algorithm::kSymmetric, many, {threads.end() - 2, threads.end()});
+    add(ways, Algorithm::kZeroCopy, many, {threads.end() - 2, threads.end()});
   }
   return ways;
 }
@@ -95,13 +95,13 @@ std::vector<Way> ways_of(Collective what, int npes, bool gpu) {
 std::vector<PlanRow> choose(Collective what, int npes, const std::vector<Measured>& all) {
   std::vector<Measured> anywhere, symmetric;
   for (const Measured& one : all)
-    (one.way.algorithm == Algorithm::kSymmetric ? symmetric : anywhere).push_back(one);
+    (one.way.algorithm == Algorithm::kZeroCopy ? symmetric : anywhere).push_back(one);
   const std::vector<PlanRow> rows = choose_of(what, npes, anywhere);
   const std::size_t from = pays_from(symmetric, anywhere);
   std::erase_if(symmetric, [&](const Measured& one) { return one.bytes < from; });
   const std::vector<PlanRow> there = choose_of(what, npes, symmetric);
   if (there.empty()) return rows;
-  // Of symmetric buffers those rows come first, of all others they are none.
+  // Rows for symmetric buffers come first; for all other buffers they do not count.
   std::vector<PlanRow> made;
   for (const PlanRow& row : rows) {
     if (made.empty() || made.back().up_to < from) {

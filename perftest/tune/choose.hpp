@@ -10,7 +10,7 @@ namespace weft::perf::tune {
 
 // How a collective may be carried out.
 struct Way {
-  kernels::Algorithm algorithm = kernels::Algorithm::kBulk;
+  kernels::Algorithm algorithm = kernels::Algorithm::kSimple;
   unsigned blocks = 1, threads = 1;
 };
 inline bool operator==(const Way& a, const Way& b) {

@@ -46,7 +46,7 @@ class Symmetric {
   Symmetric(const Symmetric&) = delete;
   Symmetric& operator=(const Symmetric&) = delete;
   ~Symmetric() {
-    // What cannot be freed says so itself; the run is over.
+    // Memory that cannot be freed says so itself; the run is over.
     for (void* const memory : all_) runtime_->free(memory).ignore();
   }
   Result<std::byte*> zeros(std::size_t bytes, MemoryKind kind) {
@@ -98,7 +98,7 @@ class Tuner {
     options.algorithm = way.algorithm;
     options.blocks = way.blocks;
     options.threads = way.threads;
-    options.symmetric = way.algorithm == Algorithm::kSymmetric;
+    options.symmetric = way.algorithm == Algorithm::kZeroCopy;
     ASSIGN_OR_RETURN(Call call, make(options));
     for (std::size_t bytes = sizes_.from; bytes <= sizes_.to; bytes *= 2) {
       if (what_ == Collective::kAllReduceNorm && bytes < row_bytes()) continue;
@@ -112,9 +112,9 @@ class Tuner {
       say(made);
       double& best = best_.try_emplace(bytes, made.us).first->second;
       best = std::min(best, made.us);
-      const bool bulk = way.algorithm == Algorithm::kBulk ||
-                        way.algorithm == Algorithm::kScatteredBulk ||
-                        way.algorithm == Algorithm::kSymmetric;
+      const bool bulk = way.algorithm == Algorithm::kSimple ||
+                        way.algorithm == Algorithm::kScatteredSimple ||
+                        way.algorithm == Algorithm::kZeroCopy;
       if (!bulk && made.us > kHopeless * best) break;
     }
     return runtime_.barrier();
@@ -145,15 +145,15 @@ class Tuner {
         return (*op)(stream, out_, in_, bytes / kElement);
     });
   }
-  // An AllToAllV goes by the largest that it was made for: here what all have for all. None where
-  // a round of packets does not hold it, since tables are not asked for packets then.
+  // An AllToAllV goes by the largest that it was made for: here what all have for all. None where a
+  // round of LL does not hold it, since tables are not asked for LL then.
   Result<Call> make_by_counts(const CollectiveOptions& options, std::size_t bytes) {
     const std::size_t count = bytes / kElement;
     auto made = AllToAllV::create(runtime_, {count, DType::kBfloat16, ReduceOp::kSum}, options);
     if (!made) return std::move(made).status();
     const auto op = std::make_shared<AllToAllV>(*std::move(made));
     ASSIGN_OR_RETURN(const Plan plan, op->plan(count));
-    if (plan.algorithm == Algorithm::kPackets && plan.piece * plan.blocks < bytes) return Call();
+    if (plan.algorithm == Algorithm::kLL && plan.piece * plan.blocks < bytes) return Call();
     const auto npes = static_cast<std::size_t>(runtime_.npes());
     std::vector<std::uint64_t> words(npes, count);  // counts, then offsets
     for (std::size_t rank = 0; rank < npes; ++rank) words.push_back(rank * count);
@@ -175,7 +175,7 @@ class Tuner {
     });
   }
 
-  // Of an AllReduceNorm: as models have, where sizes have several of them.
+  // The bytes of an AllReduceNorm's row: as models have, where sizes have several of them.
   std::size_t row_bytes() const { return std::min(kHidden * kElement, sizes_.to / 4); }
 
   // Microseconds of a call of many behind one another: the median of turns, the slowest PE's.

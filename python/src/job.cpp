@@ -43,12 +43,13 @@ JobObject::~JobObject() { job_->drop(number_); }
 
 // --- Job -----------------------------------------------------------------------------------------
 
-Job::Job(Runtime runtime, std::optional<UniqueId> meeting)
-    : runtime_(std::move(runtime)), meeting_(std::move(meeting)) {}
+Job::Job(Runtime runtime, std::optional<UniqueId> rendezvous)
+    : runtime_(std::move(runtime)), rendezvous_(std::move(rendezvous)) {}
 
-Result<std::shared_ptr<Job>> Job::start(Result<Runtime> runtime, std::optional<UniqueId> meeting) {
+Result<std::shared_ptr<Job>> Job::start(Result<Runtime> runtime,
+                                        std::optional<UniqueId> rendezvous) {
   if (!runtime) return runtime.status();
-  std::shared_ptr<Job> job(new Job(std::move(runtime).value(), std::move(meeting)));
+  std::shared_ptr<Job> job(new Job(std::move(runtime).value(), std::move(rendezvous)));
   if (Status ready = job->prepare(); !ready) return ready;
   return job;
 }
@@ -250,7 +251,7 @@ Status Job::finalize() {
   runtime_.reset();
   entries_.clear();
   kept_.clear();
-  meeting_.reset();
+  rendezvous_.reset();
   return status;
 }
 

@@ -78,7 +78,7 @@ class JobObject {
 class Job : public std::enable_shared_from_this<Job> {
  public:
   static Result<std::shared_ptr<Job>> start(Result<Runtime> runtime,
-                                            std::optional<UniqueId> meeting = {});
+                                            std::optional<UniqueId> rendezvous = {});
 
   // The runtime for one call: it does not end meanwhile.
   class Use {
@@ -141,7 +141,7 @@ class Job : public std::enable_shared_from_this<Job> {
     bool owner_stays = false;
   };
 
-  explicit Job(Runtime runtime, std::optional<UniqueId> meeting);
+  explicit Job(Runtime runtime, std::optional<UniqueId> rendezvous);
   Status prepare();
   void drop(int number);
   Status begin_to_add();
@@ -155,7 +155,7 @@ class Job : public std::enable_shared_from_this<Job> {
 
   std::shared_mutex in_use_;  // shared by calls, and taken alone by the end
   std::optional<Runtime> runtime_;
-  std::optional<UniqueId> meeting_;  // served for as long as the job is
+  std::optional<UniqueId> rendezvous_;  // served for as long as the job is
   std::optional<Gpu> gpu_;
   Team own_;                                 // for the calls here, whatever users do on theirs
   std::uint64_t* words_ = nullptr;           // symmetric: what agree() reads and writes

@@ -117,6 +117,7 @@ void add_job(nb::module_& m) {
       .def_prop_ro("npes", [](const JobPtr& job) { return value_of(job->use())->npes(); })
       .def_prop_ro("gpu", &Job::gpu_number)
       .def_prop_ro("context_pointer", &context_pointer)
+      .def_prop_ro("device_context", &device_context)
       .def_prop_ro("has_ended", &Job::has_ended)
       .def("finalize", [](const JobPtr& job) { check(unlocked([&] { return job->finalize(); })); })
       .def(

@@ -256,6 +256,12 @@ std::uintptr_t context_pointer(const JobPtr& job) {
   return reinterpret_cast<std::uintptr_t>(value_of(call.context().device_pointer()));
 }
 
+nb::bytes device_context(const JobPtr& job) {
+  const Call call(job);
+  const DeviceContext handle = value_of(call.context().device());
+  return nb::bytes(&handle, sizeof(handle));
+}
+
 // --- teams ---------------------------------------------------------------------------------------
 
 TeamOf world(const JobPtr& job) { return {job, value_of(job->use())->world()}; }

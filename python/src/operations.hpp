@@ -46,6 +46,8 @@ void quiet(const JobPtr& job, Handle on);
 
 // The context for kernels that cannot take a struct.
 std::uintptr_t context_pointer(const JobPtr& job);
+// Its bytes, for the variable of a module (weft/device/bitcode.h).
+nanobind::bytes device_context(const JobPtr& job);
 
 TeamOf world(const JobPtr& job);
 TeamOf node(const JobPtr& job);

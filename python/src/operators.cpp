@@ -139,10 +139,12 @@ int size_for(const JobPtr& job, const TeamOf* given) {
   return given != nullptr ? given->team.size : value_of(job->use())->npes();
 }
 
-void check_count(const char* name, const View& view, std::size_t wanted, const std::string& why) {
+// why() says so in words, once it is asked.
+template <class Why>
+void check_count(const char* name, const View& view, std::size_t wanted, Why why) {
   if (view.count != wanted)
     raise_argument(
-        fmt::format("argument {} has {} elements; it has {}: {}", name, view.count, wanted, why));
+        fmt::format("argument {} has {} elements; it has {}: {}", name, view.count, wanted, why()));
 }
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -169,9 +171,9 @@ struct InOut {
                                  out_blocks > 1 ? "out" : "inp", whole.count, blocks));
     count = whole.count / blocks;
     check_count("out", out, count * static_cast<std::size_t>(out_blocks),
-                fmt::format("{} for each {} of inp", out_blocks, in_blocks));
+                [&] { return fmt::format("{} for each {} of inp", out_blocks, in_blocks); });
     check_count("inp", in, count * static_cast<std::size_t>(in_blocks),
-                fmt::format("{} for each {} of out", in_blocks, out_blocks));
+                [&] { return fmt::format("{} for each {} of out", in_blocks, out_blocks); });
   }
   View out, in;
   std::size_t count;
@@ -281,7 +283,7 @@ void add_norm(nb::module_& m) {
             if (norm.count == 0 || from.count % norm.count != 0)
               raise_argument(fmt::format("argument inp has {} elements, which are no rows of {}",
                                          from.count, norm.count));
-            const std::string why = "as many as inp";
+            const auto why = [] { return "as many as inp"; };
             check_count("residual", added, from.count, why);
             check_count("out", to, from.count, why);
             check_count("residual_out", sum, from.count, why);

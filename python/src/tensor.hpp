@@ -46,7 +46,7 @@ class Tensor {
   nanobind::object peer(int pe) const;
 
  private:
-  // Of the first dimension; raises if there is none.
+  // The length of the first dimension; raises if there is none.
   std::int64_t length() const;
   // A tensor of `shape` whose memory begins at that row of the first dimension.
   Tensor from_row(std::int64_t row, Shape shape) const;

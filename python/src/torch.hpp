@@ -10,9 +10,9 @@
 
 namespace weft::python {
 
-// A torch.Tensor by its attributes, which is quicker than DLPack, and takes weights that require a
-// gradient. None: it is none; raises for one that is not contiguous, or of memory of neither hosts
-// nor GPUs.
+// A torch.Tensor by DLPack's table of C functions, or by its attributes where torch has no such
+// table: unlike __dlpack__ both take weights that require a gradient. None: it is none; raises for
+// one that is not contiguous, or of memory of neither hosts nor GPUs.
 std::optional<View> view_of_torch(const char* name, nanobind::handle argument);
 
 // torch's current stream of that GPU as CUDA's handle; null, the default stream, where torch is not

@@ -159,7 +159,7 @@ def empty(shape: int | Sequence[int], dtype: Any = "float32", *, device: Any = N
     or "cuda", the job's GPU; without it weft.device().
 
     Its memory is given back by free(), or, once all PEs have merely dropped it and all that was made of it, at the
-    next empty(), zeros() or finalize(). That waits for what this process has queued on its GPU."""
+    next empty(), zeros() or finalize(), which waits for what this process has queued on its GPU."""
     return _tensor(shape, dtype, device, False)
 
 
@@ -225,8 +225,8 @@ def signal(word: Any, value: int, pe: int, *, op: SignalOp = "set") -> None:
 
 
 def wait(word: Any, cmp: Comparison, value: int) -> None:
-    """Waits until `word <cmp> value` holds for one integer of mine that others set. What its setter had put before is
-    visible then."""
+    """Waits until `word <cmp> value` holds for one integer of mine that others set. All that its setter had put
+    before is visible then."""
     current().wait(word, cmp, value, None)
 
 

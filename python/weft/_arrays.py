@@ -32,6 +32,8 @@ def to_torch(tensor: _weft.Tensor) -> Any:
     """A torch.Tensor of the same memory."""
     import torch
 
+    if tensor.dtype.startswith("float8"):  # which torch's DLPack does not know before 2.9
+        return torch.from_dlpack(tensor.bits()).view(getattr(torch, tensor.dtype))
     return torch.from_dlpack(tensor)
 
 

@@ -13,7 +13,13 @@ from weft._errors import ArgumentError
 _lock = threading.Lock()
 _jobs: list[_weft.Job] = []  # those that have not ended, oldest first
 _of_process: _weft.Job | None = None
-_of_thread = threading.local()
+
+
+class _OfThread(threading.local):
+    stack: list[_weft.Job] | None = None
+
+
+_of_thread = _OfThread()
 _process = os.getpid()
 
 
@@ -33,7 +39,7 @@ def has_one() -> bool:
 
 def current() -> _weft.Job:
     """The job of this thread's innermost `with weft.use(job)`, else that of weft.init()."""
-    stack = getattr(_of_thread, "stack", None)
+    stack = _of_thread.stack
     job = stack[-1] if stack else _of_process
     if job is None:
         raise ArgumentError("there is no job yet: call weft.init() first")
@@ -47,12 +53,13 @@ class use:
         self._job = job
 
     def __enter__(self) -> _weft.Job:
-        if not hasattr(_of_thread, "stack"):
+        if _of_thread.stack is None:
             _of_thread.stack = []
         _of_thread.stack.append(self._job)
         return self._job
 
     def __exit__(self, *exception: object) -> None:
+        assert _of_thread.stack is not None
         _of_thread.stack.pop()
 
 

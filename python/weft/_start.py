@@ -15,7 +15,7 @@ _starts = itertools.count()  # of this process, so that each has keys of its own
 
 
 def unique_id(settings: Mapping[str, object] | None = None) -> _weft.UniqueId:
-    """A new place where PEs meet. Keep it until the job has started: who made it serves the meeting."""
+    """A new place where PEs meet. Keep it until the job has started: who made it serves the rendezvous."""
     return _weft.unique_id(_pairs(settings))
 
 

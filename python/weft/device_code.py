@@ -1,5 +1,5 @@
-"""Where the device API is for compilers of kernels: the bitcode library, the same as PTX, and the headers for NVRTC. What
-they hold is in docs/guide/run-time-compilation.md."""
+"""Where the device API is for compilers of kernels: the bitcode library, the same as PTX, and the headers for NVRTC.
+docs/guide/run-time-compilation.md says what they hold."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ _PACKAGE = pathlib.Path(_weft.__file__).parent
 
 
 def context(job: _weft.Job | None = None) -> int:
-    """What the functions take as `context`, of the current job or of `job`: the address of a weft::DeviceContext in memory
-    that kernels read."""
+    """The `context` that the functions take, of the current job or of `job`: the address of a weft::DeviceContext in
+    memory that kernels read."""
     return (current() if job is None else job).context_pointer
 
 
-def bitcode(backend: str = "cuda", arch: Any = None) -> str:
-    """The path of the library for "cuda", or for "hip" and "gfx942" or "gfx90a": LLVM bitcode, as Triton links it."""
-    return _file("weft_device.bc" if backend == "cuda" else f"weft_device_{arch}.bc")
+def bitcode(backend: str = "cuda", arch: Any = None, *, ptx: int = 70) -> str:
+    """The path of the library for "cuda", or for "hip" and "gfx942" or "gfx90a": LLVM bitcode, as Triton links it. `ptx`
+    is the version of PTX that the compiler writes, 86 for 8.6: from that on waits end sooner."""
+    if backend == "cuda":
+        return _file("weft_device_ptx86.bc" if ptx >= 86 else "weft_device.bc")
+    return _file(f"weft_device_{arch}.bc")
 
 
 def ptx() -> str:
@@ -32,7 +35,7 @@ def ptx() -> str:
 
 
 def nvrtc_options() -> tuple[str, ...]:
-    """What NVRTC, and so CuPy's RawModule, wants to find Weft's headers and compile them."""
+    """The options by which NVRTC, and so CuPy's RawModule, finds Weft's headers and compiles them."""
     include = _PACKAGE / "include"
     return "-std=c++17", f"-I{include}", f"-I{include / 'weft' / 'rtc'}"
 

@@ -7,7 +7,7 @@
 
 A call returns when it is queued: on `stream`, which is one of torch or CuPy or the number that CUDA knows it by, else on
 torch's current stream (without torch, on the legacy default stream). It may be captured in a CUDA graph, whose replays
-move what the memory holds then. What goes wrong later is printed, and raised by weft.current().health(). Arrays lie on
+move what the memory holds then. A later failure is printed, and raised by weft.current().health(). Arrays lie on
 weft.device(); those that are no torch tensors of that stream stay alive until the call has run. Streams of one PE that
 run collectives at once have a team each.
 

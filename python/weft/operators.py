@@ -156,7 +156,7 @@ class GemmRs(_Operator):
         self._made(c, a, b, stream)
 
     def rows(self, m: int) -> int:
-        """Those that are mine of m: m / size, rounded up; the last ranks may get fewer."""
+        """The number of my rows of m: m / size, rounded up; the last ranks may get fewer."""
         return int(self._made.rows(m))
 
 

@@ -37,13 +37,13 @@ def run(
     """Calls `body` on `npes` threads, each of which is a PE of a new job, and gives their results by PE. A PE that
     raises ends the job; what it has raised is raised here. `device` and `settings` as in weft.init(); PEs that share a GPU
     have a stream each (torch.cuda.stream), since kernels on the legacy default stream wait for one another."""
-    meeting = _start.unique_id(settings)
+    rendezvous = _start.unique_id(settings)
     results: list[list[Result]] = [[] for _ in range(npes)]
     failures: list[BaseException] = []  # in the order in which they came: the first is the cause
 
     def play(pe: int) -> None:
         try:
-            job = _start.start(unique_id=meeting, rank=pe, size=npes, device=device, settings=settings)
+            job = _start.start(unique_id=rendezvous, rank=pe, size=npes, device=device, settings=settings)
         except BaseException as failure:
             failures.append(failure)
             return
@@ -77,10 +77,10 @@ def run_processes(
 ) -> list[Result]:
     """The same on processes, which multiprocessing spawns: `body` is a function of a module, and what it gives or raises
     can be pickled. A process that dies ends the job."""
-    meeting = _start.unique_id(settings)
+    rendezvous = _start.unique_id(settings)
     spawn = multiprocessing.get_context("spawn")
     answers: Any = spawn.Queue()
-    arguments = (meeting.text, npes, body, device, dict(settings or {}), answers)
+    arguments = (rendezvous.text, npes, body, device, dict(settings or {}), answers)
     processes = [spawn.Process(target=_play, args=(pe, *arguments), name=f"weft-pe-{pe}") for pe in range(npes)]
     for process in processes:
         process.start()
@@ -111,7 +111,7 @@ def run_processes(
 
 def _play(
     pe: int,
-    meeting: str,
+    rendezvous: str,
     npes: int,
     body: Callable[[], Any],
     device: Device | None,
@@ -119,7 +119,7 @@ def _play(
     answers: Any,
 ) -> None:
     try:
-        job = _start.start(unique_id=meeting, rank=pe, size=npes, device=device, settings=settings)
+        job = _start.start(unique_id=rendezvous, rank=pe, size=npes, device=device, settings=settings)
     except BaseException as failure:
         answers.put((pe, None, failure))
         return

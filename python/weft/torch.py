@@ -403,13 +403,13 @@ def _weight_gradient(grad: Tensor, rows: Tensor) -> Tensor:
 
 def _gemm_setup(ctx: Any, inputs: Any, output: Any) -> None:
     a, b, scale_a, scale_b = inputs
-    if scale_a is not None or scale_b is not None:
+    if any(ctx.needs_input_grad) and (scale_a is not None or scale_b is not None):
         raise ArgumentError("weft.gemm: of scaled e4m3 there is no gradient")
     _save_factors(ctx, a, b)
 
 
 def _product_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """Those of a and b where nothing communicates."""
+    """The gradients of a and b where nothing communicates."""
     a, b = ctx.saved_tensors
     grad = grad.contiguous()
     of_a = torch.ops.weft.gemm(grad, b.t().contiguous()) if ctx.needs_input_grad[0] else None

@@ -18,7 +18,8 @@ namespace weft {
 
 enum class LogLevel : int { kError, kWarn, kInfo, kDebug, kTrace };
 
-// What WEFT_LOG and WEFT_LOG_FILE say, instead of the environment that the first line would read.
+// Sets the values of WEFT_LOG and WEFT_LOG_FILE, instead of the environment that the first line
+// would read.
 // `levels` is "info" or "info,transport:debug"; an empty `file` is standard error.
 Status configure_log(std::string_view levels, std::string_view file);
 

@@ -101,7 +101,7 @@ std::string routed_host() {
   return found ? found->host : "";
 }
 
-// That of a network that is up, as in a cluster without a gateway; "": none.
+// The address in a network that is up, as in a cluster without a gateway; "": none.
 std::string network_host() {
   const auto found = choose_host("^", list_interfaces());
   return found ? *found : "";

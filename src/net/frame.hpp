@@ -28,7 +28,7 @@ struct Frame {
 inline constexpr std::size_t kFrameHeader = 16;
 
 Bytes encode_frame(std::uint32_t type, std::span<const std::byte> payload);
-// Of a payload of so many bytes that holds no such message.
+// The error for a payload of so many bytes that holds no such message.
 Status malformed(std::string_view message, std::size_t bytes);
 
 class FrameDecoder {

@@ -47,7 +47,7 @@ Result<UniqueFd> open_socket(const addrinfo& at) {
 }
 
 void set_option(int fd, int level, int name, int value) {
-  // What fails here costs speed or detection of a dead host, never correctness.
+  // A failure here costs speed or detection of a dead host, never correctness.
   (void)::setsockopt(fd, level, name, &value, sizeof value);
 }
 
@@ -156,7 +156,7 @@ Result<Accepted> accept_one(int listener) {
   UniqueFd fd(::accept4(listener, reinterpret_cast<sockaddr*>(&storage), &size,
                         SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
-    // Whoever gave up in the queue is nobody at the door.
+    // A peer that gave up in the queue counts as no connection.
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return Status::busy();
     return Status::error(Code::kIo, fmt::format("accept: {}", errno_text(errno)));
   }

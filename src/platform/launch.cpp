@@ -1,4 +1,4 @@
-// What libweft does for launches of the programs' own kernels.
+// The part of libweft in launches of the programs' own kernels.
 #include <weft/device/launch.hpp>
 
 #include <atomic>

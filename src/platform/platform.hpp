@@ -67,7 +67,7 @@ struct Kernel {
   cpu::Entry on_host;
 };
 
-// What a stream does to a word without a kernel.
+// The step that a stream takes on a word without a kernel.
 struct WordStep {
   enum class Kind : std::uint8_t {
     kStore,        // after all that was queued before is visible everywhere
@@ -91,8 +91,8 @@ class Platform {
   // Whether host threads may load and store what commit() and open() give. Else copy() reaches it.
   virtual bool is_host_accessible() const = 0;
 
-  // What a peer is told, so that it can answer why_not_mapped(). The same size on every platform
-  // of a kind.
+  // The bytes that a peer is told, so that it can answer why_not_mapped(). The same size on every
+  // platform of a kind.
   virtual Blob identity() const = 0;
   // Why open() cannot map memory of the platform with that identity, which is on this host; "" if
   // it can.
@@ -122,8 +122,8 @@ class Platform {
   // and both take no place; open() returns where the peer's lies.
   virtual bool adopts_where_told() const { return true; }
   // The memory that lies behind `own`, whole pages of this process that are no reservation's, from
-  // now on lies behind `where`, a part of one, as well, and can be shared like any chunk. What it
-  // holds stays; pages that hold zeros only take no memory. Other threads may read it meanwhile,
+  // now on lies behind `where`, a part of one, as well, and can be shared like any chunk. Its
+  // contents stay; pages that hold zeros only take no memory. Other threads may read it meanwhile,
   // not write. When the result goes away, `own` keeps its contents and is this process's alone
   // again; so it is in a child of fork() from the beginning.
   virtual Result<Memory> adopt(Range own, Range where) = 0;
@@ -162,7 +162,7 @@ class Platform {
   virtual bool has_word_steps() const = 0;
   // Queued one after the other; words are where kernels reach them.
   virtual Status word_steps(std::span<const WordStep> steps, Stream stream) = 0;
-  // What is queued now is kept for later, and may run many times.
+  // Whether work queued now is kept for later, and may run many times.
   virtual Result<bool> is_capturing(Stream stream) = 0;
 };
 

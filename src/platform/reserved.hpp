@@ -1,5 +1,5 @@
-// What the platforms' reservations of address space have in common: which there are, and which
-// parts of one have memory.
+// The common part of the platforms' reservations of address space: which there are, and which parts
+// of one have memory.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
-VARIABLE = "weft_current_context_address"  # which a host sets
+VARIABLE = "weft_current_device_context"  # which a host sets
 KERNEL = pathlib.Path(__file__).with_name("kernel.ll")
 
 
@@ -65,7 +65,8 @@ def check_neutral(tools, library):
 
 class Target:
     def __init__(self, library):
-        gpu = re.fullmatch(r"weft_device(?:_(gfx\w+))?", library.stem)[1]
+        ptx, gpu = re.fullmatch(r"weft_device(?:_ptx(\d+)|_(gfx\w+))?", library.stem).groups()
+        self.ptx = ptx or "78"
         self.is_amd = gpu is not None
         self.gpu = gpu or "sm_90"
         self.triple = "amdgcn-amd-amdhsa" if self.is_amd else "nvptx64-nvidia-cuda"
@@ -87,7 +88,7 @@ def check_kernel(tools, library, out):
               for name in sorted(set(re.findall(r"@(weft_\w+)", left)) - {VARIABLE})]
     errors += [f"{library.name}: the kernel calls {name}, which is nowhere"
                for name in re.findall(r"^declare .*@([\w.]+)\(", left, re.MULTILINE) if not name.startswith("llvm.")]
-    features = [] if target.is_amd else ["-mattr=+ptx78"]
+    features = [] if target.is_amd else [f"-mattr=+ptx{target.ptx}"]
     run(tools / "llc", "-O3", f"-mcpu={target.gpu}", *features, base.with_suffix(".bc"), "-o", base.with_suffix(".s"))
     if not target.is_amd and PTXAS:
         run(PTXAS, f"-arch={target.gpu}", base.with_suffix(".s"), "-o", base.with_suffix(".cubin"))

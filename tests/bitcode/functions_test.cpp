@@ -13,7 +13,7 @@
 #include "src/base/status.hpp"
 #include "tests/support/status.hpp"
 
-extern "C" weft_address weft_current_context_address;
+extern "C" weft::DeviceContext weft_current_device_context;
 
 namespace weft {
 namespace {
@@ -202,9 +202,14 @@ TEST(BitcodeTeams, TellTheirRanks) {
 }
 
 TEST(BitcodeContext, IsWhatTheHostHasStored) {
-  weft_current_context_address = 77;
-  EXPECT_EQ(weft_current_context(0), 77u);
-  weft_current_context_address = 0;
+  EXPECT_OK(run_local(1, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(weft_current_device_context, rt.context().device());
+    ASSIGN_OR_RETURN(int* const word, rt.allocate<int>(1));
+    EXPECT_EQ(weft_n_pes(weft_current_context(0)), 1);
+    EXPECT_EQ(weft_ptr(weft_current_context(0), at(word), 0), at(word));
+    weft_current_device_context = {};
+    return Status::ok();
+  }));
 }
 
 // Through the ring, too: peers are not mapped.

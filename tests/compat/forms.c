@@ -43,7 +43,7 @@ static void settle(void) {
   shmem_ctx_quiet(ctx);
 }
 
-/* What stands before the arguments. */
+/* The first argument, with its comma: none, or a context. */
 #define WITHOUT
 #define WITH ctx,
 

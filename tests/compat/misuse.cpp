@@ -19,7 +19,7 @@
 
 namespace {
 
-// What a call writes to standard error.
+// A capture of the text that a call writes to standard error.
 class Listener {
  public:
   Listener() : file_(std::tmpfile()), saved_(dup(STDERR_FILENO)) {}

@@ -5,7 +5,7 @@ specification's own tables and synopses. Knows nothing of Weft's header, so that
   openshmem_names.py                 one line per routine: name, specification, section, what it belongs to
   openshmem_names.py --rows FOLDER   the same as rows for C++ tests, a file for each family of families:
                                      SHMEM_ROUTINE(family, type, bytes, context, name), SHMEM_PLAIN(name)
-  openshmem_names.py --addresses FILE  a C program that takes the address of each, and of its pshmem_ twin
+  openshmem_names.py --addresses FILE  a C program that takes the address of each, and of its pshmem_ counterpart
   openshmem_names.py --check LIBRARY   what the shared library exports, compared both ways
 """
 import argparse
@@ -161,7 +161,7 @@ def routines():
     yield from plain("10", "shmem_pcontrol")
 
 
-def twin(name):
+def counterpart(name):
     """The name-shifted one (section 10). The standard shifts shmem_ names; the older ones follow the same rule."""
     return "p" + name
 
@@ -186,20 +186,20 @@ def rows():
 
 
 def addresses():
-    yield "/* Takes the address of every routine and of its twin: each is declared and defined. */"
+    yield "/* Takes the address of every routine and of its counterpart: each is declared and defined. */"
     yield "#include <pshmem.h>"
     yield "#include <shmem.h>"
     yield "#include <stdio.h>"
     yield "typedef void (*routine)(void);"
-    yield "static const struct { const char* name; routine mine, twin; } table[] = {"
+    yield "static const struct { const char* name; routine mine, counterpart; } table[] = {"
     for each in routines():
-        yield f'  {{"{each.name}", (routine)({each.name}), (routine)({twin(each.name)})}},'
+        yield f'  {{"{each.name}", (routine)({each.name}), (routine)({counterpart(each.name)})}},'
     yield "};"
     yield "int main(void) {"
     yield "  const size_t count = sizeof(table) / sizeof(table[0]);"
     yield "  size_t missing = 0;"
     yield "  for (size_t i = 0; i < count; ++i) {"
-    yield "    if (table[i].mine != 0 && table[i].twin != 0) continue;"
+    yield "    if (table[i].mine != 0 && table[i].counterpart != 0) continue;"
     yield '    printf("%s has no address\\n", table[i].name);'
     yield "    ++missing;"
     yield "  }"
@@ -213,7 +213,7 @@ def exported(library):
     return {line.split()[-1].split("@")[0] for line in text.splitlines() if line.split()[-2] in "TtWw"}
 
 
-# What a library may export beside the routines: C++ internals, and names of its own prefix.
+# A library may export other names beside the routines: C++ internals, and names of its own prefix.
 def is_shmem(name):
     known = {"start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc", "shmemalign"}
     return name.startswith(("shmem_", "pshmem_")) or name in known or name[1:] in known
@@ -224,11 +224,11 @@ def check(library):
     found = {name for name in exported(library) if is_shmem(name)}
     faults = 0
     for name, each in wanted.items():
-        for one in (name, twin(name)):
+        for one in (name, counterpart(name)):
             if one not in found:
                 print(f"missing: {one} (OpenSHMEM {each.version}, {each.section})")
                 faults += 1
-    for name in sorted(found - set(wanted) - {twin(name) for name in wanted}):
+    for name in sorted(found - set(wanted) - {counterpart(name) for name in wanted}):
         print(f"not in the standard: {name}")
         faults += 1
     print(f"{len(wanted)} routines, {len(found)} exported names, {faults} differences")

@@ -23,7 +23,7 @@ void on_threads(F f) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What one thread does on one context: its own words of all PEs, and a counter of PE 0.
+// The work of one thread on one context: its own words of all PEs, and a counter of PE 0.
 void work(shmem_ctx_t ctx, long* words, long* counter, int thread) {
   const std::size_t own = static_cast<std::size_t>(me * kThreads + thread);
   for (long turn = 1; turn <= kTurns; ++turn) {

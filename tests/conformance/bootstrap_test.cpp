@@ -1,5 +1,5 @@
-// What every Bootstrap promises, whatever carries it: PEs as threads over the local bootstrap, over
-// tcp through one server, and a job of one.
+// The promises of every Bootstrap, whatever carries it: PEs as threads over the local bootstrap,
+// over tcp through one server, and a job of one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -170,7 +170,7 @@ void run_processes(const TransportJob& job, const std::function<void(TransportPe
   munmap(memory, sizeof(ForkBootstrap::Board));
 }
 
-// What the launcher tied together, for all tests of this process.
+// The bootstrap of the launcher's job, for all tests of this process.
 struct Launched {
   std::unique_ptr<Bootstrap> bootstrap;
   ~Launched() {

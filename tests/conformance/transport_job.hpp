@@ -18,7 +18,7 @@
 
 namespace weft {
 
-// What one PE of a job has. Every wait has a deadline, after which it is a failure.
+// One PE of a job. Every wait has a deadline, after which it is a failure.
 class TransportPe {
  public:
   static constexpr std::size_t kChunk = std::size_t{2} << 20;

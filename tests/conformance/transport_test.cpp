@@ -1,5 +1,5 @@
-// What every Transport promises, whatever carries the bytes and whatever the fault injector does to
-// them within its freedom: PEs as threads and as processes, loopback, p2p, staged, ib and ofi,
+// The promises of every Transport, whatever carries the bytes and whatever the fault injector does
+// to them within its freedom: PEs as threads and as processes, loopback, p2p, staged, ib and ofi,
 // plain and late, delayed, doubled and refused.
 #include <algorithm>
 #include <array>

@@ -74,7 +74,7 @@ WEFT_GPU=off "$prefix/bin/weft-run" -n 3 "$scratch/operators-by-pkg-config"
 
 "$prefix/bin/weft-run" -n 2 "$scratch/by-pkg-config"
 
-# What other compilers are given: headers for NVRTC, and the bitcode library where it was built.
+# Files for other compilers: headers for NVRTC, and the bitcode library where it was built.
 for folder in $(pkg-config --variable=rtc_cflags weft | sed 's/-I//g'); do
   [ -d "$folder" ] || { echo "rtc_cflags of weft.pc names $folder, which is not there"; exit 1; }
 done
@@ -127,6 +127,7 @@ CC=no-such-compiler "$prefix/bin/weft-cc" x.c 2> "$scratch/message" && exit 1
 grep -q "no-such-compiler; set CC" "$scratch/message"
 
 "$here/check_wrappers.sh" "$prefix" "$generator"
+"$here/check_apart.sh" "$prefix" "$compiler"
 
 # NVSHMEM: by Weft's targets, and by the prefix that looks as NVSHMEM's.
 home=$prefix/share/weft/nvshmem

@@ -19,7 +19,7 @@ runs() {
 
 # make and configure, in folders of their own. A program between (here env, else a compiler cache) hides the wrapper.
 number=0
-PATH=$prefix/bin:$prefix/shmem-bin:$PATH
+PATH=$prefix/bin:$(find "$prefix" -name shmem-bin):$PATH
 for compiler in weft-cc oshcc "$prefix/bin/weft-cc" "$scratch/linked-cc" "weft-cc -O2" "env weft-cc" weft-c++; do
   number=$((number + 1))
   mkdir "$number" && cd "$number"

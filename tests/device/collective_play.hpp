@@ -1,4 +1,4 @@
-// What one PE does in the collectives' tests, whatever kind of job it is in.
+// The work of one PE in the collectives' tests, whatever kind of job it is in.
 #pragma once
 
 #include <gtest/gtest.h>

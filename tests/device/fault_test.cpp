@@ -1,4 +1,4 @@
-// What goes wrong in kernels is said, ends, and leaves everything usable.
+// A failure in a kernel is reported, comes to an end, and leaves everything usable.
 #include <cstring>
 #include <utility>
 

@@ -235,7 +235,7 @@ struct Tickets {
 
 enum class Wait { kOne, kAll, kAllVector, kAny, kAnyVector, kSome, kSomeVector };
 
-// What each thread of a waiting scope got. `indices` has room for `count` per group.
+// The answer that each thread of a waiting scope got. `indices` has room for `count` per group.
 template <class Scope, class T>
 struct WaitOn {
   DeviceContext handle;
@@ -359,7 +359,7 @@ struct RoundTrip {
   }
 };
 
-// What the platform says about a thread, and what its exchanges give.
+// The platform's answers about a thread, and the results of its exchanges.
 struct Place {
   unsigned thread, threads, block, blocks;
   int warp_rank, warp_size, block_rank, block_threads;

@@ -40,7 +40,7 @@ bool holds_only(const unsigned char* data, std::uint64_t round) {
 // `told` the number of the round, and that PE's leader looks whether all is there.
 template <class Send>
 void check_rounds(Way way, Send send) {
-  on_pictured_pes(way, 2, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, 2, [&](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next();
     for (const int scope : {1, 2}) {
       auto* src = pe.allocate<unsigned char>(kBytes * kThreads);
@@ -127,7 +127,7 @@ TEST_P(NvshmemScopeTest, AnotherThreadTellsOfANonblockingPutsSignal) {
 }
 
 TEST_P(NvshmemScopeTest, OneThreadWaitsForANonblockingGet) {
-  on_pictured_pes(GetParam(), 2, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), 2, [](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next();
     for (const int scope : {1, 2}) {
       auto* src = pe.allocate<unsigned char>(kBytes * kThreads);
@@ -156,7 +156,7 @@ TEST_P(NvshmemScopeTest, OneThreadWaitsForANonblockingGet) {
 // All that anybody did before a call is there for each behind it, also where there is nothing to
 // move.
 TEST_P(NvshmemScopeTest, ACallOfNoElementsIsABarrier) {
-  on_pictured_pes(GetParam(), 2, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), 2, [](Pe& pe, WithModuleState& pictured) {
     int* data = pe.allocate<int>(1);
     auto* done = pe.allocate<std::uint64_t>(kThreads);
     auto* wrong = pe.allocate<int>(kThreads);

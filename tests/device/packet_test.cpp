@@ -17,7 +17,7 @@ WEFT_HOST_DEVICE std::uint64_t value_of(int from, std::uint32_t flag, unsigned t
 // Everybody sends to everybody, some rounds long; places have two halves, used in turns.
 struct Exchange {
   DeviceContext handle;
-  dev::Packet* places;  // [2][npes][threads]
+  dev::LLPacket* places;  // [2][npes][threads]
   std::uint32_t first, rounds;
   int* wrong;
   WEFT_DEVICE void operator()() const {
@@ -25,17 +25,17 @@ struct Exchange {
     const unsigned me = dev::thread_rank(), threads = dev::block_size();
     bool ok = true;
     for (std::uint32_t flag = first; ok && flag != first + rounds; ++flag) {
-      dev::Packet* const half =
+      dev::LLPacket* const half =
           places + (flag & 1) * static_cast<unsigned>(ctx.npes()) * threads + me;
       for (int pe = 0; pe < ctx.npes(); ++pe)
-        dev::send_packet(ctx.ptr(half + static_cast<unsigned>(ctx.pe()) * threads, pe),
-                         value_of(ctx.pe(), flag, me), flag);
+        dev::send_ll(ctx.ptr(half + static_cast<unsigned>(ctx.pe()) * threads, pe),
+                     value_of(ctx.pe(), flag, me), flag);
       std::uint64_t data[8];
-      const auto awaited = [&](int k) -> dev::Awaited {
+      const auto awaited = [&](int k) -> dev::AwaitedLL {
         if (k >= ctx.npes()) return {nullptr, -1};
         return {half + static_cast<unsigned>(k) * threads, k};
       };
-      ok = dev::take_packets<8>(ctx, "exchange", awaited, flag, data);
+      ok = dev::receive_ll<8>(ctx, "exchange", awaited, flag, data);
       for (int pe = 0; ok && pe < ctx.npes(); ++pe) ok = data[pe] == value_of(pe, flag, me);
       ok = dev::Block{}.all(ok);
     }
@@ -49,7 +49,7 @@ TEST_P(PacketTest, BringTheirFlagsFromAll) {
   on_pes(Way::kMapped, GetParam(), [](Pe& pe) {
     constexpr unsigned kThreads = 2 * kWarp + 1;
     auto* const places =
-        pe.allocate<dev::Packet>(2 * static_cast<std::size_t>(pe.npes()) * kThreads);
+        pe.allocate<dev::LLPacket>(2 * static_cast<std::size_t>(pe.npes()) * kThreads);
     SharedVector<int> wrong(kThreads, 0);
     pe.barrier();
     pe.run(1, kThreads, Exchange{pe.handle(), places, 0xffffff00u, 200, wrong.data()});
@@ -60,16 +60,16 @@ TEST_P(PacketTest, BringTheirFlagsFromAll) {
 INSTANTIATE_TEST_SUITE_P(Pes, PacketTest, ::testing::Values(1, 2, 3, 8),
                          ::testing::PrintToStringParamName());
 
-// Of three, the second does not come.
+// The second of three packets does not come.
 struct TakeThree {
   DeviceContext handle;
-  const dev::Packet* places;
+  const dev::LLPacket* places;
   int* answer;
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(handle);
     std::uint64_t data[3];
-    const auto awaited = [&](int k) -> dev::Awaited { return {places + k, k}; };
-    *answer = dev::take_packets<3>(ctx, "three packets", awaited, 7, data) ? 1 : 0;
+    const auto awaited = [&](int k) -> dev::AwaitedLL { return {places + k, k}; };
+    *answer = dev::receive_ll<3>(ctx, "three packets", awaited, 7, data) ? 1 : 0;
   }
 };
 
@@ -78,8 +78,8 @@ TEST(Packets, ThatDoNotComeAreReported) {
   options.npes = 3;
   options.deadline_ns = 20'000'000;
   DeviceJob job(options);
-  const std::uint64_t offset = job.allocate<dev::Packet>(3);
-  auto* const places = job.at<dev::Packet>(0, offset);
+  const std::uint64_t offset = job.allocate<dev::LLPacket>(3);
+  auto* const places = job.at<dev::LLPacket>(0, offset);
   for (const int k : {0, 2}) places[k].words[0] = places[k].words[1] = std::uint64_t{7} << 32;
   places[1].words[0] = std::uint64_t{7} << 32;  // half of it is none
   places[1].words[1] = std::uint64_t{6} << 32;
@@ -94,7 +94,7 @@ TEST(Packets, ThatDoNotComeAreReported) {
   EXPECT_EQ(record.pe, 1);
   EXPECT_STREQ(record.where, "three packets");
   EXPECT_EQ(record.wanted, 7u);
-  EXPECT_EQ(record.offset, offset + sizeof(dev::Packet));
+  EXPECT_EQ(record.offset, offset + sizeof(dev::LLPacket));
 }
 
 struct CopyUnits {

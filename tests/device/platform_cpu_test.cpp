@@ -1,4 +1,4 @@
-// What only the CPU target has: device code outside any grid.
+// A case that only the CPU target has: device code outside any grid.
 #include <gtest/gtest.h>
 
 #include <weft/device.hpp>

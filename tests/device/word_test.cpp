@@ -16,22 +16,22 @@ WEFT_HOST_DEVICE std::uint64_t value_of(int from, unsigned round, unsigned threa
 
 constexpr unsigned kThreads = 2 * kWarp + 1;
 
-// What differs between a word and a pair of them.
+// The differences between a word and a pair of words.
 struct Words {
   using Data = std::uint64_t;
-  using Awaited = dev::AwaitedWord;
+  using Awaited = dev::AwaitedLamport;
   static WEFT_HOST_DEVICE Data of(std::uint64_t value) { return value; }
   static WEFT_HOST_DEVICE bool is(Data data, std::uint64_t value) { return data == value; }
-  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_word(place, data); }
+  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_lamport(place, data); }
 };
 struct Pairs {
-  using Data = dev::WordPair;
-  using Awaited = dev::AwaitedPair;
+  using Data = dev::LamportPair;
+  using Awaited = dev::AwaitedLamportPair;
   static WEFT_HOST_DEVICE Data of(std::uint64_t value) { return {value, ~value << 1}; }
   static WEFT_HOST_DEVICE bool is(Data data, std::uint64_t value) {
     return data.first == value && data.second == ~value << 1;
   }
-  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_words(place, data); }
+  static WEFT_DEVICE void send(Data* place, Data data) { dev::send_lamport(place, data); }
 };
 
 // Everybody sends to everybody, in a kernel of its own for each round; places have two halves, used
@@ -56,7 +56,7 @@ struct Exchange {
       if (k >= ctx.npes()) return {nullptr, -1};
       return {half + static_cast<unsigned>(k) * kThreads, k};
     };
-    bool ok = dev::take_words<8>(handle, "exchange", awaited, data);
+    bool ok = dev::receive_lamport<8>(handle, "exchange", awaited, data);
     for (int pe = 0; ok && pe < ctx.npes(); ++pe) ok = Kind::is(data[pe], value_of(pe, round, me));
     if (!ok) wrong[me] = 1;
   }
@@ -72,14 +72,14 @@ void exchange(int npes) {
     const std::size_t count = all * sizeof(Data) / sizeof(std::uint64_t);
     auto* const places = pe.allocate<Data>(all);
     auto* const words = reinterpret_cast<std::uint64_t*>(places);
-    for (std::size_t i = 0; i < count; ++i) words[i] = dev::kNoWord;
+    for (std::size_t i = 0; i < count; ++i) words[i] = dev::kLamportEmpty;
     SharedVector<int> wrong(kThreads, 0);
     pe.barrier();
     for (unsigned round = 1; round <= 40; ++round)
       pe.run(1, kThreads, Exchange<Kind>{pe.handle(), places, round, wrong.data()});
     for (const int w : wrong) EXPECT_EQ(w, 0);
     pe.barrier();
-    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(words[i], dev::kNoWord) << i;
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(words[i], dev::kLamportEmpty) << i;
   });
 }
 TEST_P(WordTest, BringThemselvesFromAll) { exchange<Words>(GetParam()); }
@@ -96,7 +96,7 @@ struct TakeThree {
   WEFT_DEVICE void operator()() const {
     typename Kind::Data data[3];
     const auto awaited = [&](int k) -> typename Kind::Awaited { return {places + k, k}; };
-    *answer = dev::take_words<3>(handle, "three words", awaited, data) ? 1 : 0;
+    *answer = dev::receive_lamport<3>(handle, "three words", awaited, data) ? 1 : 0;
   }
 };
 
@@ -112,13 +112,14 @@ void report(std::size_t missing) {
   const std::uint64_t offset = job.allocate<Data>(3);
   auto* const places = job.at<Data>(0, offset);
   auto* const words = reinterpret_cast<std::uint64_t*>(places);
-  for (std::size_t i = 0; i < kCount; ++i) words[i] = i == missing ? dev::kNoWord : i;
+  for (std::size_t i = 0; i < kCount; ++i) words[i] = i == missing ? dev::kLamportEmpty : i;
   SharedVector<int> answer(1, -1);
   enter_pe(0);
   EXPECT_OK(dev::launch({1, 1, 0}, TakeThree<Kind>{job.handle(0), places, answer.data()}));
   EXPECT_OK(dev::synchronize());
   EXPECT_EQ(answer[0], 0);
-  for (std::size_t i = 0; i < kCount; ++i) EXPECT_EQ(words[i], i == missing ? dev::kNoWord : i);
+  for (std::size_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(words[i], i == missing ? dev::kLamportEmpty : i);
   FaultRecord record;
   ASSERT_TRUE(job.take_fault(0, &record));
   EXPECT_EQ(record.code, static_cast<std::uint32_t>(FaultCode::kWaitTimeout));

@@ -50,7 +50,7 @@ inline std::string way_name(const ::testing::TestParamInfo<Way>& info) {
   return to_string(info.param);
 }
 
-// What a body has of its PE.
+// A body's view of its PE.
 class Pe {
  public:
   virtual ~Pe() = default;
@@ -80,9 +80,10 @@ class Pe {
 
 class JobPe final : public Pe {
  public:
-  JobPe(DeviceJob& job, std::barrier<>& meeting, int pe) : job_(job), meeting_(meeting), pe_(pe) {}
+  JobPe(DeviceJob& job, std::barrier<>& rendezvous, int pe)
+      : job_(job), rendezvous_(rendezvous), pe_(pe) {}
   DeviceContext handle() override { return job_.handle(pe_); }
-  void barrier() override { meeting_.arrive_and_wait(); }
+  void barrier() override { rendezvous_.arrive_and_wait(); }
   Team world() override {
     Team all;
     all.id = take_team_id();
@@ -129,7 +130,7 @@ class JobPe final : public Pe {
     return memory;
   }
   DeviceJob& job_;
-  std::barrier<>& meeting_;
+  std::barrier<>& rendezvous_;
   static constexpr int kMaxTeams = 8;
   const int pe_;
   std::uint64_t used_ = 64 + dev::kJournalBytes;
@@ -162,12 +163,12 @@ using PeTest = std::function<void(Pe&)>;
 
 inline void on_job(const JobOptions& options, const PeTest& body) {
   DeviceJob job(options);
-  std::barrier meeting(options.npes);
+  std::barrier rendezvous(options.npes);
   std::vector<std::thread> threads;
   for (int pe = 0; pe < options.npes; ++pe)
     threads.emplace_back([&, pe] {
       enter_pe(pe);
-      JobPe self(job, meeting, pe);
+      JobPe self(job, rendezvous, pe);
       body(self);
     });
   for (std::thread& thread : threads) thread.join();

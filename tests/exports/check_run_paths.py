@@ -12,7 +12,8 @@ RUN_PATH = re.compile(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]")
 
 def elf_files(folder):
     for at, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != "CMakeFiles"]
+        # Another project that builds Weft within its own (tests/consumer/fetched) has run paths of its own.
+        folders[:] = [name for name in folders if name not in ("CMakeFiles", "fetched")]
         for path in (pathlib.Path(at, name) for name in names):
             if not path.is_symlink() and path.suffix != ".o" and path.open("rb").read(4) == b"\x7fELF":
                 yield path

@@ -117,7 +117,7 @@ TEST_P(NicAtomicsTest, KindsMixedOnOneWordLoseNothing) {
   EXPECT_GE(fake_verbs_atomics() - before, std::size_t{3 * 3 * 2 * kRounds});
 }
 
-// What is added by some is taken out by others.
+// Amounts that some atomics add are taken out by others.
 Status take_out(Runtime& rt) {
   Context& ctx = rt.context();
   ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(2));
@@ -166,8 +166,8 @@ TEST_P(NicAtomicsTest, NarrowWordsAndSignalsStayWithTheirOwner) {
 
 // --- order ---------------------------------------------------------------------------------------
 
-// Who sees what comes after a fence sees the atomic before it; and an atomic behind one comes after
-// what was put before. Each direction with an atomic that takes several steps.
+// A PE that sees a put after a fence also sees the atomic before it; and an atomic after a fence
+// comes after the put before it. Each direction is tested with an atomic that takes several steps.
 Status ordered(Runtime& rt) {
   Context& ctx = rt.context();
   ASSIGN_OR_RETURN(Word* const words, rt.callocate<Word>(4));
@@ -230,7 +230,7 @@ struct Kernel {
   }
 };
 
-// Who sees what a kernel stores after a fence sees its atomic before.
+// A PE that sees a kernel's store after a fence also sees the kernel's atomic before it.
 struct Fenced {
   DeviceContext handle;
   Word* words;

@@ -53,7 +53,7 @@ void lose_at_every_moment(int device, int npes, const Options& options, Body bod
   }
 }
 
-// Who hears takes the signal back: one that came twice, or before its bytes, would be noticed.
+// The receiver takes the signal back: one that came twice, or before its bytes, would be noticed.
 Status pass_on(Runtime& rt) {
   constexpr std::size_t kWords = 20;
   constexpr Word kRounds = 40;
@@ -196,7 +196,7 @@ TEST_F(RailsTest, AtomicsOfTheOwnersDeviceDoNotNeedTheOtherPort) {
   lose_at_every_moment(1, 3, by_nic(by_two()), stream);
 }
 
-// What a failed one says of its fate: the least and the most that it may have added.
+// The fate that a failed atomic reports: the least and the most that it may have added.
 std::pair<Word, Word> counts_of(const Status& status) {
   const std::string text(status.text());
   EXPECT_CODE(status, Code::kPeerLost);

@@ -1,4 +1,4 @@
-// What the tests of ib over the fake library have in common.
+// Common parts of the tests of ib over the fake library.
 #pragma once
 
 #include <gtest/gtest.h>

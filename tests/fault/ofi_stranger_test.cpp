@@ -103,7 +103,7 @@ class Work {
   std::vector<Word> mine_;
 };
 
-// Those of a job on one host reach no further than that.
+// The listeners of a job on one host cannot be reached from another.
 TEST(OfiStranger, FindsNoListenerFromAnotherHost) {
   const auto body = [](Runtime& rt) -> Status {
     std::size_t count = 0;
@@ -219,7 +219,7 @@ TEST(OfiStranger, DoesNotPutOffAnswers) {
       return Status::ok();
     }));
   const auto ask = [&](std::size_t from, int to, auto meanwhile) {
-    auto letter = ends[from]->take_letter();
+    auto letter = ends[from]->take_batch();
     ASSERT_OK(letter);
     ofi::Request request;
     request.kind = OpKind::kAmoSet;

@@ -1,5 +1,5 @@
-// What the fault tests of networks have in common: a job that uses all of a transport, and settings
-// of the library that stands in for the network's.
+// Common parts of the fault tests of networks: a job that uses all of a transport, and settings of
+// the library that stands in for the network's.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace weft {
 
 using Word = std::uint64_t;
 
-// A little of everything. What an op has given up may still be read or written until the runtime is
-// gone, so that memory lives as long as the PE's thread.
+// A little of everything. Memory that an op has given up may still be read or written until the
+// runtime is gone, so it lives as long as the PE's thread.
 inline Status talk(Runtime& rt) {
   const auto npes = static_cast<std::size_t>(rt.npes());
   Context& ctx = rt.context();
@@ -43,7 +43,7 @@ inline Status talk(Runtime& rt) {
   return rt.barrier();
 }
 
-// Of a job that goes by these.
+// The options of a job that uses these transports.
 inline Options options_by(const char* transports) {
   Options options;
   options.transports = transports;

@@ -34,7 +34,8 @@ Options with_fault(const std::string& fault, double wait_timeout) {
   return options;
 }
 
-// What each PE saw; bodies of failing jobs return ok, so that no PE is ended by another's failure.
+// The status that each PE saw; bodies of failing jobs return ok, so that no PE is ended by
+// another's failure.
 class Seen {
  public:
   void note(int pe, const Status& status) {
@@ -388,7 +389,7 @@ TEST(KillPe, OnlyWhoSpeaksToItIsTold) {
           const int living = rt.pe() == 0 ? 2 : 0;
           RETURN_IF_ERROR(other.p(words, std::uint64_t{1}, living));
           to_living.note(rt.pe(), other.quiet());
-          // What is posted or held when it dies fails at the call or at the quiet.
+          // An op that is posted or held when PE 1 dies fails at the call or at the quiet.
           Status status;
           for (int i = 0; i < 5 && status.is_ok(); ++i)
             status = ctx.p(words + 1 + i, std::uint64_t{1}, 1);

@@ -1,6 +1,6 @@
-// What anybody on the network may send to the meeting point or to a PE. First byte: the size of the
-// pieces in which the rest arrives. Whatever is sent, nothing may break; what is understood must
-// read back as itself; and the pieces must make no difference.
+// Bytes that anybody on the network may send to the rendezvous point or to a PE. First byte: the
+// size of the pieces in which the rest arrives. Whatever is sent, nothing may break; a message that
+// is understood must read back as itself; and the pieces must make no difference.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -65,8 +65,8 @@ void check_messages(const Bytes& payload) {
     require(decode_join(encode(*join))->contact.address.host == join->contact.address.host,
             "a join reads back differently");
   }
-  if (const auto greeting = decode_greeting(payload)) {
-    require(encode(*greeting) == payload, "a greeting reads back differently");
+  if (const auto handshake = decode_handshake(payload)) {
+    require(encode(*handshake) == payload, "a handshake reads back differently");
   }
   if (const auto calls = decode_leave(payload)) {
     require(encode_leave(*calls) == payload, "a leave reads back differently");
@@ -83,7 +83,7 @@ void check_strangers(const Bytes& payload) {
   using namespace weft::tcp;
   require(!open_seal({}, kJoinSeal, {}, payload), "a seal opened without the secret");
   const Bytes mine(3);
-  Exchange exchange(0, 5, Call{weft::Meeting::Call::kAllgather, 1}, mine);
+  Exchange exchange(0, 5, Call{weft::Rendezvous::Call::kAllgather, 1}, mine);
   (void)exchange.send();
   while (!exchange.complete() && exchange.take(payload).is_ok()) {
     if (exchange.can_send()) (void)exchange.send();

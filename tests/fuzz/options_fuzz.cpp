@@ -1,5 +1,5 @@
-// First byte: which option; the rest: its text. What is accepted must keep the row's promises and
-// read back as itself; what is refused must change nothing and say why.
+// First byte: which option; the rest: its text. A text that is accepted must keep the row's
+// promises and read back as itself; a text that is refused must change nothing and say why.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// What a launcher, or a program under weft-run, may write into a PMI socket. First byte: the form
-// (lowest bit) and the size of the pieces in which the rest arrives. Whatever comes, nothing may
-// break, the pieces must make no difference, and a counted message must read back as itself.
+// Bytes that a launcher, or a program under weft-run, may write into a PMI socket. First byte: the
+// form (lowest bit) and the size of the pieces in which the rest arrives. Whatever comes, nothing
+// may break, the pieces must make no difference, and a counted message must read back as itself.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -84,15 +84,15 @@ Op take_op(Input& input) {
 }
 
 void push(Ring& ring, std::deque<Op>& model, const Op& op) {
-  dev::ring::Turn turn;
+  dev::ring::PushAttempt attempt;
   const bool full = model.size() == ring.view.capacity;
   const auto publish = [&] {
-    return dev::ring::try_publish(ring.view, turn, op, dev::ring::Cell::kNone, 0);
+    return dev::ring::try_publish(ring.view, attempt, op, dev::ring::ResultUse::kNone, 0);
   };
   const bool pushed = publish() || publish();  // who was refused looks for more credit
   require(pushed == !full, full ? "took a record beyond its capacity" : "refused with room left");
   if (!pushed) return;
-  require(turn.ticket == ring.tickets.next - 1, "gave another ticket than the next one");
+  require(attempt.ticket == ring.tickets.next - 1, "gave another ticket than the next one");
   model.push_back(op);
   model.back().flags &= static_cast<std::uint8_t>(~kOpLap);  // the ring's own bit
 }

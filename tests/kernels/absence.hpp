@@ -18,7 +18,7 @@ namespace weft::kernels::test {
 
 class Absence {
  public:
-  // Of a caller whose kernels have ended.
+  // For a caller whose kernels have ended.
   void expect_report(Runtime& runtime, const std::string& text = "") {
     Status health;
     for (int i = 0; i < kLongest && health.is_ok(); ++i) {
@@ -29,7 +29,7 @@ class Absence {
     EXPECT_THAT(std::string(health.text()), ::testing::HasSubstr(text));
     ++reported_;
   }
-  // Of the member that is missing: its operator takes what the callers send until they have ended.
+  // For the member that is missing: its operator takes what the callers send until they have ended.
   void outlast(int callers) const {
     for (int i = 0; i < kLongest && reported_ < callers; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -4,22 +4,23 @@
 
 #include <cstdint>
 
-#include "kernels/ag_gemm/plan.hpp"
+#include "kernels/fused/all_gather_gemm/plan.hpp"
 #include "tests/kernels/ag_gemm_play.hpp"
 #include "tests/kernels/graph_play.hpp"
 
 namespace weft::kernels::test {
 namespace {
 
-// Rows that are other ones in each turn; and whether two results are the same.
+// Rows that differ from iteration to iteration; and whether two results are the same.
 struct Fill {
   std::uint16_t* a;
   std::size_t count;
-  const std::uint32_t* turn;
+  const std::uint32_t* iteration;
   int pe;
   WEFT_DEVICE void operator()() const {
     for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size()) {
-      const auto mixed = (static_cast<std::uint32_t>(i) + *turn * 7919u + 1u + pe) * 2654435761u;
+      const auto mixed =
+          (static_cast<std::uint32_t>(i) + *iteration * 7919u + 1u + pe) * 2654435761u;
       a[i] = Bfloat16(static_cast<float>(mixed >> 20) / 1024 - 2).bits;
     }
   }
@@ -27,12 +28,12 @@ struct Fill {
 struct Compare {
   const std::uint16_t *c, *want;
   std::size_t count;
-  std::uint32_t *turn, *wrong;
+  std::uint32_t *iteration, *wrong;
   WEFT_DEVICE void operator()() const {
     for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
       if (c[i] != want[i]) atomicAdd(wrong, 1u);
     dev::Block{}.sync();
-    if (dev::thread_rank() == 0) ++*turn;
+    if (dev::thread_rank() == 0) ++*iteration;
   }
 };
 

@@ -20,7 +20,7 @@ class AgGemmModel {
   static constexpr const char* kName = "AgGemm";
   static constexpr const char* kReport = "AgGemm";
 
-  static Options options(Algorithm algorithm) { return {algorithm, 2, small_product()}; }
+  static Options options(Algorithm algorithm) { return {algorithm, 2, small_gemm()}; }
   static std::int64_t rows(std::int64_t each, int) { return each; }
   // Edges of the pieces that travel, too; the last has rows of several parts.
   static std::vector<GemmProblem> problems(int, Algorithm) {
@@ -41,7 +41,8 @@ class AgGemmModel {
   }
   Bits a(std::int64_t m, std::uint64_t seed) const { return rows_of(team_.rank, m, seed); }
   // c; every other call asks for the rows as well.
-  Result<std::vector<Bits>> outputs(std::int64_t m, std::uint64_t seed, std::size_t turn) const {
+  Result<std::vector<Bits>> outputs(std::int64_t m, std::uint64_t seed,
+                                    std::size_t iteration) const {
     GemmProblem whole = p_;
     whole.m = team_.size * m;
     ASSIGN_OR_RETURN(const Memory a, Memory::create(*rt_, all_rows(m, p_.lda, seed)));
@@ -53,7 +54,7 @@ class AgGemmModel {
     RETURN_IF_ERROR(dev::synchronize());
     std::vector<Bits> all(1);
     ASSIGN_OR_RETURN(all[0], c.read());
-    if (p_.k % 8 == 0 && turn % 2 == 1) all.push_back(all_rows(m, p_.k, seed));
+    if (p_.k % 8 == 0 && iteration % 2 == 1) all.push_back(all_rows(m, p_.k, seed));
     return all;
   }
   Status queue(AgGemm& op, Stream stream, const std::vector<std::uint16_t*>& out, const void* a,

@@ -18,8 +18,8 @@ TEST_P(NormTest, EqualsTheModel) {
       [](Runtime& rt) -> Status {
         std::mt19937_64 random(test_seed());
         for (const Algorithm algorithm :
-             {Algorithm::kAuto, Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kWords,
-              Algorithm::kTwoShotWords, Algorithm::kBulk})
+             {Algorithm::kAuto, Algorithm::kLL, Algorithm::kTwoShotLL, Algorithm::kLamport,
+              Algorithm::kTwoShotLamport, Algorithm::kSimple})
           for (const std::size_t hidden : {1, 5, 64, 250, 4100, 70000}) {
             if (hidden > 9999 && rt.npes() > 2) continue;
             const DType dtype =

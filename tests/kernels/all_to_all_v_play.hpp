@@ -1,5 +1,5 @@
-// What one PE does in the tests of AllToAllV: counts that differ from pair to pair and from call to
-// call, and lie where kernels are.
+// The part of one PE in the tests of AllToAllV: counts that differ from pair to pair and from call
+// to call, and lie where kernels are.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@
 
 namespace weft::kernels::test {
 
-// What rank `from` has for rank `to` in a call: often nothing. Of every other seed no more than
-// `most`, else now and then five times as much.
+// The count that rank `from` has for rank `to` in a call: often nothing. With every other seed no
+// more than `most`, else now and then five times as much.
 inline std::uint64_t count_of(std::uint64_t seed, int from, int to, std::uint64_t most) {
   std::mt19937_64 random(seed * 100 + static_cast<std::uint64_t>(from * 10 + to));
   switch (random() % 4) {
@@ -99,13 +99,13 @@ class Exchange {
   Exchange(Runtime& rt, const Team& team, std::size_t most)
       : rt_(&rt), team_(team), most_(most), slot_(5 * most + 3) {}
 
-  void check_from(int from, std::uint64_t seed, const std::uint16_t* place,
-                  std::uint64_t told) const {
+  void check_from(int from, std::uint64_t seed, const std::uint16_t* received,
+                  std::uint64_t received_count) const {
     const std::uint64_t count = count_of(seed, from, team_.rank, most_);
-    EXPECT_EQ(told, count) << "from " << from;
+    EXPECT_EQ(received_count, count) << "from " << from;
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < slot_; ++i)
-      wrong += place[i] != (i < count ? element_of(seed, from, team_.rank, i) : kPoison);
+      wrong += received[i] != (i < count ? element_of(seed, from, team_.rank, i) : kPoison);
     EXPECT_EQ(wrong, 0u) << "of " << count << " from " << from;
   }
   template <class T>

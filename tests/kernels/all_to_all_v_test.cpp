@@ -17,7 +17,7 @@ constexpr std::size_t kMost = 1000;
 CollectiveOptions options_of(Algorithm algorithm) {
   CollectiveOptions options;
   options.algorithm = algorithm;
-  options.symmetric = algorithm == Algorithm::kSymmetric;
+  options.symmetric = algorithm == Algorithm::kZeroCopy;
   options.blocks = 1 + static_cast<unsigned>(test_seed() % 3);
   options.threads = kThreads;
   options.first_round = ~std::uint32_t{0} - (1u << 20) - 5;  // numbers begin anew on the way
@@ -46,28 +46,30 @@ TEST_P(AllToAllVTest, BringsWhatEachHasForEach) {
       npes(), [&](Runtime& rt) { return play_calls(rt, kMost, options_of(algorithm()), 12); },
       job_options()));
 }
-// Of which one round of packets holds most messages whole.
+// So few that one round of LL holds most messages whole.
 TEST_P(AllToAllVTest, BringsAFewElements) {
   EXPECT_OK(run_local(
       npes(), [&](Runtime& rt) { return play_calls(rt, 100, options_of(algorithm()), 12); },
       job_options()));
 }
 INSTANTIATE_TEST_SUITE_P(Pes, AllToAllVTest,
-                         ::testing::Combine(::testing::Values(Algorithm::kPackets, Algorithm::kBulk,
-                                                              Algorithm::kSymmetric),
+                         ::testing::Combine(::testing::Values(Algorithm::kLL, Algorithm::kSimple,
+                                                              Algorithm::kZeroCopy),
                                             ::testing::Values(1, 2, 3, 5, 8)),
                          [](const auto& info) {
-                           return to_string(std::get<0>(info.param)) + std::string("_") +
-                                  std::to_string(std::get<1>(info.param));
+                           std::string name = to_string(std::get<0>(info.param));
+                           std::erase(name, '-');
+                           return name + "_" + std::to_string(std::get<1>(info.param));
                          });
 
 TEST(AllToAllV, TakesPacketsWhereOneRoundHoldsTheLargest) {
   EXPECT_OK(run_local(
       2,
       [](Runtime& rt) -> Status {
-        for (const auto& [most, algorithm] : {std::pair(std::size_t{1}, Algorithm::kPackets),
-                                              std::pair(std::size_t{300}, Algorithm::kPackets),
-                                              std::pair(std::size_t{1} << 20, Algorithm::kBulk)}) {
+        for (const auto& [most, algorithm] :
+             {std::pair(std::size_t{1}, Algorithm::kLL),
+              std::pair(std::size_t{300}, Algorithm::kLL),
+              std::pair(std::size_t{1} << 20, Algorithm::kSimple)}) {
           ASSIGN_OR_RETURN(AllToAllV op,
                            AllToAllV::create(rt, {most, DType::kFloat16, ReduceOp::kSum}));
           ASSIGN_OR_RETURN(const Plan plan, op.plan(most));
@@ -85,7 +87,7 @@ TEST(AllToAllV, WorksOnATeam) {
       [](Runtime& rt) -> Status {
         ASSIGN_OR_RETURN(const Team team, rt.split_strided(rt.world(), 1, 2, 2));
         ASSIGN_OR_RETURN(Exchange exchange,
-                         Exchange::create(rt, team, 100, options_of(Algorithm::kPackets)));
+                         Exchange::create(rt, team, 100, options_of(Algorithm::kLL)));
         if (team.is_member())
           for (std::uint64_t seed = 1; seed <= 10; ++seed)
             RETURN_IF_ERROR(exchange.play(test_seed() % 1000 + seed));
@@ -106,7 +108,7 @@ TEST(AllToAllV, ReportsAMemberThatIsMissing) {
       3,
       [&](Runtime& rt) -> Status {
         ASSIGN_OR_RETURN(Exchange exchange,
-                         Exchange::create(rt, rt.world(), kMost, options_of(Algorithm::kPackets)));
+                         Exchange::create(rt, rt.world(), kMost, options_of(Algorithm::kLL)));
         RETURN_IF_ERROR(exchange.prepare(test_seed() % 1000));
         if (rt.pe() == 1) {
           absence.outlast(2);
@@ -132,7 +134,7 @@ TEST(AllToAllV, TakesNullWhereNothingComesOrGoes) {
         std::vector<std::uint64_t> sizes(4 * n, 0);
         if (rt.pe() == 2) sizes[0] = kMost;  // for PE 0
         Context& ctx = rt.context();
-        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kBulk}) {
+        for (const Algorithm algorithm : {Algorithm::kLL, Algorithm::kSimple}) {
           ASSIGN_OR_RETURN(AllToAllV op,
                            AllToAllV::create(rt, {kMost, DType::kFloat16, ReduceOp::kSum},
                                              options_of(algorithm)));
@@ -143,13 +145,13 @@ TEST(AllToAllV, TakesNullWhereNothingComesOrGoes) {
                              {words, words + n, words + 2 * n, words + 3 * n}));
           RETURN_IF_ERROR(dev::synchronize());
           std::vector<std::uint16_t> came(kMost);
-          std::vector<std::uint64_t> told(n);
+          std::vector<std::uint64_t> counts(n);
           RETURN_IF_ERROR(ctx.get(came.data(), data, kMost, rt.pe()));
-          RETURN_IF_ERROR(ctx.get(told.data(), words + 3 * n, n, rt.pe()));
+          RETURN_IF_ERROR(ctx.get(counts.data(), words + 3 * n, n, rt.pe()));
           if (rt.pe() == 0)
             EXPECT_EQ(std::count(came.begin(), came.end(), 2), static_cast<long>(kMost));
-          EXPECT_EQ(told[2], rt.pe() == 0 ? kMost : 0);
-          EXPECT_EQ(told[0] + told[1], 0u);
+          EXPECT_EQ(counts[2], rt.pe() == 0 ? kMost : 0);
+          EXPECT_EQ(counts[0] + counts[1], 0u);
           RETURN_IF_ERROR(rt.barrier());
         }
         return rt.health();
@@ -164,7 +166,7 @@ TEST(AllToAllV, WorksWherePeersAreNotMapped) {
       "seed=" + std::to_string(test_seed() & 0xffffffffu) + ",late=1,delay=0.5,delay_calls=64";
   options.ring_capacity = 16;
   EXPECT_OK(run_local(
-      3, [](Runtime& rt) { return play_calls(rt, kMost, options_of(Algorithm::kPackets), 12); },
+      3, [](Runtime& rt) { return play_calls(rt, kMost, options_of(Algorithm::kLL), 12); },
       options));
 }
 #endif

@@ -26,7 +26,7 @@ static float sum_of_pes(int i) { return (float)(1000 * npes * (npes - 1) / 2 + n
 
 static void all_reduce(void) {
   weft_all_reduce_t* op = NULL;
-  const weft_collective_options options = {WEFT_BULK, 1, 2, NULL, NULL, 0};
+  const weft_collective_options options = {WEFT_SIMPLE, 1, 2, NULL, NULL, 0};
   weft_plan plan;
   char text[400], few[8];
   SUCCEEDS(weft_all_reduce_create(job, &floats, &options, &op));
@@ -35,7 +35,7 @@ static void all_reduce(void) {
   synchronize();
   for (int i = 0; i < kCount; ++i) REQUIRE(out[i] == sum_of_pes(i));
   SUCCEEDS(weft_all_reduce_plan(op, kCount, &plan));
-  REQUIRE(plan.algorithm == WEFT_BULK && plan.blocks == 1 && plan.threads == 2 && plan.piece > 0);
+  REQUIRE(plan.algorithm == WEFT_SIMPLE && plan.blocks == 1 && plan.threads == 2 && plan.piece > 0);
   REQUIRE(weft_all_reduce_describe(op, text, sizeof(text)) == strlen(text));
   REQUIRE(strstr(text, "AllReduce of up to 100 float32") == text);
   REQUIRE(weft_all_reduce_describe(op, few, sizeof(few)) == strlen(text));
@@ -162,7 +162,7 @@ static void fused_gemm(void) {
   enum { kRows = 8, kSide = 8 };
   const weft_gemm_problem problem = {kRows, kSide, kSide, WEFT_BFLOAT16, 0, 0, 0};
   const weft_gemm_rs_options ways[] = {{WEFT_GEMM_OVERLAPPED, {0, 0, NULL, 0}, NULL},
-                                       {WEFT_GEMM_DIRECT, {0, 0, NULL, 0}, NULL}};
+                                       {WEFT_GEMM_ONE_KERNEL, {0, 0, NULL, 0}, NULL}};
   const weft_ag_gemm_options no_algorithm = {3, 0, {0, 0, NULL, 0}, NULL};
   const uint16_t one = 0x3f80, eight = 0x4100;
   const uint16_t sums[] = {0x4100, 0x4180, 0x41c0, 0x4200, 0x4220}; /* 8, 16, 24, 32, 40 */
@@ -207,7 +207,7 @@ static void fused_gemm(void) {
 
 /* In symmetric memory, which the operator is told of. */
 static void there(void) {
-  const weft_collective_options options = {WEFT_SYMMETRIC, 1, 2, NULL, NULL, 1};
+  const weft_collective_options options = {WEFT_ZERO_COPY, 1, 2, NULL, NULL, 1};
   weft_broadcast_t* op = NULL;
   void* memory = NULL;
   SUCCEEDS(weft_runtime_allocate(job, kCount * sizeof(float), &memory));

@@ -1,4 +1,4 @@
-// What one PE does in the tests of collective operators: a call with fresh inputs, into an output
+// The part of one PE in the tests of collective operators: a call with fresh inputs, into an output
 // full of NaNs with canaries around it, compared bit by bit with a model of the host's.
 #pragma once
 
@@ -19,7 +19,7 @@
 #include <weft/weft.hpp>
 
 #include "kernels/collectives/limits.hpp"
-#include "kernels/core/sendable.hpp"
+#include "kernels/protocol/sendable.hpp"
 #include "src/base/status.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
@@ -64,7 +64,7 @@ auto with_dtype(DType dtype, F f) {
   }
 }
 
-// Of many magnitudes, so that a sum in another order is another one.
+// Elements have many magnitudes, so that a sum in another order is another one.
 template <class T>
 T random_element(std::mt19937_64& random) {
   if constexpr (std::is_integral_v<T>) {
@@ -77,17 +77,17 @@ T random_element(std::mt19937_64& random) {
   }
 }
 
-// Of every other message some words are those of which any_word_channel.hpp sends another.
+// In every other message some words are those for which escaped_lamport_channel.hpp sends another.
 inline void add_words_that_are_marked(std::mt19937_64& random, Bytes& bytes) {
   if (random() % 2 == 0) return;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
        at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = ~kAnyWordKey ^ (random() & 1);
+    const std::uint64_t word = ~kEscapeKey ^ (random() & 1);
     if (random() % 8 == 0) std::memcpy(bytes.data() + at, &word, sizeof(word));
   }
 }
 
-// What rank `rank` of `size` gives.
+// The input of rank `rank` of `size`.
 inline Bytes input_of(const Step& step, int rank, int size) {
   return with_dtype(step.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -191,12 +191,12 @@ class AnyOperator {
 
  private:
   template <class Op>
-  static Result<AnyOperator> fill(AnyOperator& made, std::optional<Op>& place, Runtime& rt,
+  static Result<AnyOperator> fill(AnyOperator& made, std::optional<Op>& holder, Runtime& rt,
                                   const Team& team, const CollectiveProblem& problem,
                                   const CollectiveOptions& options) {
     auto op = Op::create(rt, team, problem, options);
     if (!op) return std::move(op).status();
-    place.emplace(std::move(*op));
+    holder.emplace(std::move(*op));
     return std::move(made);
   }
   std::optional<AllReduce> reduce_;

@@ -23,18 +23,18 @@ const std::vector<Collective> kAll = {Collective::kAllReduce, Collective::kAllGa
 
 std::vector<Algorithm> algorithms_of(Collective what) {
   if (what == Collective::kAllReduce)
-    return {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk,
-            Algorithm::kWords,   Algorithm::kTwoShotWords,   Algorithm::kSymmetric};
+    return {Algorithm::kLL,      Algorithm::kTwoShotLL,      Algorithm::kSimple,
+            Algorithm::kLamport, Algorithm::kTwoShotLamport, Algorithm::kZeroCopy};
   if (what == Collective::kReduceScatter)
-    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kWords, Algorithm::kSymmetric};
+    return {Algorithm::kLL, Algorithm::kSimple, Algorithm::kLamport, Algorithm::kZeroCopy};
   if (what == Collective::kBroadcast)
-    return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kScatteredBulk, Algorithm::kWords,
-            Algorithm::kSymmetric};
-  return {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kWords, Algorithm::kSymmetric};
+    return {Algorithm::kLL, Algorithm::kSimple, Algorithm::kScatteredSimple, Algorithm::kLamport,
+            Algorithm::kZeroCopy};
+  return {Algorithm::kLL, Algorithm::kSimple, Algorithm::kLamport, Algorithm::kZeroCopy};
 }
 
-// Bytes of a message: nothing, a unit and its neighbours, edges of a line, of a channel's slot of
-// packets (64 units on hosts) and of a piece, and several of them.
+// Bytes of a message: nothing, a unit and its neighbours, edges of a line, of a channel's slot for
+// LL (64 units on hosts) and of a piece, and several of them.
 std::vector<std::size_t> sizes_of(std::size_t element) {
   std::vector<std::size_t> counts;
   for (const std::size_t bytes : {0, 1, 3, 8, 24, 120, 136, 512, 1016, 1040, 4104, 9000, 40000})
@@ -67,16 +67,16 @@ TEST_P(CollectiveTest, EqualsTheModel) {
         std::mt19937_64 random(test_seed());
         for (const Algorithm algorithm : algorithms_of(what))
           for (const DType dtype : dtypes_for(rt.npes(), random)) {
-            if (is_words(algorithm) && reduces(what) &&
+            if (is_lamport(algorithm) && reduces(what) &&
                 (dtype == DType::kInt32 || dtype == DType::kUint8))
               continue;
-            const ReduceOp op = is_words(algorithm) ? ReduceOp::kSum
-                                                    : std::array{ReduceOp::kSum, ReduceOp::kMin,
-                                                                 ReduceOp::kMax}[random() % 3];
+            const ReduceOp op = is_lamport(algorithm) ? ReduceOp::kSum
+                                                      : std::array{ReduceOp::kSum, ReduceOp::kMin,
+                                                                   ReduceOp::kMax}[random() % 3];
             const std::vector<std::size_t> counts = sizes_of(bytes_of(dtype));
             CollectiveOptions options;
             options.algorithm = algorithm;
-            options.symmetric = algorithm == Algorithm::kSymmetric;
+            options.symmetric = algorithm == Algorithm::kZeroCopy;
             options.blocks = 1 + static_cast<unsigned>(random() % 3);
             options.threads = kThreads + static_cast<unsigned>(random() % 2);
             ASSIGN_OR_RETURN(
@@ -156,14 +156,14 @@ TEST_P(ManyCalls, FollowOneAnother) {
       3, [](Runtime& rt) { return play_many(rt, GetParam(), 240, few_blocks()); }, job_options()));
 }
 
-// Of symmetric buffers, some go straight there.
+// Some calls on symmetric buffers go straight there.
 TEST_P(ManyCalls, FollowOneAnotherInSymmetricBuffers) {
   CollectiveOptions options = few_blocks();
   options.symmetric = true;
-  options.table = {{GetParam(), 0, 1000, Algorithm::kPackets, 2, kThreads},
-                   {GetParam(), 0, 4000, Algorithm::kSymmetric, 2, kThreads},
-                   {GetParam(), 0, 8000, Algorithm::kBulk, 2, kThreads},
-                   {GetParam(), 0, 12000, Algorithm::kSymmetric, 2, kThreads}};
+  options.table = {{GetParam(), 0, 1000, Algorithm::kLL, 2, kThreads},
+                   {GetParam(), 0, 4000, Algorithm::kZeroCopy, 2, kThreads},
+                   {GetParam(), 0, 8000, Algorithm::kSimple, 2, kThreads},
+                   {GetParam(), 0, 12000, Algorithm::kZeroCopy, 2, kThreads}};
   EXPECT_OK(run_local(
       3, [&](Runtime& rt) { return play_many(rt, GetParam(), 120, options); }, job_options()));
 }
@@ -267,8 +267,8 @@ TEST(CollectiveOperators, WorkWherePeersAreNotMapped) {
       [](Runtime& rt) -> Status {
         CollectiveOptions chosen = few_blocks();
         for (const Collective what : kAll) {
-          chosen.symmetric = !chosen.symmetric;  // what is not mapped goes in bulk all the same
-          chosen.algorithm = chosen.symmetric ? Algorithm::kSymmetric : Algorithm::kAuto;
+          chosen.symmetric = !chosen.symmetric;  // what is not mapped goes by Simple all the same
+          chosen.algorithm = chosen.symmetric ? Algorithm::kZeroCopy : Algorithm::kAuto;
           RETURN_IF_ERROR(play_many(rt, what, 24, chosen));
         }
         return Status::ok();
@@ -285,7 +285,7 @@ TEST(CollectiveOperators, TakePesThatAreProcesses) {
     CollectiveOptions chosen = few_blocks();
     for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, chosen));
     chosen.symmetric = true;
-    chosen.algorithm = Algorithm::kSymmetric;
+    chosen.algorithm = Algorithm::kZeroCopy;
     for (const Collective what : kAll) RETURN_IF_ERROR(play_many(rt, what, 16, chosen));
     return Status::ok();
   }));
@@ -311,7 +311,7 @@ TEST(CollectiveOperators, TakeAnyMemory) {
 
 class Missing : public ::testing::TestWithParam<Algorithm> {};
 
-// PE 1 does not come: the others report whom they waited for, end, and stay broken.
+// PE 1 does not come: the others report whom they waited for, end, and stay failed.
 TEST_P(Missing, MemberIsReported) {
   Options options = job_options();
   options.wait_timeout = 0.2;
@@ -321,7 +321,7 @@ TEST_P(Missing, MemberIsReported) {
       [&](Runtime& rt) -> Status {
         CollectiveOptions chosen = few_blocks();
         chosen.algorithm = GetParam();
-        chosen.symmetric = chosen.algorithm == Algorithm::kSymmetric;
+        chosen.symmetric = chosen.algorithm == Algorithm::kZeroCopy;
         ASSIGN_OR_RETURN(AnyOperator call,
                          AnyOperator::create(rt, rt.world(), Collective::kAllReduce,
                                              {1000, DType::kFloat32, ReduceOp::kSum}, chosen));
@@ -343,9 +343,9 @@ TEST_P(Missing, MemberIsReported) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Missing,
-                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                           Algorithm::kBulk, Algorithm::kWords,
-                                           Algorithm::kTwoShotWords, Algorithm::kSymmetric),
+                         ::testing::Values(Algorithm::kLL, Algorithm::kTwoShotLL,
+                                           Algorithm::kSimple, Algorithm::kLamport,
+                                           Algorithm::kTwoShotLamport, Algorithm::kZeroCopy),
                          [](const auto& info) {
                            std::string name = to_string(info.param);
                            std::erase(name, '-');
@@ -381,7 +381,7 @@ TEST(CollectiveOperators, SumsOfNansAreTheSameBitsOnAllMembers) {
         for (const Algorithm algorithm : algorithms_of(Collective::kAllReduce)) {
           CollectiveOptions options = few_blocks();
           options.algorithm = algorithm;
-          options.symmetric = algorithm == Algorithm::kSymmetric;
+          options.symmetric = algorithm == Algorithm::kZeroCopy;
           ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, {.max_count = kCount}, options));
           RETURN_IF_ERROR(rt.context().put(data, in.data(), kCount, rt.pe()));
           RETURN_IF_ERROR(rt.barrier());
@@ -428,14 +428,14 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         expect_refused(AllGather::create(rt, {.max_count = 10}, options).status(), argument,
                        "of 1024 threads");
         options.threads = 0;
-        options.algorithm = Algorithm::kTwoShotPackets;
+        options.algorithm = Algorithm::kTwoShotLL;
         expect_refused(AllGather::create(rt, {.max_count = 10}, options).status(),
-                       Code::kUnsupported, "no algorithm 'two-shot-packets'");
-        options.algorithm = Algorithm::kWords;
+                       Code::kUnsupported, "no algorithm 'two-shot-ll'");
+        options.algorithm = Algorithm::kLamport;
         expect_refused(
             AllReduce::create(rt, {10, DType::kFloat32, ReduceOp::kMin}, options).status(),
             Code::kUnsupported, "which of sums is for kSum of floats");
-        options.algorithm = Algorithm::kSymmetric;
+        options.algorithm = Algorithm::kZeroCopy;
         expect_refused(AllReduce::create(rt, {.max_count = 10}, options).status(), argument,
                        "options.symmetric does not say");
         options.symmetric = true;
@@ -449,7 +449,7 @@ TEST(CollectiveOperators, RefuseWrongArguments) {
         expect_refused(there(nullptr, elsewhere, memory, 10), Code::kNotSymmetric,
                        "is not symmetric memory that PE 0 maps");
         expect_refused(swap(nullptr, memory, memory, 4), argument, "it takes two buffers");
-        // What differs between PEs is refused on all.
+        // A difference between PEs is refused on all.
         const auto mine = static_cast<std::size_t>(rt.pe());
         expect_refused(AllReduce::create(rt, {.max_count = 10 + mine}).status(), argument,
                        "max_count is 10 on PE 0, but 11 on PE 1");

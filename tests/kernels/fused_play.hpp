@@ -1,4 +1,4 @@
-// What one PE does in the tests of operators that move rows beside a product: calls behind one
+// The part of one PE in the tests of operators that move rows beside a GEMM: calls behind one
 // another with fresh operands, none waited for, into outputs full of NaNs, compared bit by bit with
 // a model of the operator.
 //
@@ -9,7 +9,7 @@
 //   problems(npes, algorithm)     none, one, odd, edges of tiles; room between rows or none
 //   Model(rt, team, problem, options.gemm), problem()
 //   b(), a(m, seed)               what this PE gives
-//   outputs(m, seed, turn)        what it gets in its turn-th call: c, and what else it asks for
+//   outputs(m, seed, iteration)   what it gets in that iteration: c, and what else it asks for
 //   queue(op, stream, out, a, b, m)
 #pragma once
 
@@ -58,10 +58,10 @@ class Memory {
   std::uint16_t* data_ = nullptr;
 };
 
-inline GemmOptions small_product() {
+inline GemmOptions small_gemm() {
   GemmOptions options;
 #if !WEFT_TARGET_CPU
-  options.multiprocessors = 14;
+  options.num_sms = 14;
   options.tile = "128x128";
 #endif
   return options;

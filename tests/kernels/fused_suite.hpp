@@ -1,4 +1,4 @@
-// What every operator that moves rows beside a product has to do, whichever it is: two suites over
+// The duties of every operator that moves rows beside a GEMM, whichever it is: two suites over
 // its model (tests/kernels/fused_play.hpp), on host threads; compiled for CUDA, on GPUs.
 #pragma once
 

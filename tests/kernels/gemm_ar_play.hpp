@@ -7,7 +7,7 @@
 
 #include <weft/kernels/gemm_ar.hpp>
 
-#include "tests/kernels/direct_play.hpp"
+#include "tests/kernels/one_kernel_play.hpp"
 #include "tests/kernels/partial_sums.hpp"
 
 namespace weft::kernels::test {
@@ -21,7 +21,7 @@ class GemmArModel : public PartialSums {
   static constexpr const char* kReport = "GemmRs";
   using PartialSums::PartialSums;
 
-  static Options options(Algorithm algorithm) { return {algorithm, small_product()}; }
+  static Options options(Algorithm algorithm) { return {algorithm, small_gemm()}; }
   static std::int64_t rows(std::int64_t each, int members) { return each * members; }
   static std::vector<GemmProblem> problems(int npes, Algorithm algorithm) {
     std::vector<GemmProblem> all = {{64 * npes, 64, 64, DType::kBfloat16},
@@ -31,7 +31,7 @@ class GemmArModel : public PartialSums {
                                     {9, 0, 8, DType::kBfloat16},
                                     {9, 8, 0, DType::kBfloat16}};
     if (algorithm == Algorithm::kOverlapped) return all;
-    // What cannot overlap as rows of each.
+    // Problems that cannot overlap as rows of each.
     all.push_back({1, 1, 1, DType::kBfloat16});
     all.push_back({70, 33, 40, DType::kFloat16});
     return all;
@@ -48,18 +48,18 @@ class GemmArModel : public PartialSums {
   }
 };
 
-using DirectGemmArModel = DirectModel<GemmArModel>;
+using OneKernelGemmArModel = OneKernelModel<GemmArModel>;
 
-// The same of many rows, in turns of a few tiles.
-class TurnsGemmArModel : public DirectGemmArModel {
+// The same of many rows, in waves of a few tiles.
+class WavesGemmArModel : public OneKernelGemmArModel {
  public:
-  using DirectGemmArModel::DirectGemmArModel;
+  using OneKernelGemmArModel::OneKernelGemmArModel;
 
   static Options options(Algorithm algorithm) {
-    Options options = DirectGemmArModel::options(algorithm);
+    Options options = OneKernelGemmArModel::options(algorithm);
     if (algorithm == Algorithm::kOverlapped) {
       options.gemm.tile = "128x80";
-      options.gemm.multiprocessors = 4;
+      options.gemm.num_sms = 4;
     }
     return options;
   }

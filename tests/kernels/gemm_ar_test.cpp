@@ -10,23 +10,23 @@ using GemmArTest = ModelTest<GemmArModel>;
 TEST_P(GemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
 INSTANTIATE_TEST_SUITE_P(Algorithms, GemmArTest, GemmArTest::cases(), GemmArTest::name);
 
-using DirectGemmArTest = ModelTest<DirectGemmArModel>;
-TEST_P(DirectGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
-INSTANTIATE_TEST_SUITE_P(Algorithms, DirectGemmArTest, DirectGemmArTest::cases(),
-                         DirectGemmArTest::name);
+using OneKernelGemmArTest = ModelTest<OneKernelGemmArModel>;
+TEST_P(OneKernelGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, OneKernelGemmArTest, OneKernelGemmArTest::cases(),
+                         OneKernelGemmArTest::name);
 
 #if !WEFT_TARGET_CPU  // host threads go from tile to tile as it is
-using TurnsGemmArTest = ModelTest<TurnsGemmArModel>;
-TEST_P(TurnsGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
-INSTANTIATE_TEST_SUITE_P(Algorithms, TurnsGemmArTest,
+using WavesGemmArTest = ModelTest<WavesGemmArModel>;
+TEST_P(WavesGemmArTest, EqualsGemmThenAllReduce) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, WavesGemmArTest,
                          ::testing::Combine(::testing::Values(GemmArAlgorithm::kOverlapped),
                                             ::testing::Range(1, 9)),
-                         TurnsGemmArTest::name);
-INSTANTIATE_TYPED_TEST_SUITE_P(Turns, FusedTest, TurnsGemmArModel, NameOfModel);
+                         WavesGemmArTest::name);
+INSTANTIATE_TYPED_TEST_SUITE_P(Waves, FusedTest, WavesGemmArModel, NameOfModel);
 #endif
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Operators, FusedTest, GemmArModel, NameOfModel);
-INSTANTIATE_TYPED_TEST_SUITE_P(Direct, FusedTest, DirectGemmArModel, NameOfModel);
+INSTANTIATE_TYPED_TEST_SUITE_P(OneKernel, FusedTest, OneKernelGemmArModel, NameOfModel);
 
 namespace {
 

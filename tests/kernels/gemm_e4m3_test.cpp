@@ -1,4 +1,4 @@
-// The product of scaled e4m3, on host threads; compiled for CUDA, on a GPU.
+// The GEMM of scaled e4m3, on host threads; compiled for CUDA, on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ constexpr std::int64_t up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// A product and its operands: NaN between rows and behind them, and where c is not written.
+// A GEMM and its operands: NaN between rows and behind them, and where c is not written.
 struct Case {
   Case(std::int64_t m_, std::int64_t n_, std::int64_t k_, std::uint64_t seed = 1)
       : m(m_),
@@ -241,7 +241,7 @@ TEST(GemmE4m3, TakesFewerRowsThanPlanned) {
   });
 }
 
-// What scales are NaN is NaN, and nothing else.
+// Elements whose scales are NaN are NaN, and nothing else is.
 TEST(GemmE4m3, ScalesOfNanReachWhatTheyScale) {
   run([](Runtime& runtime, Stream stream) {
     Case test(200, 400, 384);
@@ -293,8 +293,8 @@ TEST(GemmE4m3, SaysWhatIsWrong) {
     const Case test(16, 16, 32);
     const Operands operands(runtime, test);
     void *const c = operands.c.data(), *const a = operands.a.data(), *const b = operands.b.data();
-    const auto called = [&](Gemm& product, const GemmScales& scales) {
-      const Status status = product(stream, c, a, b, 16, scales);
+    const auto called = [&](Gemm& gemm, const GemmScales& scales) {
+      const Status status = gemm(stream, c, a, b, 16, scales);
       EXPECT_TRUE(status.is(Code::kInvalidArgument));
       return std::string(status.text());
     };
@@ -384,8 +384,8 @@ TEST(GemmE4m3, EveryTileIsRight) {
       for (const gemm::Tile& tile : gemm::kE4m3Tiles) {
         GemmOptions options;
         options.tile = name_of(tile);
-        for (const int processors : {0, 5}) {  // 5: many turns for each block
-          options.multiprocessors = processors;
+        for (const int processors : {0, 5}) {  // 5: many waves
+          options.num_sms = processors;
           multiply(runtime, stream, test, options);
         }
       }

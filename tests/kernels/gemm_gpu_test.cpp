@@ -1,4 +1,4 @@
-// The matrix product as GPUs alone have it: every tile, beside cuBLASLt, in CUDA graphs.
+// The GEMM as GPUs alone have it: every tile, beside cuBLASLt, in CUDA graphs.
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ TEST(Gemm, EveryTileIsRight) {
         for (const std::string& tile : tiles) {
           GemmOptions options;
           options.tile = tile;
-          for (const int processors : {0, 5}) {  // 5: many turns for each block
-            options.multiprocessors = processors;
+          for (const int processors : {0, 5}) {  // 5: many waves
+            options.num_sms = processors;
             multiply(runtime, stream, test, options);
           }
         }
@@ -52,7 +52,7 @@ TEST(Gemm, CublasIsRight) {
 }
 
 // Large, against cuBLAS or not at all: each block has several tiles.
-TEST_P(GemmTest, ManyTurnsAgreeWithCublas) {
+TEST_P(GemmTest, ManyWavesAgreeWithCublas) {
   run([this](Runtime& runtime, Stream stream) {
     GemmOptions options;
     options.backend = GemmBackend::kCublas;
@@ -104,7 +104,7 @@ TEST_P(GemmTest, ReplaysInAGraphWithOtherData) {
   });
 }
 
-// Each product reads what the one before has written, and writes what the one before that has read:
+// Each GEMM reads what the one before has written, and writes what the one before that has read:
 // with a weight that moves columns by one, any that begins too early leaves a column behind.
 void expect_steps_in_turn(const GemmOptions& options) {
   run([&](Runtime& runtime, Stream stream) {

@@ -1,4 +1,4 @@
-// Plans of the GEMM, and the orders of tiles: each piece of C and of k is done once.
+// Plans of the GEMM, and the tile schedulers: each piece of C and of k is done once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "kernels/gemm/plan.hpp"
 #include "kernels/gemm/plan_sm80.hpp"
-#include "kernels/gemm/tile_order.hpp"
+#include "kernels/gemm/tile_scheduler.hpp"
 
 namespace weft::kernels::gemm {
 namespace {
@@ -54,13 +54,13 @@ TEST(GemmPlan, SplitsKWhereTilesAreFew) {
   EXPECT_GE(few.cluster, 2);
   EXPECT_LE(few.cluster, kMostSplits);
   EXPECT_EQ(few.blocks, few.rows * few.columns * few.cluster);
-  EXPECT_FALSE(kTiles[plan(16, 512, 64, {}).tile].splits) << "there is one slice";
+  EXPECT_FALSE(kTiles[plan(16, 512, 64, {}).tile].splits) << "there is one k-block";
 }
 
 // k in pairs.
 TEST(GemmPlan, HasTilesOfE4m3) {
-  const auto plan_of = [](int m, int n, int k, int tile = -1, Machine machine = {}) {
-    return plan(m, n, k / 2, machine, tile, 1, kOfE4m3);
+  const auto plan_of = [](int m, int n, int k, int tile = -1, DeviceModel device = {}) {
+    return plan(m, n, k / 2, device, tile, 1, kOfE4m3);
   };
   for (int m : {1, 64, 128, 300, 1024, 4096}) {
     for (int n : {100, 2112, 7168, 24576}) {
@@ -74,8 +74,8 @@ TEST(GemmPlan, HasTilesOfE4m3) {
       }
     }
   }
-  Machine one;
-  one.multiprocessors = 1;
+  DeviceModel one;
+  one.num_sms = 1;
   one.clusters = {0, 1};
   EXPECT_EQ(plan_of(300, 300, 4096, -1, one).cluster, 1) << "there is no room for two blocks";
   EXPECT_EQ(*tile_named("", "192x128", kOfE4m3), tile_of(192, 128, false, kOfE4m3));
@@ -84,7 +84,7 @@ TEST(GemmPlan, HasTilesOfE4m3) {
   EXPECT_FALSE(tile_named("", "64x40").is_ok()) << "not all operators have it";
 }
 
-// Measured on an H200 (docs/design/gemm.md).
+// Measured on an H200 (docs/measurements/2026-11-26-gemm.md).
 TEST(GemmPlan, TakesTheTileOfE4m3ThatWasFastest) {
   const auto tile_of_e4m3 = [](int m, int n, int k) {
     return name_of(tile_at(plan(m, n, k / 2, {}, -1, 1, kOfE4m3).tile));
@@ -105,16 +105,16 @@ TEST(GemmPlan, TakesTheTileOfE4m3ThatWasFastest) {
 }
 
 TEST(GemmPlan, LeavesMultiprocessorsAlone) {
-  Machine machine;
-  machine.multiprocessors = 100;
-  for (int size = 1; size <= kMostSplits; ++size) machine.clusters[size] = 100 / size;
+  DeviceModel device;
+  device.num_sms = 100;
+  for (int size = 1; size <= kMostSplits; ++size) device.clusters[size] = 100 / size;
   for (int tile = 0; tile < kFirstE4m3; ++tile) {
     if (tile_at(tile).splits) continue;
-    EXPECT_LE(plan(8192, 8192, 512, machine, tile).blocks, 100) << tile;
+    EXPECT_LE(plan(8192, 8192, 512, device, tile).blocks, 100) << tile;
   }
-  machine.multiprocessors = 1;
-  machine.clusters = {0, 1};
-  EXPECT_EQ(plan(8192, 8192, 512, machine).blocks, 1);
+  device.num_sms = 1;
+  device.clusters = {0, 1};
+  EXPECT_EQ(plan(8192, 8192, 512, device).blocks, 1);
 }
 
 // Where the blocks that are left over cost less than the start.
@@ -132,7 +132,7 @@ TEST(GemmPlan, SaysWhatItIs) {
   const std::string text = describe(plan(8192, 3584, 8192, {}));
   EXPECT_THAT(text, ::testing::HasSubstr("tile 128x256, 4 stages, 2 blocks to a cluster"));
   EXPECT_THAT(text, ::testing::HasSubstr("64 x 14 tiles"));
-  EXPECT_THAT(text, ::testing::HasSubstr("132 blocks, 7 turns"));
+  EXPECT_THAT(text, ::testing::HasSubstr("132 blocks, 7 waves"));
 }
 
 TEST(GemmPlan, TilesAreFoundByTheirShape) {
@@ -144,16 +144,16 @@ TEST(GemmPlan, TilesAreFoundByTheirShape) {
 TEST(GemmPlanSm80, TakesTheLargeTileWhereThereAreManyOfThem) {
   EXPECT_EQ(sm80::plan(8192, 8192, {}).tile, 0);
   EXPECT_EQ(sm80::plan(4096, 3584, {}).tile, 0);
-  EXPECT_EQ(sm80::plan(512, 512, {}).tile, 1);  // 16 large ones leave most multiprocessors idle
+  EXPECT_EQ(sm80::plan(512, 512, {}).tile, 1);  // 16 large ones leave most SMs idle
   EXPECT_EQ(sm80::plan(16, 5120, {}).tile, 1);
   EXPECT_EQ(sm80::plan(16, 5120, {}, 0).tile, 0) << "it was asked for";
 }
 
 TEST(GemmPlanSm80, LeavesMultiprocessorsAlone) {
-  const sm80::Machine machine{10, {10, 10}};
+  const sm80::DeviceModel device{10, {10, 10}};
   for (int tile = 0; tile < sm80::kTileCount; ++tile) {
-    EXPECT_EQ(sm80::plan(8192, 8192, machine, tile).blocks, 10);
-    EXPECT_EQ(sm80::plan(1, 1, machine, tile).blocks, 1);
+    EXPECT_EQ(sm80::plan(8192, 8192, device, tile).blocks, 10);
+    EXPECT_EQ(sm80::plan(1, 1, device, tile).blocks, 1);
   }
 }
 
@@ -172,33 +172,33 @@ TEST(GemmPlanSm80, TilesHaveNames) {
               ::testing::HasSubstr("tile sm80/128x128, 3 stages; 64 x 64 tiles"));
 }
 
-// What the blocks of a grid do, by tile.
-template <class Order>
-std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> everything(const Order& order,
-                                                                           int clusters, int blocks,
-                                                                           int most_turns) {
+// The work of the blocks of a grid, by tile.
+template <class Scheduler>
+std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> everything(
+    const Scheduler& scheduler, int clusters, int blocks, int most_waves) {
   std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> done;
   for (int cluster = 0; cluster < clusters; ++cluster) {
     for (int rank = 0; rank < blocks; ++rank) {
       Work work{};
-      int turns = 0;
-      for (int index = cluster; order.work(index, rank, &work); index += clusters, ++turns)
+      int waves = 0;
+      for (int index = cluster; scheduler.work(index, rank, &work); index += clusters, ++waves)
         done[{work.row, work.column}].push_back({work.k_begin, work.k_end});
-      EXPECT_LE(turns, most_turns);
+      EXPECT_LE(waves, most_waves);
     }
   }
   return done;
 }
 
-TEST(GemmOrder, BandsDoEachTileOnce) {
+TEST(GemmScheduler, GroupsDoEachTileOnce) {
   for (int m : {1, 128, 129, 1000, 2500}) {
     for (int n : {1, 256, 300, 2000}) {
       for (int tile = 0; tile < kAllTiles; ++tile) {
         const Tile& t = tile_at(tile);
         if (t.splits) continue;
         const Plan p = plan(m, n, 640, {}, tile, 1, {0, kAllTiles});
-        const BandedOrder<false> order{1, 0, p.rows, p.columns, p.band, t.m, t.n, t.sharing, 10};
-        const auto done = everything(order, p.blocks / p.cluster, p.cluster, p.turns);
+        const TileScheduler<false> scheduler{1,   0,   p.rows,    p.columns, p.group_rows,
+                                             t.m, t.n, t.sharing, 10};
+        const auto done = everything(scheduler, p.blocks / p.cluster, p.cluster, p.waves);
         const int rows = ceil_div(m, t.m * t.sharing) * t.sharing, columns = ceil_div(n, t.n);
         ASSERT_EQ(done.size(), static_cast<std::size_t>(rows * columns));
         for (int r = 0; r < rows; ++r)
@@ -209,42 +209,43 @@ TEST(GemmOrder, BandsDoEachTileOnce) {
   }
 }
 
-TEST(GemmOrder, BandsDoEachTileOfSm80Once) {
+TEST(GemmScheduler, GroupsDoEachTileOfSm80Once) {
   for (int m : {1, 128, 129, 1000, 2500}) {
     for (int n : {1, 64, 300, 2000}) {
       for (int tile = 0; tile < sm80::kTileCount; ++tile) {
         const sm80::Tile& t = sm80::kTiles[tile];
         const sm80::Plan p = sm80::plan(m, n, {3, {6, 9}}, tile);
-        const BandedOrder<false> order{1, 0, p.rows, p.columns, p.band, t.m, t.n, 1, 10};
-        const auto done = everything(order, p.blocks, 1, p.turns);
+        const TileScheduler<false> scheduler{1,   0,   p.rows, p.columns, p.group_rows,
+                                             t.m, t.n, 1,      10};
+        const auto done = everything(scheduler, p.blocks, 1, p.waves);
         ASSERT_EQ(done.size(), static_cast<std::size_t>(ceil_div(m, t.m) * ceil_div(n, t.n)));
-        for (const auto& [place, slices] : done)
-          ASSERT_THAT(slices, ::testing::ElementsAre(std::pair(0, 10)));
+        for (const auto& [position, k_blocks] : done)
+          ASSERT_THAT(k_blocks, ::testing::ElementsAre(std::pair(0, 10)));
       }
     }
   }
 }
 
 // Every tile once, and the segments one after the other from the first that was asked for.
-TEST(GemmOrder, SegmentsFollowOneAnother) {
+TEST(GemmScheduler, SegmentsFollowOneAnother) {
   for (int segments : {1, 2, 3, 8}) {
     for (int m : {1, 255, 257, 1000}) {
       const Plan p = plan(m, 700, 640, {}, tile_of(128, 256), segments);
       const Tile& t = kTiles[p.tile];
       for (int first = 0; first < segments; ++first) {
-        const BandedOrder<true> order{segments, first, p.rows,    p.columns, p.band,
-                                      t.m,      t.n,   t.sharing, 10};
+        const TileScheduler<true> scheduler{segments, first, p.rows,    p.columns, p.group_rows,
+                                            t.m,      t.n,   t.sharing, 10};
         std::map<std::tuple<int, int, int>, int> done;
         const int tiles = p.rows * p.columns;  // of clusters, in a segment
         Work work{};
         for (int index = 0; index < segments * tiles; ++index) {
           for (int rank = 0; rank < p.cluster; ++rank) {
-            ASSERT_TRUE(order.work(index, rank, &work));
+            ASSERT_TRUE(scheduler.work(index, rank, &work));
             ASSERT_EQ(work.segment, (first + index / tiles) % segments);
             ++done[{work.segment, work.row, work.column}];
           }
         }
-        ASSERT_FALSE(order.work(segments * tiles, 0, &work));
+        ASSERT_FALSE(scheduler.work(segments * tiles, 0, &work));
         ASSERT_EQ(done.size(), static_cast<std::size_t>(segments * p.rows * t.sharing * p.columns));
         for (const auto& [tile, times] : done) ASSERT_EQ(times, 1);
       }
@@ -252,11 +253,11 @@ TEST(GemmOrder, SegmentsFollowOneAnother) {
   }
 }
 
-TEST(GemmOrder, SplitsDoEachSliceOnce) {
+TEST(GemmScheduler, SplitsDoEachKBlockOnce) {
   for (int splits = 1; splits <= kMostSplits; ++splits) {
-    for (int slices : {8, 9, 100}) {
-      const SplitOrder order{3, 5, 64, 64, splits, slices};
-      const auto done = everything(order, 3 * 5, splits, 1);
+    for (int k_blocks : {8, 9, 100}) {
+      const SplitKScheduler scheduler{3, 5, 64, 64, splits, k_blocks};
+      const auto done = everything(scheduler, 3 * 5, splits, 1);
       ASSERT_EQ(done.size(), 15u);
       for (const auto& [tile, pieces] : done) {
         ASSERT_EQ(pieces.size(), static_cast<std::size_t>(splits));
@@ -266,7 +267,7 @@ TEST(GemmOrder, SplitsDoEachSliceOnce) {
           ASSERT_GT(end, begin) << "an empty sum would be garbage";
           at = end;
         }
-        ASSERT_EQ(at, slices);
+        ASSERT_EQ(at, k_blocks);
       }
     }
   }

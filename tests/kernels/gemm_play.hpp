@@ -1,5 +1,5 @@
-// What the tests of the matrix product do: a product into an output full of NaNs, compared with
-// sums in double.
+// The common part of the tests of Gemm: a GEMM into an output full of NaNs,
+// compared with sums in double.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Matrix {
   Bits bits;
 };
 
-// Elements where kernels run, for as long as it lives. Of a job of one PE.
+// Elements where kernels run, for as long as it lives. For a job of one PE.
 template <class T>
 class Operand {
  public:
@@ -77,7 +77,7 @@ inline void run(const std::function<void(Runtime&, Stream)>& body) {
   }));
 }
 
-// A product and its operands, with room between rows.
+// A GEMM and its operands, with room between rows.
 struct Case {
   Case(std::int64_t m, std::int64_t n, std::int64_t k, DType type, std::uint64_t seed = 1)
       : problem{m, n, k, type, up8(k) + 8, up8(k) + 16, up8(n) + 8},

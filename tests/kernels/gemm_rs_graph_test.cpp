@@ -16,20 +16,21 @@ namespace {
 constexpr int kReplays = 10000, kDepth = 64, kColumns = 264;
 
 // Small whole numbers, whose sums are exact in any order.
-__host__ __device__ float element(int kind, int pe, int turn, int row, int column) {
-  return static_cast<float>((kind * 31 + pe * 7 + turn * 5 + row * 3 + column * column) % 5 - 2);
+__host__ __device__ float element(int kind, int pe, int iteration, int row, int column) {
+  return static_cast<float>((kind * 31 + pe * 7 + iteration * 5 + row * 3 + column * column) % 5 -
+                            2);
 }
 
 struct Fill {
   std::uint16_t* a;
   int rows;
-  const int* turn;
+  const int* iteration;
   int pe;
   WEFT_DEVICE void operator()() const {
     for (unsigned i = dev::thread_rank() + dev::block_rank() * dev::block_size();
          i < static_cast<unsigned>(rows * kDepth); i += dev::grid_size() * dev::block_size())
-      a[i] = Bfloat16(
-                 element(0, pe, *turn, static_cast<int>(i) / kDepth, static_cast<int>(i) % kDepth))
+      a[i] = Bfloat16(element(0, pe, *iteration, static_cast<int>(i) / kDepth,
+                              static_cast<int>(i) % kDepth))
                  .bits;
   }
 };
@@ -38,7 +39,7 @@ struct Fill {
 struct Check {
   const std::uint16_t* c;
   int first, rows;
-  const int* turn;
+  const int* iteration;
   int npes;
   unsigned* wrong;
   WEFT_DEVICE void operator()() const {
@@ -48,10 +49,10 @@ struct Check {
                 column = static_cast<int>(i) % kColumns;
       float sum = 0;
       for (int p = 0; p < npes; ++p) {
-        float product = 0;
+        float dot = 0;
         for (int k = 0; k < kDepth; ++k)
-          product += element(0, p, *turn, row, k) * element(1, p, 0, column, k);
-        sum += product;
+          dot += element(0, p, *iteration, row, k) * element(1, p, 0, column, k);
+        sum += dot;
       }
       if (c[i] != Bfloat16(sum).bits) atomicAdd(wrong, 1u);
     }
@@ -59,11 +60,11 @@ struct Check {
 };
 
 struct Next {
-  int* turn;
-  WEFT_DEVICE void operator()() const { ++*turn; }
+  int* iteration;
+  WEFT_DEVICE void operator()() const { ++*iteration; }
 };
 
-// Of the m rows that come in, which ones of the sum a PE gets.
+// The rows of the sum that a PE gets, of the m rows that come in.
 struct Rows {
   int first, count;
 };
@@ -123,7 +124,7 @@ TEST(GemmRsGraphs, AreReplayed) {
       RETURN_IF_ERROR(play(GemmRsAlgorithm::kOverlapped, rows * rt.npes()));
       RETURN_IF_ERROR(play(GemmRsAlgorithm::kSequential, rows * rt.npes()));
     }
-    for (const int m : {1, 17, 128}) RETURN_IF_ERROR(play(GemmRsAlgorithm::kDirect, m));
+    for (const int m : {1, 17, 128}) RETURN_IF_ERROR(play(GemmRsAlgorithm::kOneKernel, m));
     return Status::ok();
   });
 }
@@ -136,7 +137,7 @@ TEST(GemmArGraphs, AreReplayed) {
       return replay<GemmAr>(rt, options, m, {0, m});
     };
     for (const int m : {1, 17, 128}) {
-      RETURN_IF_ERROR(play(GemmArAlgorithm::kDirect, m));
+      RETURN_IF_ERROR(play(GemmArAlgorithm::kOneKernel, m));
       RETURN_IF_ERROR(play(GemmArAlgorithm::kSequential, m));
     }
     return play(GemmArAlgorithm::kOverlapped, 200 * rt.npes());

@@ -8,7 +8,7 @@
 
 #include <weft/kernels/gemm_rs.hpp>
 
-#include "tests/kernels/direct_play.hpp"
+#include "tests/kernels/one_kernel_play.hpp"
 #include "tests/kernels/partial_sums.hpp"
 
 namespace weft::kernels::test {
@@ -22,7 +22,7 @@ class GemmRsModel : public PartialSums {
   static constexpr const char* kReport = "GemmRs";
   using PartialSums::PartialSums;
 
-  static Options options(Algorithm algorithm) { return {algorithm, small_product()}; }
+  static Options options(Algorithm algorithm) { return {algorithm, small_gemm()}; }
   static std::int64_t rows(std::int64_t each, int members) { return each * members; }
   static std::vector<GemmProblem> problems(int npes, Algorithm algorithm) {
     std::vector<GemmProblem> all = {{64 * npes, 64, 64, DType::kBfloat16},
@@ -34,7 +34,7 @@ class GemmRsModel : public PartialSums {
                                     {9, 0, 8, DType::kBfloat16},
                                     {9, 8, 0, DType::kBfloat16}};
     if (algorithm == Algorithm::kOverlapped) return all;
-    // What cannot overlap.
+    // Problems that cannot overlap.
     all.push_back({1, 1, 1, DType::kBfloat16});
     all.push_back({3, 5, 7, DType::kFloat16});
     all.push_back({70, 33, 40, DType::kBfloat16});
@@ -58,6 +58,6 @@ class GemmRsModel : public PartialSums {
   std::int64_t rows_of(std::int64_t m) const { return std::min(m - first_of(m), each_of(m)); }
 };
 
-using DirectGemmRsModel = DirectModel<GemmRsModel>;
+using OneKernelGemmRsModel = OneKernelModel<GemmRsModel>;
 
 }  // namespace weft::kernels::test

@@ -13,17 +13,17 @@ using GemmRsTest = ModelTest<GemmRsModel>;
 TEST_P(GemmRsTest, EqualsGemmThenReduceScatter) { equals_the_model(); }
 INSTANTIATE_TEST_SUITE_P(Algorithms, GemmRsTest, GemmRsTest::cases(), GemmRsTest::name);
 
-using DirectGemmRsTest = ModelTest<DirectGemmRsModel>;
-TEST_P(DirectGemmRsTest, EqualsGemmThenReduceScatter) { equals_the_model(); }
-INSTANTIATE_TEST_SUITE_P(Algorithms, DirectGemmRsTest, DirectGemmRsTest::cases(),
-                         DirectGemmRsTest::name);
+using OneKernelGemmRsTest = ModelTest<OneKernelGemmRsModel>;
+TEST_P(OneKernelGemmRsTest, EqualsGemmThenReduceScatter) { equals_the_model(); }
+INSTANTIATE_TEST_SUITE_P(Algorithms, OneKernelGemmRsTest, OneKernelGemmRsTest::cases(),
+                         OneKernelGemmRsTest::name);
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Operators, FusedTest, GemmRsModel, NameOfModel);
-INSTANTIATE_TYPED_TEST_SUITE_P(Direct, FusedTest, DirectGemmRsModel, NameOfModel);
+INSTANTIATE_TYPED_TEST_SUITE_P(OneKernel, FusedTest, OneKernelGemmRsModel, NameOfModel);
 
 namespace {
 
-// Against sums in double: what is rounded is each product, and the sum.
+// Against sums in double: what is rounded is each PE's GEMM, and the sum.
 TEST(GemmRs, IsNearTheExactSum) {
   EXPECT_OK(run_local(
       3,
@@ -36,11 +36,12 @@ TEST(GemmRs, IsNearTheExactSum) {
         }
         const auto mine = static_cast<std::size_t>(rt.pe());
         for (const auto algorithm : {GemmRsAlgorithm::kSequential, GemmRsAlgorithm::kOverlapped,
-                                     GemmRsAlgorithm::kDirect}) {
-          const bool direct = algorithm == GemmRsAlgorithm::kDirect;
+                                     GemmRsAlgorithm::kOneKernel}) {
+          const bool in_one_kernel = algorithm == GemmRsAlgorithm::kOneKernel;
           auto op = GemmRs::create(rt, p,
-                                   direct ? DirectGemmRsModel::options(GemmRsAlgorithm::kOverlapped)
-                                          : GemmRsModel::options(algorithm));
+                                   in_one_kernel
+                                       ? OneKernelGemmRsModel::options(GemmRsAlgorithm::kOverlapped)
+                                       : GemmRsModel::options(algorithm));
           if (!op) return std::move(op).status();
           ASSIGN_OR_RETURN(const Memory a, Memory::create(rt, as[mine]));
           ASSIGN_OR_RETURN(const Memory b, Memory::create(rt, bs[mine]));
@@ -52,17 +53,17 @@ TEST(GemmRs, IsNearTheExactSum) {
             for (std::int64_t j = 0; j < 40; ++j) {
               double sum = 0, bound = 1e-6;
               for (std::size_t rank = 0; rank < 3; ++rank) {
-                double product = 0, sizes = 0;
+                double dot = 0, sizes = 0;
                 for (std::int64_t i = 0; i < p.k; ++i) {
                   const auto x = static_cast<std::size_t>((rt.pe() * 70 + r) * p.lda + i);
                   const auto y = static_cast<std::size_t>(j * p.ldb + i);
                   const double term = static_cast<double>(value_of(p.dtype, as[rank][x])) *
                                       value_of(p.dtype, bs[rank][y]);
-                  product += term;
+                  dot += term;
                   sizes += std::abs(term);
                 }
-                sum += product;
-                bound += 0x1p-8 * std::abs(product) + 4 * std::sqrt(300.0) * 0x1p-24 * sizes;
+                sum += dot;
+                bound += 0x1p-8 * std::abs(dot) + 4 * std::sqrt(300.0) * 0x1p-24 * sizes;
               }
               bound += 0x1p-8 * (std::abs(sum) + bound);
               const double got = value_of(p.dtype, is[static_cast<std::size_t>(r * 40 + j)]);

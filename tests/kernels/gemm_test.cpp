@@ -1,4 +1,4 @@
-// The matrix product as an operator, on host threads; compiled for CUDA, on a GPU.
+// The GEMM as an operator, on host threads; compiled for CUDA, on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,8 +109,8 @@ TEST(Gemm, SaysWhatIsWrong) {
     bad.k = 13;
     EXPECT_THAT(text(bad), AllOf(HasSubstr("lda is 13"), HasSubstr("a wider one")));
     GemmOptions options;
-    options.multiprocessors = -3;
-    EXPECT_THAT(text(good, options), HasSubstr("multiprocessors is -3"));
+    options.num_sms = -3;
+    EXPECT_THAT(text(good, options), HasSubstr("num_sms is -3"));
 
     auto gemm = Gemm::create(runtime, good);
     ASSERT_OK(gemm);

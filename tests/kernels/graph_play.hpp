@@ -15,7 +15,8 @@ inline Status of(cudaError_t error) {
   return Status::error(Code::kInternal, cudaGetErrorString(error));
 }
 
-// What work(stream) queues, so many times; all of it has run on return. Collective over the job.
+// Runs what work(stream) queues, so many times; all of it has run on return. Collective over the
+// job.
 template <class Work>
 Status replay_in_graph(Runtime& rt, int times, const Work& work) {
   Stream stream = nullptr;

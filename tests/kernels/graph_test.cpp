@@ -14,49 +14,49 @@ namespace {
 
 constexpr int kReplays = 10000;
 
-__host__ __device__ std::int32_t value_of(int pe, std::int32_t turn, std::size_t i) {
-  return (pe + 1) * 1000003 + turn * 7919 + static_cast<std::int32_t>(i) * 31;
+__host__ __device__ std::int32_t value_of(int pe, std::int32_t iteration, std::size_t i) {
+  return (pe + 1) * 1000003 + iteration * 7919 + static_cast<std::int32_t>(i) * 31;
 }
 
 struct Fill {
   std::int32_t* in;
   std::size_t count;
-  const std::int32_t* turn;
+  const std::int32_t* iteration;
   int pe;
   WEFT_DEVICE void operator()() const {
     for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
-      in[i] = value_of(pe, *turn, i);
+      in[i] = value_of(pe, *iteration, i);
   }
 };
 
 struct Check {
   const std::int32_t *sums, *gathered;
   std::size_t count;
-  std::int32_t* turn;
+  std::int32_t* iteration;
   int npes;
   unsigned* wrong;
   WEFT_DEVICE void operator()() const {
     for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size()) {
       std::int32_t sum = 0;
       for (int pe = 0; pe < npes; ++pe) {
-        const std::int32_t value = value_of(pe, *turn, i);
+        const std::int32_t value = value_of(pe, *iteration, i);
         sum += value;
         if (gathered[static_cast<std::size_t>(pe) * count + i] != value) atomicAdd(wrong, 1u);
       }
       if (sums[i] != sum) atomicAdd(wrong, 1u);
     }
     dev::Block{}.sync();
-    if (dev::thread_rank() == 0) ++*turn;
+    if (dev::thread_rank() == 0) ++*iteration;
   }
 };
 
 Status replay(Runtime& rt, Algorithm algorithm, std::size_t count) {
   CollectiveOptions options;
   options.algorithm = algorithm;
-  options.symmetric = algorithm == Algorithm::kSymmetric;
+  options.symmetric = algorithm == Algorithm::kZeroCopy;
   const CollectiveProblem problem{count, DType::kInt32, ReduceOp::kSum};
   ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, problem, options));
-  if (algorithm == Algorithm::kTwoShotPackets) options.algorithm = Algorithm::kAuto;
+  if (algorithm == Algorithm::kTwoShotLL) options.algorithm = Algorithm::kAuto;
   ASSIGN_OR_RETURN(AllGather gather, AllGather::create(rt, problem, options));
   const auto npes = static_cast<std::size_t>(rt.npes());
   ASSIGN_OR_RETURN(auto* const in, rt.allocate_device<std::int32_t>(count));
@@ -88,8 +88,8 @@ TEST(Graphs, AreReplayed) {
   EXPECT_OK(run_local(
       gpus,
       [](Runtime& rt) -> Status {
-        for (const Algorithm algorithm : {Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                          Algorithm::kBulk, Algorithm::kSymmetric})
+        for (const Algorithm algorithm :
+             {Algorithm::kLL, Algorithm::kTwoShotLL, Algorithm::kSimple, Algorithm::kZeroCopy})
           for (const std::size_t count : {1, 5000, 40001})
             RETURN_IF_ERROR(replay(rt, algorithm, count));
         return Status::ok();
@@ -133,52 +133,52 @@ TEST(Graphs, OperatorsAreMadeWhileAStreamIsCaptured) {
   EXPECT_OK(run_local(gpus, create_in_capture, options));
 }
 
-// Counts that a kernel makes anew each time, of which one round of packets holds most.
-__host__ __device__ std::uint64_t count_of_turn(int from, int to, std::int32_t turn,
-                                                std::uint64_t most) {
-  const auto mixed = static_cast<std::uint64_t>(turn) * 2654435761u +
+// Counts that a kernel makes anew each time, of which one round of LL holds most.
+__host__ __device__ std::uint64_t count_of_iteration(int from, int to, std::int32_t iteration,
+                                                     std::uint64_t most) {
+  const auto mixed = static_cast<std::uint64_t>(iteration) * 2654435761u +
                      static_cast<std::uint64_t>(from * 31 + to * 17);
-  return turn % 16 == 0 ? mixed % (4 * most) : mixed % (most + 1);
+  return iteration % 16 == 0 ? mixed % (4 * most) : mixed % (most + 1);
 }
 
 struct Parcels {
   std::int32_t *in, *out;
   std::uint64_t *counts, *offsets, *came;  // of each rank
   std::uint64_t most;
-  std::int32_t* turn;
+  std::int32_t* iteration;
   int pe, npes;
   unsigned* wrong;
-  WEFT_DEVICE std::size_t place(int rank) const {
+  WEFT_DEVICE std::size_t offset(int rank) const {
     return static_cast<std::size_t>(rank) * 4 * most;
   }
 };
 struct Pack : Parcels {
   WEFT_DEVICE void operator()() const {
     for (int to = 0; to < npes; ++to) {
-      const std::uint64_t count = count_of_turn(pe, to, *turn, most);
+      const std::uint64_t count = count_of_iteration(pe, to, *iteration, most);
       if (dev::thread_rank() == 0) counts[to] = count;
       for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
-        in[place(to) + i] = value_of(pe, *turn, i) + to;
+        in[offset(to) + i] = value_of(pe, *iteration, i) + to;
     }
   }
 };
 struct Unpack : Parcels {
   WEFT_DEVICE void operator()() const {
     for (int from = 0; from < npes; ++from) {
-      const std::uint64_t count = count_of_turn(from, pe, *turn, most);
+      const std::uint64_t count = count_of_iteration(from, pe, *iteration, most);
       if (came[from] != count) atomicAdd(wrong, 1u);
       for (std::size_t i = dev::thread_rank(); i < count; i += dev::block_size())
-        if (out[place(from) + i] != value_of(from, *turn, i) + pe) atomicAdd(wrong, 1u);
+        if (out[offset(from) + i] != value_of(from, *iteration, i) + pe) atomicAdd(wrong, 1u);
     }
     dev::Block{}.sync();
-    if (dev::thread_rank() == 0) ++*turn;
+    if (dev::thread_rank() == 0) ++*iteration;
   }
 };
 
 Status replay_parcels(Runtime& rt, Algorithm algorithm, std::uint64_t most) {
   CollectiveOptions options;
   options.algorithm = algorithm;
-  options.symmetric = algorithm == Algorithm::kSymmetric;
+  options.symmetric = algorithm == Algorithm::kZeroCopy;
   ASSIGN_OR_RETURN(AllToAllV op,
                    AllToAllV::create(rt, {most, DType::kInt32, ReduceOp::kSum}, options));
   const auto n = static_cast<std::size_t>(rt.npes());
@@ -191,8 +191,8 @@ Status replay_parcels(Runtime& rt, Algorithm algorithm, std::uint64_t most) {
   ASSIGN_OR_RETURN(p.counts, rt.allocate_device<std::uint64_t>(3 * n));
   p.offsets = p.counts + n;
   p.came = p.offsets + n;
-  ASSIGN_OR_RETURN(p.turn, rt.callocate_device<std::int32_t>(2));
-  p.wrong = reinterpret_cast<unsigned*>(p.turn + 1);
+  ASSIGN_OR_RETURN(p.iteration, rt.callocate_device<std::int32_t>(2));
+  p.wrong = reinterpret_cast<unsigned*>(p.iteration + 1);
   std::vector<std::uint64_t> offsets;
   for (std::size_t rank = 0; rank < n; ++rank) offsets.push_back(rank * 4 * most);
   RETURN_IF_ERROR(rt.context().put(p.offsets, offsets.data(), n, rt.pe()));
@@ -203,7 +203,7 @@ Status replay_parcels(Runtime& rt, Algorithm algorithm, std::uint64_t most) {
     return dev::launch({1, 256, 0}, Unpack{p}, stream);
   }));
   std::int32_t seen[2] = {};
-  RETURN_IF_ERROR(rt.context().get_bytes(seen, p.turn, sizeof(seen), rt.pe()));
+  RETURN_IF_ERROR(rt.context().get_bytes(seen, p.iteration, sizeof(seen), rt.pe()));
   EXPECT_EQ(seen[0], kReplays);
   EXPECT_EQ(seen[1], 0) << to_string(algorithm) << " of " << most;
   RETURN_IF_ERROR(rt.barrier());
@@ -217,8 +217,7 @@ TEST(Graphs, OfAllToAllVAreReplayed) {
   EXPECT_OK(run_local(
       gpus,
       [](Runtime& rt) -> Status {
-        for (const Algorithm algorithm :
-             {Algorithm::kPackets, Algorithm::kBulk, Algorithm::kSymmetric})
+        for (const Algorithm algorithm : {Algorithm::kLL, Algorithm::kSimple, Algorithm::kZeroCopy})
           for (const std::uint64_t most : {1, 5000})
             RETURN_IF_ERROR(replay_parcels(rt, algorithm, most));
         return Status::ok();
@@ -261,7 +260,7 @@ TEST(Graphs, OfNormsAreReplayed) {
       gpus,
       [](Runtime& rt) -> Status {
         for (const Algorithm algorithm :
-             {Algorithm::kPackets, Algorithm::kTwoShotPackets, Algorithm::kBulk})
+             {Algorithm::kLL, Algorithm::kTwoShotLL, Algorithm::kSimple})
           for (const std::size_t hidden : {7, 1025})
             RETURN_IF_ERROR(replay_norm(rt, algorithm, 9, hidden));
         return Status::ok();

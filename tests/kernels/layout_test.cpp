@@ -24,9 +24,9 @@ std::vector<LayoutProblem> problems() {
       for (const int size : {1, 2, 3, 8, 64})
         for (const unsigned channels : {1u, 7u, 128u})
           for (const bool gpu : {false, true})
-            for (const bool packs : {false, true})
-              for (const bool words : {false, true})
-                all.push_back({what, bytes, 0, size, channels, gpu, packs, words});
+            for (const bool uses_ll : {false, true})
+              for (const bool uses_lamport : {false, true})
+                all.push_back({what, bytes, 0, size, channels, gpu, uses_ll, uses_lamport});
   for (const std::size_t row : {1u, 16384u, 1u << 20})
     for (const bool gpu : {false, true})
       all.push_back({Collective::kAllReduceNorm, 100 * row, row, 4, 32, gpu, true});
@@ -36,15 +36,16 @@ std::vector<LayoutProblem> problems() {
 // First byte and end of each part, as kernels index it.
 std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p, const Layout& l) {
   const std::size_t slots = 2 * std::size_t{p.channels} * static_cast<std::size_t>(p.team_size);
-  const std::size_t places = kBulkPlaces * p.channels * (static_cast<std::size_t>(p.team_size) - 1);
+  const std::size_t simple_slots =
+      kSimpleSlots * p.channels * (static_cast<std::size_t>(p.team_size) - 1);
   const std::size_t senders = slots - 2 * std::size_t{p.channels};  // nobody sends to himself
   const bool counts = p.what == Collective::kAllToAllV;
-  return {{l.packets, l.packets + slots * l.packet_slot * sizeof(dev::Packet)},
-          {l.words, l.words + senders * l.word_slot * 8},
-          {l.staging, l.staging + places * l.bulk_slot},
+  return {{l.ll_packets, l.ll_packets + slots * l.ll_slot * sizeof(dev::LLPacket)},
+          {l.lamport_words, l.lamport_words + senders * l.lamport_slot * 8},
+          {l.simple_staging, l.simple_staging + simple_slots * l.simple_slot},
           {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
-          {l.signals, l.signals + places * 8},
-          {l.headers, l.headers + (counts ? places * 16 : 0)}};
+          {l.signals, l.signals + simple_slots * 8},
+          {l.headers, l.headers + (counts ? simple_slots * 16 : 0)}};
 }
 
 TEST(Layout, PartsDoNotOverlapAndAreAligned) {
@@ -56,24 +57,24 @@ TEST(Layout, PartsDoNotOverlapAndAreAligned) {
       end = last;
     }
     EXPECT_EQ(l.bytes, end) << "nothing is wasted behind the last";
-    EXPECT_EQ(l.packets % 16, 0u);
-    EXPECT_EQ(l.words % 16, 0u);
-    EXPECT_EQ(l.staging % 16, 0u);
-    EXPECT_EQ(l.bulk_slot % 16, 0u);
+    EXPECT_EQ(l.ll_packets % 16, 0u);
+    EXPECT_EQ(l.lamport_words % 16, 0u);
+    EXPECT_EQ(l.simple_staging % 16, 0u);
+    EXPECT_EQ(l.simple_slot % 16, 0u);
     EXPECT_EQ(l.sums % 16, 0u);
     EXPECT_EQ(l.signals % 8, 0u);
-    EXPECT_EQ(l.packet_slot != 0, p.packs);
-    EXPECT_EQ(l.word_slot != 0, p.words);
-    EXPECT_EQ(l.word_slot % 16, 0u);
-    // Beside each pair of any data is a word (any_word_channel.hpp).
+    EXPECT_EQ(l.ll_slot != 0, p.uses_ll);
+    EXPECT_EQ(l.lamport_slot != 0, p.uses_lamport);
+    EXPECT_EQ(l.lamport_slot % 16, 0u);
+    // Beside each pair of any data is a word (escaped_lamport_channel.hpp).
     const bool sums = p.what == Collective::kAllReduce;
-    EXPECT_EQ(l.word_slot, sums ? l.data_words : l.data_words / 2 * 3);
+    EXPECT_EQ(l.lamport_slot, sums ? l.data_words : l.data_words / 2 * 3);
     EXPECT_EQ(l.data_words % 16, 0u);
-    if (!p.gpu || !p.words) continue;
+    if (!p.gpu || !p.uses_lamport) continue;
     const std::size_t most =
         (std::size_t{16} << 20) / static_cast<std::size_t>(std::max(p.team_size - 1, 1));
-    EXPECT_GE(l.word_bytes() * p.channels, std::min(p.most_bytes, most));
-    EXPECT_GT(l.bulk_slot, 0u);
+    EXPECT_GE(l.lamport_bytes() * p.channels, std::min(p.most_bytes, most));
+    EXPECT_GT(l.simple_slot, 0u);
   }
 }
 
@@ -87,25 +88,25 @@ TEST(Layout, TakesMemoryThatDoesNotGrowWithMessagesOrTeams) {
 
 TEST(Layout, SmallMessagesHaveSmallSlots) {
   const Layout l = layout_of({Collective::kAllGather, 1000, 0, 4, 4, true, true});
-  EXPECT_EQ(l.packet_slot, 48u);  // 250 bytes in 32 packets, and one more for the rest, in lines
-  EXPECT_EQ(l.bulk_slot, 256u);
+  EXPECT_EQ(l.ll_slot, 48u);  // 250 bytes in 32 packets, and one more for the rest, in lines
+  EXPECT_EQ(l.simple_slot, 256u);
 }
 
 // So a plan with one block has no second round where one with many has none.
 TEST(Layout, SlotsOfAllToAllVHoldHeaderAndMessage) {
   const Layout small = layout_of({Collective::kAllToAllV, 1000, 0, 4, 8, true, true});
-  EXPECT_GE(small.packet_slot, kHeaderUnits + 125);
-  EXPECT_LE(small.packet_slot, kHeaderUnits + 125 + 17);
+  EXPECT_GE(small.ll_slot, kHeaderUnits + 125);
+  EXPECT_LE(small.ll_slot, kHeaderUnits + 125 + 17);
   const Layout large = layout_of({Collective::kAllToAllV, 1 << 20, 0, 4, 8, true, true});
-  EXPECT_EQ(large.packet_slot, 512u);
-  EXPECT_GE(large.bulk_slot, (large.packet_slot - kHeaderUnits) * dev::kPacketBytes);
+  EXPECT_EQ(large.ll_slot, 512u);
+  EXPECT_GE(large.simple_slot, (large.ll_slot - kHeaderUnits) * dev::kLLPacketBytes);
 }
 
 // A row in one round.
 TEST(Layout, SlotsOfRowsHoldARow) {
   const Layout l = layout_of({Collective::kAllReduceNorm, 16384 * 64, 16384, 8, 64, true, true});
-  EXPECT_EQ(l.packet_slot, 2048u);
-  EXPECT_GE(l.bulk_slot, 16384u / 8);
+  EXPECT_EQ(l.ll_slot, 2048u);
+  EXPECT_GE(l.simple_slot, 16384u / 8);
 }
 
 TEST(Layout, PutsTheWorkspaceWhereItSays) {
@@ -115,13 +116,13 @@ TEST(Layout, PutsTheWorkspaceWhereItSays) {
   Rounds rounds[4];
   const Workspace space = l.workspace(rounds, first, 4);
   EXPECT_EQ(space.rounds, rounds);
-  EXPECT_EQ(reinterpret_cast<std::byte*>(space.packets), first + l.packets);
-  EXPECT_EQ(space.staging, first + l.staging);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(space.ll_packets), first + l.ll_packets);
+  EXPECT_EQ(space.simple_staging, first + l.simple_staging);
   EXPECT_EQ(reinterpret_cast<std::byte*>(space.signals), first + l.signals);
   EXPECT_EQ(reinterpret_cast<std::byte*>(space.headers), first + l.headers);
   EXPECT_EQ(space.channels, 4u);
-  EXPECT_EQ(space.packet_slot, l.packet_slot);
-  EXPECT_EQ(space.bulk_slot, l.bulk_slot);
+  EXPECT_EQ(space.ll_slot, l.ll_slot);
+  EXPECT_EQ(space.simple_slot, l.simple_slot);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// What one PE does in the tests of AllReduceNorm: calls with fresh inputs, compared bit by bit with
-// a model that adds up in the order that the operator promises, and loosely with one in double.
+// The part of one PE in the tests of AllReduceNorm: calls with fresh inputs, compared bit by bit
+// with a model that adds up in the order that the operator promises, and loosely with one in
+// double.
 #pragma once
 
 #include <gtest/gtest.h>

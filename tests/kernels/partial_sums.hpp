@@ -44,7 +44,7 @@ class PartialSums {
     problem.m = rows;
     auto gemm = Gemm::create(*rt_, problem, options_);
     if (!gemm) return std::move(gemm).status();
-    std::vector<Bits> products;
+    std::vector<Bits> partials;
     for (int rank = 0; rank < team_.size; ++rank) {
       const Bits part = some_rows(a_of(rank, m, seed), first, rows, most, p_.lda);
       ASSIGN_OR_RETURN(const Memory a, Memory::create(*rt_, part));
@@ -52,16 +52,16 @@ class PartialSums {
       ASSIGN_OR_RETURN(const Memory c, Memory::create(*rt_, poisoned(most, p_.ldc)));
       RETURN_IF_ERROR((*gemm)(nullptr, c.data(), a.data(), b.data()));
       RETURN_IF_ERROR(dev::synchronize());
-      ASSIGN_OR_RETURN(Bits product, c.read());
-      products.push_back(std::move(product));
+      ASSIGN_OR_RETURN(Bits partial, c.read());
+      partials.push_back(std::move(partial));
     }
     Bits sums = poisoned(most, p_.ldc);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < p_.n; ++i) {
         const auto at = static_cast<std::size_t>(r * p_.ldc + i);
-        float sum = value_of(p_.dtype, products[0][at]);
-        for (std::size_t k = 1; k < products.size(); ++k)
-          sum += value_of(p_.dtype, products[k][at]);
+        float sum = value_of(p_.dtype, partials[0][at]);
+        for (std::size_t k = 1; k < partials.size(); ++k)
+          sum += value_of(p_.dtype, partials[k][at]);
         sums[at] = bits_of(p_.dtype, sum);
       }
     return sums;

@@ -43,11 +43,11 @@ TEST_P(PausedTest, CallsEqualTheModel) {
           options.blocks = 2;
           options.threads = kThreads;
           options.first_round = ~std::uint32_t{0} - (1u << 20) - 12;
-          options.symmetric = GetParam() == Algorithm::kSymmetric;
+          options.symmetric = GetParam() == Algorithm::kZeroCopy;
           const bool may_alias = !options.symmetric || what != Collective::kAllToAll;
-          if (GetParam() == Algorithm::kTwoShotPackets && what != Collective::kAllReduce) continue;
-          if (GetParam() == Algorithm::kTwoShotWords && what != Collective::kAllReduce) continue;
-          if (GetParam() == Algorithm::kScatteredBulk && what != Collective::kBroadcast) continue;
+          if (GetParam() == Algorithm::kTwoShotLL && what != Collective::kAllReduce) continue;
+          if (GetParam() == Algorithm::kTwoShotLamport && what != Collective::kAllReduce) continue;
+          if (GetParam() == Algorithm::kScatteredSimple && what != Collective::kBroadcast) continue;
           ASSIGN_OR_RETURN(AnyOperator call,
                            AnyOperator::create(rt, rt.world(), what,
                                                {900, DType::kFloat32, ReduceOp::kSum}, options));
@@ -79,10 +79,10 @@ TEST_P(PausedTest, CallsEqualTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedTest,
-                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                           Algorithm::kBulk, Algorithm::kScatteredBulk,
-                                           Algorithm::kWords, Algorithm::kTwoShotWords,
-                                           Algorithm::kSymmetric),
+                         ::testing::Values(Algorithm::kLL, Algorithm::kTwoShotLL,
+                                           Algorithm::kSimple, Algorithm::kScatteredSimple,
+                                           Algorithm::kLamport, Algorithm::kTwoShotLamport,
+                                           Algorithm::kZeroCopy),
                          [](const auto& info) {
                            std::string name = to_string(info.param);
                            std::erase(name, '-');
@@ -103,9 +103,9 @@ TEST_P(PausedNormTest, CallsEqualTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedNormTest,
-                         ::testing::Values(Algorithm::kPackets, Algorithm::kTwoShotPackets,
-                                           Algorithm::kWords, Algorithm::kTwoShotWords,
-                                           Algorithm::kBulk),
+                         ::testing::Values(Algorithm::kLL, Algorithm::kTwoShotLL,
+                                           Algorithm::kLamport, Algorithm::kTwoShotLamport,
+                                           Algorithm::kSimple),
                          [](const auto& info) {
                            std::string name = to_string(info.param);
                            std::erase(name, '-');
@@ -133,7 +133,7 @@ TEST_P(PausedAllToAllVTest, BringsWhatEachHasForEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PausedAllToAllVTest,
-                         ::testing::Values(Algorithm::kPackets, Algorithm::kBulk),
+                         ::testing::Values(Algorithm::kLL, Algorithm::kSimple),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 // Tiles that are sent as they come, of several calls.
@@ -141,43 +141,44 @@ TEST(PausedGemmRs, CallsEqualTheModel) {
   EXPECT_OK(run_local(
       4,
       [](Runtime& rt) -> Status {
-        for (int turn = 0; turn < 3; ++turn)
+        for (int iteration = 0; iteration < 3; ++iteration)
           RETURN_IF_ERROR(play<GemmRsModel>(
               rt, rt.world(), {4 * 130, 136, 24, DType::kBfloat16},
               GemmRsModel::options(GemmRsAlgorithm::kOverlapped), {520, 4, 520, 260, 520, 8, 520},
-              test_seed() % 1000 + static_cast<std::uint64_t>(100 * turn)));
+              test_seed() % 1000 + static_cast<std::uint64_t>(100 * iteration)));
         EXPECT_GT(pauses.load(), 100u) << "the kernels were compiled without their pauses";
         return Status::ok();
       },
       job_options()));
 }
 
-// Of few rows, in one shot where there are fewer tiles than members, else in two.
+// Few rows, in one shot where there are fewer tiles than members, else in two.
 TEST(PausedGemmAr, CallsEqualTheModel) {
   EXPECT_OK(run_local(
       4,
       [](Runtime& rt) -> Status {
         for (const std::int64_t n : {136, 264})
-          RETURN_IF_ERROR(
-              play<DirectGemmArModel>(rt, rt.world(), {100, n, 24, DType::kBfloat16},
-                                      DirectGemmArModel::options(GemmArAlgorithm::kOverlapped),
-                                      {100, 4, 100, 64, 100, 65, 1, 100}, test_seed() % 1000));
+          RETURN_IF_ERROR(play<OneKernelGemmArModel>(
+              rt, rt.world(), {100, n, 24, DType::kBfloat16},
+              OneKernelGemmArModel::options(GemmArAlgorithm::kOverlapped),
+              {100, 4, 100, 64, 100, 65, 1, 100}, test_seed() % 1000));
         return Status::ok();
       },
       job_options()));
 }
 
 // To the owners of rows, some of whom may have none.
-TEST(PausedDirectGemmRs, CallsEqualTheModel) {
+TEST(PausedOneKernelGemmRs, CallsEqualTheModel) {
   EXPECT_OK(run_local(
       4,
       [](Runtime& rt) -> Status {
         std::vector<std::int64_t> rows = {100, 3, 100, 64, 1, 1, 1, 1, 9, 2, 100};
         for (int call = 0; call < 40; ++call) rows.push_back(1 + call % 7);
         for (const std::int64_t n : {24, 264})
-          RETURN_IF_ERROR(play<DirectGemmRsModel>(
+          RETURN_IF_ERROR(play<OneKernelGemmRsModel>(
               rt, rt.world(), {100, n, 24, DType::kBfloat16},
-              DirectGemmRsModel::options(GemmRsAlgorithm::kOverlapped), rows, test_seed() % 1000));
+              OneKernelGemmRsModel::options(GemmRsAlgorithm::kOverlapped), rows,
+              test_seed() % 1000));
         return Status::ok();
       },
       job_options()));

@@ -12,11 +12,11 @@ namespace weft::kernels {
 namespace {
 
 const std::vector<PlanRow> kTable = {
-    {Collective::kAllReduce, 2, 4096, Algorithm::kPackets, 8, 64},
-    {Collective::kAllReduce, 0, 1024, Algorithm::kPackets, 4, 64},
-    {Collective::kAllReduce, 0, 65536, Algorithm::kTwoShotPackets, 4, 64},
-    {Collective::kAllReduce, 0, 1 << 20, Algorithm::kBulk, 16, 128},
-    {Collective::kAllGather, 0, 1 << 20, Algorithm::kPackets, 16, 32},
+    {Collective::kAllReduce, 2, 4096, Algorithm::kLL, 8, 64},
+    {Collective::kAllReduce, 0, 1024, Algorithm::kLL, 4, 64},
+    {Collective::kAllReduce, 0, 65536, Algorithm::kTwoShotLL, 4, 64},
+    {Collective::kAllReduce, 0, 1 << 20, Algorithm::kSimple, 16, 128},
+    {Collective::kAllGather, 0, 1 << 20, Algorithm::kLL, 16, 32},
 };
 const PlanLimits kLimits{32, 8192, 65536};
 
@@ -27,12 +27,12 @@ Plan made(std::size_t bytes, int npes, bool mapped = true, const PlanLimits& lim
 }
 
 TEST(Plan, TakesTheFirstRowThatFits) {
-  EXPECT_EQ(made(1024, 8).algorithm, Algorithm::kPackets);
-  EXPECT_EQ(made(1025, 8).algorithm, Algorithm::kTwoShotPackets);
-  EXPECT_EQ(made(4096, 2).algorithm, Algorithm::kPackets);
-  EXPECT_EQ(made(4097, 2).algorithm, Algorithm::kTwoShotPackets);
-  EXPECT_EQ(made(65537, 8).algorithm, Algorithm::kBulk);
-  EXPECT_EQ(made(std::size_t{1} << 40, 8).algorithm, Algorithm::kBulk);  // behind the last
+  EXPECT_EQ(made(1024, 8).algorithm, Algorithm::kLL);
+  EXPECT_EQ(made(1025, 8).algorithm, Algorithm::kTwoShotLL);
+  EXPECT_EQ(made(4096, 2).algorithm, Algorithm::kLL);
+  EXPECT_EQ(made(4097, 2).algorithm, Algorithm::kTwoShotLL);
+  EXPECT_EQ(made(65537, 8).algorithm, Algorithm::kSimple);
+  EXPECT_EQ(made(std::size_t{1} << 40, 8).algorithm, Algorithm::kSimple);  // behind the last
 }
 
 TEST(Plan, TakesNoMoreBlocksThanHaveSomethingToDo) {
@@ -47,9 +47,9 @@ TEST(Plan, TakesNoMoreBlocksThanHaveSomethingToDo) {
 }
 
 // More blocks rather than more rounds, each of which takes a message's way.
-TEST(Plan, BlocksTakeTheirPacketsInARoundIfTheyCan) {
+TEST(Plan, BlocksSendTheirLLInARoundIfTheyCan) {
   PlanLimits small = kLimits;
-  small.packet_bytes = 256;  // half of what the threads of a block send at once
+  small.ll_bytes = 256;  // half of what the threads of a block send at once
   EXPECT_EQ(made(1024, 8, true, small).blocks, 4u);
   EXPECT_EQ(made(1024, 2, true, small).blocks, 4u);
   EXPECT_EQ(made(4096, 2, true, small).blocks, 8u) << "as many as the row says";
@@ -58,10 +58,10 @@ TEST(Plan, BlocksTakeTheirPacketsInARoundIfTheyCan) {
 TEST(Plan, PiecesAreLinesAndFitIntoTheirSlots) {
   for (const std::size_t bytes : {1u, 100u, 5000u, 1u << 20, 1u << 30}) {
     const Plan plan = made(bytes, 3, false);
-    EXPECT_EQ(plan.algorithm, Algorithm::kBulk) << "unmapped members get no packets";
+    EXPECT_EQ(plan.algorithm, Algorithm::kSimple) << "unmapped members get no packets";
     EXPECT_EQ(plan.piece % 128, 0u);
     EXPECT_GE(plan.piece, 128u);
-    EXPECT_LE(plan.piece, kLimits.bulk_bytes);
+    EXPECT_LE(plan.piece, kLimits.simple_bytes);
   }
 }
 
@@ -73,34 +73,33 @@ TEST(Plan, AsksLittleOfTheHost) {
 
 TEST(Plan, IsForced) {
   auto plan = kernels::plan(Collective::kAllReduce, 100000, 8, true, kLimits, kTable,
-                            Algorithm::kPackets, 3, 96);
+                            Algorithm::kLL, 3, 96);
   ASSERT_OK(plan.status());
-  EXPECT_EQ(plan->algorithm, Algorithm::kPackets);
+  EXPECT_EQ(plan->algorithm, Algorithm::kLL);
   EXPECT_EQ(plan->blocks, 3u);
   EXPECT_EQ(plan->threads, 96u);
-  EXPECT_EQ(to_string(*plan), "packets, 3 blocks of 96 threads");
+  EXPECT_EQ(to_string(*plan), "ll, 3 blocks of 96 threads");
 }
 
 TEST(Plan, TheRootOfABroadcastSendsItsBytesOnce) {
   const std::vector<PlanRow> table = {
-      {Collective::kBroadcast, 0, 0, Algorithm::kScatteredBulk, 4, 64}};
+      {Collective::kBroadcast, 0, 0, Algorithm::kScatteredSimple, 4, 64}};
   const auto made = [&](int npes, bool mapped) {
     auto plan = kernels::plan(Collective::kBroadcast, 1 << 20, npes, mapped, kLimits, table);
     EXPECT_OK(plan.status());
     return plan.value_or(Plan{});
   };
-  EXPECT_EQ(made(5, true).algorithm, Algorithm::kScatteredBulk);
+  EXPECT_EQ(made(5, true).algorithm, Algorithm::kScatteredSimple);
   EXPECT_EQ(made(5, true).piece, 65536u);  // 2^20 bytes over 4 blocks and 4 others
-  EXPECT_EQ(made(5, false).algorithm, Algorithm::kScatteredBulk);
-  EXPECT_EQ(made(2, true).algorithm, Algorithm::kBulk);
-  EXPECT_EQ(made(1, true).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(made(5, false).algorithm, Algorithm::kScatteredSimple);
+  EXPECT_EQ(made(2, true).algorithm, Algorithm::kSimple);
+  EXPECT_EQ(made(1, true).algorithm, Algorithm::kSimple);
 }
 
-// Of an AllToAllV a piece is what a block takes of a message in packets, behind a header of 128
-// bytes: one round, or all in bulk.
+// In an AllToAllV a piece is what a block takes of a message by LL, behind a header of 128 bytes:
+// one round, or all by Simple.
 TEST(Plan, AllToAllVTakesPacketsForOneRound) {
-  const std::vector<PlanRow> table = {
-      {Collective::kAllToAllV, 0, 1 << 20, Algorithm::kPackets, 4, 512}};
+  const std::vector<PlanRow> table = {{Collective::kAllToAllV, 0, 1 << 20, Algorithm::kLL, 4, 512}};
   const PlanLimits limits{8, 4096, 65536};
   const auto made = [&](std::size_t bytes, Algorithm forced = Algorithm::kAuto) {
     auto plan = kernels::plan(Collective::kAllToAllV, bytes, 8, true, limits, table, forced);
@@ -109,74 +108,75 @@ TEST(Plan, AllToAllVTakesPacketsForOneRound) {
   };
   for (const std::size_t bytes : {0, 1, 5000, 4 * 3968}) {
     const Plan plan = made(bytes);
-    EXPECT_EQ(plan.algorithm, Algorithm::kPackets) << bytes;
+    EXPECT_EQ(plan.algorithm, Algorithm::kLL) << bytes;
     EXPECT_GE(plan.piece * plan.blocks, bytes);
     EXPECT_GE(plan.piece, 128u);
     EXPECT_LE(plan.piece, 3968u);
     EXPECT_EQ(plan.piece % 128, 0u);
   }
-  EXPECT_EQ(made(4 * 3968 + 1).algorithm, Algorithm::kBulk);
-  const Plan forced = made(4 * 3968 + 1, Algorithm::kPackets);
-  EXPECT_EQ(forced.algorithm, Algorithm::kPackets);
-  EXPECT_EQ(to_string(forced), "packets, 4 blocks of 512 threads, pieces of 3968 bytes");
+  EXPECT_EQ(made(4 * 3968 + 1).algorithm, Algorithm::kSimple);
+  const Plan forced = made(4 * 3968 + 1, Algorithm::kLL);
+  EXPECT_EQ(forced.algorithm, Algorithm::kLL);
+  EXPECT_EQ(to_string(forced), "ll, 4 blocks of 512 threads, pieces of 3968 bytes");
 }
 
-// What does not fit goes in laps through halves of the places, and where there is no room at all,
-// packets do.
-TEST(Plan, WordsGoInLapsWhereTheyDoNotFit) {
-  const auto made = [&](std::size_t bytes, Algorithm forced, std::size_t word_bytes, bool mapped) {
-    const PlanLimits limits{8, 4096, 65536, word_bytes};
+// Messages that do not fit go in passes through halves of the slots, and where there is no room at
+// all, by LL.
+TEST(Plan, LamportTakesSeveralPassesWhereMessagesDoNotFit) {
+  const auto made = [&](std::size_t bytes, Algorithm forced, std::size_t lamport_bytes,
+                        bool mapped) {
+    const PlanLimits limits{8, 4096, 65536, lamport_bytes};
     auto plan = kernels::plan(Collective::kAllReduce, bytes, 4, mapped, limits, kTable, forced, 8);
     EXPECT_OK(plan.status());
     return plan.value_or(Plan{});
   };
   for (const std::size_t bytes : {0, 1, 7000, 8 * 1000}) {
-    const Plan plan = made(bytes, Algorithm::kWords, 1000, true);
-    EXPECT_EQ(plan.algorithm, Algorithm::kWords) << bytes;
-    EXPECT_LE(bytes, 1000 * plan.blocks) << "in one lap";
+    const Plan plan = made(bytes, Algorithm::kLamport, 1000, true);
+    EXPECT_EQ(plan.algorithm, Algorithm::kLamport) << bytes;
+    EXPECT_LE(bytes, 1000 * plan.blocks) << "in one pass";
     EXPECT_EQ(plan.piece, 0u);
   }
-  EXPECT_EQ(to_string(made(8001, Algorithm::kWords, 1000, true)),
-            "words, 8 blocks of 64 threads, pieces of 384 bytes");
-  EXPECT_EQ(made(8001, Algorithm::kWords, 8, true).piece, 64u);
-  EXPECT_EQ(made(4 * 8000, Algorithm::kTwoShotWords, 1000, true).piece, 0u);
-  EXPECT_EQ(made(4 * 8000 + 4, Algorithm::kTwoShotWords, 1000, true).piece, 384u);
-  EXPECT_EQ(made(100, Algorithm::kWords, 0, true).algorithm, Algorithm::kPackets);
-  EXPECT_EQ(made(100, Algorithm::kTwoShotWords, 0, true).algorithm, Algorithm::kTwoShotPackets);
-  EXPECT_EQ(made(100, Algorithm::kWords, 1000, false).algorithm, Algorithm::kBulk);
+  EXPECT_EQ(to_string(made(8001, Algorithm::kLamport, 1000, true)),
+            "lamport, 8 blocks of 64 threads, pieces of 384 bytes");
+  EXPECT_EQ(made(8001, Algorithm::kLamport, 8, true).piece, 64u);
+  EXPECT_EQ(made(4 * 8000, Algorithm::kTwoShotLamport, 1000, true).piece, 0u);
+  EXPECT_EQ(made(4 * 8000 + 4, Algorithm::kTwoShotLamport, 1000, true).piece, 384u);
+  EXPECT_EQ(made(100, Algorithm::kLamport, 0, true).algorithm, Algorithm::kLL);
+  EXPECT_EQ(made(100, Algorithm::kTwoShotLamport, 0, true).algorithm, Algorithm::kTwoShotLL);
+  EXPECT_EQ(made(100, Algorithm::kLamport, 1000, false).algorithm, Algorithm::kSimple);
 }
 
-// A lap waits for the one before. The row has 16 blocks, the workspace twice as many channels.
-TEST(Plan, WordsTakeMoreBlocksRatherThanLaps) {
+// A pass waits for the one before. The row has 16 blocks, the workspace twice as many channels.
+TEST(Plan, LamportTakesMoreBlocksRatherThanPasses) {
   PlanLimits limits = kLimits;
-  limits.word_bytes = 1000;
+  limits.lamport_bytes = 1000;
   const auto made = [&](std::size_t bytes, unsigned blocks) {
     auto plan = kernels::plan(Collective::kAllGather, bytes, 2, true, limits, kTable,
-                              Algorithm::kWords, blocks);
+                              Algorithm::kLamport, blocks);
     EXPECT_OK(plan.status());
     return plan.value_or(Plan{});
   };
-  EXPECT_EQ(to_string(made(16000, 0)), "words, 16 blocks of 32 threads");
-  EXPECT_EQ(to_string(made(17001, 0)), "words, 18 blocks of 32 threads");
-  EXPECT_EQ(to_string(made(32000, 0)), "words, 32 blocks of 32 threads");
-  EXPECT_EQ(to_string(made(32001, 0)), "words, 16 blocks of 32 threads, pieces of 384 bytes");
-  EXPECT_EQ(to_string(made(17001, 16)), "words, 16 blocks of 32 threads, pieces of 384 bytes");
+  EXPECT_EQ(to_string(made(16000, 0)), "lamport, 16 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(17001, 0)), "lamport, 18 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(32000, 0)), "lamport, 32 blocks of 32 threads");
+  EXPECT_EQ(to_string(made(32001, 0)), "lamport, 16 blocks of 32 threads, pieces of 384 bytes");
+  EXPECT_EQ(to_string(made(17001, 16)), "lamport, 16 blocks of 32 threads, pieces of 384 bytes");
 }
 
-// Integers, for which a table's words are not.
+// Integers, for which a table's Lamport rows are not.
 TEST(Plan, WithoutRoomForWordsTheTableMeansPacketsOfOneRound) {
   const std::vector<PlanRow> table = {
-      {Collective::kAllReduce, 0, 4000, Algorithm::kWords, 4, 64},
-      {Collective::kAllReduce, 0, 1 << 20, Algorithm::kTwoShotWords, 4, 64}};
+      {Collective::kAllReduce, 0, 4000, Algorithm::kLamport, 4, 64},
+      {Collective::kAllReduce, 0, 1 << 20, Algorithm::kTwoShotLamport, 4, 64}};
   const auto made = [&](std::size_t bytes) {
     auto plan = kernels::plan(Collective::kAllReduce, bytes, 2, true, {8, 512, 65536}, table);
     EXPECT_OK(plan.status());
     return plan.value_or(Plan{}).algorithm;
   };
-  EXPECT_EQ(made(4 * 512), Algorithm::kPackets);
-  EXPECT_EQ(made(4 * 512 + 1), Algorithm::kBulk);
-  EXPECT_EQ(made(2 * 4 * 512), Algorithm::kTwoShotPackets);
-  EXPECT_EQ(made(2 * 4 * 512 + 1), Algorithm::kBulk);
+  EXPECT_EQ(made(4 * 512), Algorithm::kLL);
+  EXPECT_EQ(made(4 * 512 + 1), Algorithm::kSimple);
+  EXPECT_EQ(made(2 * 4 * 512), Algorithm::kTwoShotLL);
+  EXPECT_EQ(made(2 * 4 * 512 + 1), Algorithm::kSimple);
 }
 
 TEST(Plan, AnOperatorHasAsManyBlocksAsItsCallsMayTake) {
@@ -194,8 +194,8 @@ TEST(Plan, RefusesWhatThereIsNot) {
   const auto refused = [](Collective what, Algorithm forced) {
     return kernels::plan(what, 8, 8, true, kLimits, kTable, forced).status();
   };
-  EXPECT_CODE(refused(Collective::kAllGather, Algorithm::kTwoShotPackets), Code::kUnsupported);
-  EXPECT_CODE(refused(Collective::kAllReduce, Algorithm::kScatteredBulk), Code::kUnsupported);
+  EXPECT_CODE(refused(Collective::kAllGather, Algorithm::kTwoShotLL), Code::kUnsupported);
+  EXPECT_CODE(refused(Collective::kAllReduce, Algorithm::kScatteredSimple), Code::kUnsupported);
   EXPECT_CODE(refused(Collective::kAllToAllV, Algorithm::kAuto), Code::kInvalidArgument);
   EXPECT_CODE(refused(Collective::kBroadcast, Algorithm::kAuto), Code::kInvalidArgument);
 }

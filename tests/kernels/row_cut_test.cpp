@@ -1,7 +1,7 @@
 // How rows are cut is a pure function: no GPU, no PEs.
 #include <gtest/gtest.h>
 
-#include "kernels/collectives/row_cut.hpp"
+#include "kernels/collectives/all_reduce_norm/row_cut.hpp"
 
 namespace weft::kernels {
 namespace {
@@ -52,7 +52,7 @@ TEST(RowCut, EveryPairIsSomebodys) {
         for (const unsigned threads : {32u, 100u, 256u, 512u}) {
           RowCutProblem problem = on_gpu(rows, hidden, two_shot);
           problem.threads = threads;
-          problem.word_bytes = ~std::size_t{0};
+          problem.lamport_bytes = ~std::size_t{0};
           const auto cut = cut_rows(problem);
           if (chunks_of_row(problem.row_bytes) > kMostChunks) {
             EXPECT_FALSE(cut);
@@ -74,14 +74,14 @@ TEST(RowCut, EveryPairIsSomebodys) {
 
 TEST(RowCut, NeedsPlacesForWhatABlockSends) {
   RowCutProblem problem = on_gpu(300, 8192);  // three rows to a block
-  problem.word_bytes = 48 * KiB;
+  problem.lamport_bytes = 48 * KiB;
   EXPECT_TRUE(cut_rows(problem));
-  problem.word_bytes -= 1;
+  problem.lamport_bytes -= 1;
   EXPECT_FALSE(cut_rows(problem));
   problem.two_shot = true;  // to each of four a part
-  problem.word_bytes = 12 * KiB;
+  problem.lamport_bytes = 12 * KiB;
   EXPECT_TRUE(cut_rows(problem));
-  problem.word_bytes -= 1;
+  problem.lamport_bytes -= 1;
   EXPECT_FALSE(cut_rows(problem));
 }
 

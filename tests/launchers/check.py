@@ -20,7 +20,7 @@ import private_slurm
 
 SKIP = 77
 DEADLINE_S = 120  # ends what hangs; no job takes more than a few seconds
-# What MPI libraries themselves leave in /dev/shm when they are killed.
+# Names that MPI libraries themselves leave in /dev/shm when they are killed.
 FOREIGN = re.compile(r"^(vader_segment|sm_segment|osc|mpich|psm|ucx|sem\.)")
 
 
@@ -96,7 +96,7 @@ class Site:
         self.require(told == wanted, f"wanted {wanted}")
 
     def notices_a_kill(self, program, statuses, environment=None):
-        # PE 0 serves the meeting point under a foreign launcher; PE 1 is one like others.
+        # PE 0 serves the rendezvous point under a foreign launcher; PE 1 is one like others.
         for victim in ("0", "1"):
             done = self.run(4, program, "kill", victim, environment=environment)
             self.require(done.returncode in statuses, f"with a killed PE the status must be one of {statuses}")

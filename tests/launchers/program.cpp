@@ -1,4 +1,5 @@
-// What the launcher tests start, under every launcher the same. The first argument says what to do.
+// The program that the launcher tests start, the same under every launcher. The first argument says
+// what to do.
 #include <signal.h>
 
 #include <chrono>

@@ -92,7 +92,7 @@ def attack(kind, ports, most, stop):
 
 
 def use_cpu(_kind, _ports, _most, stop):
-    """What an attacker takes of the machine, without the attack."""
+    """The CPU time that an attacker takes, without the attack."""
     while not stop.is_set():
         sum(range(1000))
 

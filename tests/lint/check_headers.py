@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Compiles every public header alone, with every compiler that users' programs may come with.
 
-Host compilers take it as C++17 and C++20; GPU compilers take those for host code in one file. A
-compiler that is not installed is named as skipped, unless --require names it.
+Those of include/weft are read from a copy of that folder, so that they cannot find include/compat. Host compilers
+take them as C++17 and C++20; GPU compilers take those for host code in one file. A compiler that is not installed is
+named as skipped, unless --require names it.
 """
 import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).parents[2]
+# Tables, and macros that are set aside and brought back: whoever includes them prepares that.
+PARTS = re.compile(r"\.def\.h$|/names_(push|pop)\.h$")
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
@@ -48,6 +52,10 @@ def mpi_includes():
     return None
 
 
+def headers_below(root, pattern):
+    return sorted(path.relative_to(ROOT / root).as_posix() for path in (ROOT / root).glob(pattern))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder (for weft/version.hpp)")
@@ -56,7 +64,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
 
-    headers = sorted(p.relative_to(ROOT / "include").as_posix() for p in (ROOT / "include").rglob("*.hpp"))
+    headers = headers_below("include", "weft/**/*.hpp") + headers_below("include", "weft/**/*.h")
+    headers = [header for header in headers if not PARTS.search(header)]
+    compat = headers_below("include/compat", "**/*.hpp")
     mpi = mpi_includes() if shutil.which("pkg-config") else None
     if mpi is None:
         print("weft/mpi.hpp: skipped, no MPI is installed")
@@ -64,6 +74,8 @@ def main():
     binaries = {"hip": "clang++-19"}
     jobs, failures = [], 0
     with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "include" / "weft", f"{folder}/include/weft")
+        shutil.copytree(ROOT / "device" / "weft", f"{folder}/device/weft")
         if shutil.which("clang++-19") and pathlib.Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode").exists():
             os.mkdir(f"{folder}/bitcode")
             link_bitcode(f"{folder}/bitcode")
@@ -78,14 +90,14 @@ def main():
                     print(f"{compiler}: skipped, not installed")
                 continue
             if compiler in ("g++", "clang++"):
-                jobs += [(compiler, std, [header]) for std in (17, 20) for header in headers]
+                jobs += [(compiler, std, [header]) for std in (17, 20) for header in headers + compat]
                 continue
             # GPU compilers take seconds each: one standard, the older one, and alone only what is there for
             # kernels. NVSHMEM's kernels are CUDA's.
-            mine = [h for h in headers if compiler == "nvcc" or not h.startswith("weft/compat/nvshmem/")]
-            kernels = [h for h in mine if "/device" in h]
-            jobs += [(compiler, 17, [header]) for header in kernels]
-            jobs.append((compiler, 17, [h for h in mine if h not in kernels]))
+            for mine in [headers, compat] if compiler == "nvcc" else [headers]:
+                kernels = [h for h in mine if "/device" in h]
+                jobs += [(compiler, 17, [header]) for header in kernels]
+                jobs.append((compiler, 17, [h for h in mine if h not in kernels]))
 
         def compile_one(job):
             compiler, std, together = job
@@ -94,7 +106,8 @@ def main():
             source.write_text("".join(f"#include <{header}>\n" for header in together * 2), encoding="utf-8")
             line = command(compiler, std, str(source), f"{folder}/{name}.out", f"{folder}/bitcode")
             line += mpi if "weft/mpi.hpp" in together else []
-            line += [f"-I{ROOT}/include", f"-I{ROOT}/device", f"-I{args.build}/include"]
+            line += [f"-I{ROOT}/include/compat"] if together[0] in compat else []
+            line += [f"-I{folder}/include", f"-I{folder}/device", f"-I{args.build}/include"]
             return job, subprocess.run(line, capture_output=True, text=True)
 
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

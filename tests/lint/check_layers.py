@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails when an #include points against the arrows of the tree (docs/design/layers.md).
 
-    include <- device <- src <- bootstrap <- host      the library
+    include <- device <- src <- bootstrap <- host      the library; include/weft is meant
+    include/weft <- include/compat                     the names of OpenSHMEM and NVSHMEM, for host/api and programs
     include, device <- kernels                         the second library: the public API only
     include, device <- perftest, docs/tutorials        programs that may use the public API only
     include <- python                                  the Python package, likewise
@@ -19,19 +20,21 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".hpp", ".cpp", ".h", ".cu", ".cuh"}
 
-# What a file in a folder may include, by the first folder of the included file. "public" is
-# <weft/...> from include/, "bodies" is <weft/dev/...> from device/.
+# The files that a file in a folder may include, by the first folder of the included file. "public" is
+# <weft/...> from include/, "bodies" is <weft/dev/...> from device/, "compat" is <...> from include/compat.
 LAYERS = {
-    "include": {"public"},
+    "include/weft": {"public"},
+    "include/compat": {"public", "compat"},
     "device": {"public", "bodies"},
     "src": {"public", "bodies", "src"},
     "bootstrap": {"public", "bodies", "src", "bootstrap"},
+    "host/api": {"public", "bodies", "src", "bootstrap", "host", "compat"},
     "host": {"public", "bodies", "src", "bootstrap", "host"},
     "kernels": {"public", "kernels"},
-    "perftest": {"public", "perftest"},
-    "docs": {"public"},
+    "perftest": {"public", "compat", "perftest"},
+    "docs": {"public", "compat"},
     "python": {"public", "python"},
-    "tests": {"public", "bodies", "src", "bootstrap", "host", "kernels", "perftest", "tests"},
+    "tests": {"public", "bodies", "src", "bootstrap", "host", "kernels", "perftest", "compat", "tests"},
 }
 
 # Inside host/: a folder may include its own level's folders and those of lower levels.
@@ -50,15 +53,27 @@ HOST_LEVELS = {
     "api": 4,
 }
 
+# The same inside kernels/.
+KERNELS_LEVELS = {
+    "core": 0,
+    "protocol": 1,
+    "collectives": 2,
+    "gemm": 2,
+    "fused": 3,
+    "c_api": 4,
+}
+
+LEVELS = {"host": HOST_LEVELS, "kernels": KERNELS_LEVELS}
+
 # The one exception: the umbrella headers pull the bodies in behind the contract.
 EXCEPTIONS = {("include/weft/device.hpp", "bodies"), ("include/weft/device/kernel.hpp", "bodies")}
 
-# Headers of other libraries' names, which programs find by one -I of their own.
-COMPAT = "include/weft/compat/"
+# The include root of other libraries' names.
+COMPAT = "include/compat/"
 
 VENDOR = {
     re.compile(r"^(cuda|cublas|nv|cooperative_groups)"): ["src/platform/cuda/", "device/weft/dev/platform/cuda.hpp",
-                                                    "include/weft/compat/nvshmem/", "perftest/peers/"],
+                                                    "include/compat/nvshmem/", "perftest/peers/"],
     re.compile(r"^hip/"): ["src/platform/hip/", "device/weft/dev/platform/hip.hpp"],
     re.compile(r"^infiniband/"): ["host/transport/ib/"],
     re.compile(r"^rdma/"): ["host/transport/ib/", "host/transport/ofi/"],
@@ -75,8 +90,12 @@ def names_its_vendor(path, header):
     return bool(OF_A_VENDOR[vendor].match(path)) and re.match(r"^(cuda|cublas|hip/)", header) is not None
 
 
+def layer_of(path):
+    return next(layer for layer in LAYERS if path.startswith(layer + "/"))
+
+
 def sources(root):
-    for folder in LAYERS:
+    for folder in sorted({layer.split("/")[0] for layer in LAYERS}):
         for path in sorted((root / folder).rglob("*")):
             within = path.relative_to(root)  # the clone itself may lie below a folder of that name
             if path.suffix in SUFFIXES and "build" not in within.parts:
@@ -85,9 +104,9 @@ def sources(root):
 
 def resolve(root, path, bracket, name):
     """(kind, path of the included file or None) of one include."""
-    if path.startswith(COMPAT) and bracket == '"':  # found beside the file: programs give one -I
+    if path.startswith(COMPAT) and bracket == '"':  # found beside the file
         target = os.path.normpath(os.path.join(os.path.dirname(path), name))
-        return ("public", target) if (root / target).exists() else ("missing", None)
+        return ("compat", target) if target.startswith(COMPAT) and (root / target).exists() else ("missing", None)
     if name.startswith("weft/"):
         if name == "weft/version.hpp":
             return "public", None
@@ -96,14 +115,19 @@ def resolve(root, path, bracket, name):
         if (root / "device" / name).exists():
             return "bodies", f"device/{name}"
         return "missing", None
+    if bracket == "<" and (root / COMPAT / name).exists():
+        return "compat", COMPAT + name
     if bracket == '"':
         if (root / name).exists():
+            if name.startswith(COMPAT):
+                return "compat", name
             return name.split("/")[0], name
         return "missing", None
     return "system", None
 
 
 def check_file(root, path, errors):
+    layer = layer_of(path)
     folder = path.split("/")[0]
     text = (root / path).read_text(encoding="utf-8")
     edges = []
@@ -122,15 +146,15 @@ def check_file(root, path, errors):
                     if folder != "tests":
                         errors.append(f"{where}: a vendor header outside {', '.join(homes)}")
             continue
-        if kind not in LAYERS[folder] and (path, kind) not in EXCEPTIONS:
-            errors.append(f"{where}: {folder}/ may not include {kind}")
-        if folder == "host" and kind == "host":
-            mine = HOST_LEVELS.get(path.split("/")[1])
-            theirs = HOST_LEVELS.get(target.split("/")[1])
+        if kind not in LAYERS[layer] and (path, kind) not in EXCEPTIONS:
+            errors.append(f"{where}: {layer}/ may not include {kind}")
+        if folder in LEVELS and kind == folder:
+            from_here, to_there = path.split("/")[1], target.split("/")[1]
+            mine, theirs = LEVELS[folder].get(from_here), LEVELS[folder].get(to_there)
             if mine is None or theirs is None:
-                errors.append(f"{where}: a folder of host/ without a level in this script")
+                errors.append(f"{where}: a folder of {folder}/ without a level in this script")
             elif theirs > mine:
-                errors.append(f"{where}: host/{path.split('/')[1]} lies below host/{target.split('/')[1]}")
+                errors.append(f"{where}: {folder}/{from_here} lies below {folder}/{to_there}")
         if target is not None:
             edges.append(target)
     return edges

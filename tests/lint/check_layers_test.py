@@ -9,17 +9,25 @@ CHECK = pathlib.Path(__file__).with_name("check_layers.py")
 
 GOOD = {
     "include/weft/a.hpp": "#include <vector>\n",
+    "include/compat/shmem.h": '#include <weft/a.hpp>\n#include "shmem/i.h"\n',
+    "include/compat/shmem/i.h": "#include <stddef.h>\n",
     "device/weft/dev/b.hpp": "#include <weft/a.hpp>\n",
     "src/base/c.hpp": "#include <weft/a.hpp>\n",
     "bootstrap/d.hpp": '#include "src/base/c.hpp"\n',
     "host/memory/e.hpp": '#include "bootstrap/d.hpp"\n#include <weft/dev/b.hpp>\n',
     "host/runtime/f.hpp": '#include "host/memory/e.hpp"\n',
+    "host/api/j.cpp": "#include <shmem.h>\n",
     "perftest/g.cpp": "#include <weft/a.hpp>\n",
     "kernels/gemm/h_sm90.hpp": "#include <cuda.h>\n#include <weft/a.hpp>\n",
+    "kernels/fused/i/j_sm90.hpp": '#include "kernels/gemm/h_sm90.hpp"\n',
 }
 
 BAD = {
     "a contract reaches into a body": ("include/weft/x.hpp", "#include <weft/dev/b.hpp>\n"),
+    "a contract reaches into the compatibility headers": ("include/weft/x.hpp", "#include <shmem.h>\n"),
+    "the same by a path": ("include/weft/x.hpp", '#include "include/compat/shmem.h"\n'),
+    "the runtime knows of the compatibility headers": ("host/runtime/x.cpp", "#include <shmem.h>\n"),
+    "a compatibility header leaves its root": ("include/compat/x.h", '#include "../weft/a.hpp"\n'),
     "a body reaches into the library": ("device/weft/dev/x.hpp", '#include "src/base/c.hpp"\n'),
     "the base knows of PEs": ("src/base/x.cpp", '#include "host/memory/e.hpp"\n'),
     "the bootstrap knows of the heap": ("bootstrap/x.cpp", '#include "host/memory/e.hpp"\n'),
@@ -27,6 +35,9 @@ BAD = {
     "a benchmark uses internals": ("perftest/x.cpp", '#include "host/memory/e.hpp"\n'),
     "an operator uses internals": ("kernels/core/x.hpp", '#include "host/memory/e.hpp"\n'),
     "an operator reaches past the umbrella": ("kernels/core/x.hpp", "#include <weft/dev/b.hpp>\n"),
+    "a protocol knows of a product": ("kernels/protocol/x.hpp", '#include "kernels/gemm/h_sm90.hpp"\n'),
+    "a product knows of what is fused with it": ("kernels/gemm/x.hpp", '#include "kernels/fused/i/j_sm90.hpp"\n'),
+    "a folder of operators without a level": ("kernels/other/x.hpp", '#include "kernels/gemm/h_sm90.hpp"\n'),
     "a vendor header in what serves all targets": ("kernels/gemm/x.hpp", "#include <cuda.h>\n"),
     "a tutorial uses bodies": ("docs/tutorials/x.cpp", "#include <weft/dev/b.hpp>\n"),
     "a vendor header in the open": ("host/memory/x.cpp", "#include <cuda_runtime.h>\n"),

@@ -346,7 +346,7 @@ TEST(AdoptLife, IsAdoptedAnewByTheNextRuntime) {
   EXPECT_EQ(pages.words()[3], 3u);
 }
 
-// What is not touched takes no memory, before and after.
+// Pages that are not touched take no memory, before and after.
 TEST(AdoptLife, ZerosTakeNoMemory) {
   const Pages pages((std::size_t{1} << 30) / page() / 4);
   Options options;

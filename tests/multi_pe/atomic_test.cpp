@@ -37,7 +37,7 @@ void expect_value(const Words<T>* words, T wanted, const char* what) {
   EXPECT_TRUE(words->guard_after == static_cast<T>(88)) << what;
 }
 
-// What all PEs brought home, at PE `home`: each puts its share there.
+// The results of all PEs are gathered at PE `home`: each puts its share there.
 template <class T>
 Status gather(Runtime& rt, T* all, const std::vector<T>& mine, int home) {
   RETURN_IF_ERROR(rt.context().put(all + mine.size() * static_cast<std::size_t>(rt.pe()),
@@ -190,7 +190,7 @@ Status atomics_of_every_type(Runtime& rt) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, #name); \
     RETURN_IF_ERROR(atomics<type>(rt));                            \
   }
-#include <weft/tables/types.def.h>
+#include "include/compat/shmem/types.def.h"
   return Status::ok();
 }
 

@@ -198,7 +198,7 @@ TEST_P(Collectives, DisjointTeamsRunSideBySide) {
   }));
 }
 
-// What a barrier promises on top of a sync: puts of the context are there.
+// A barrier promises more than a sync: puts of the context are there.
 TEST_P(Collectives, BarrierCompletesPuts) {
   const int npes = GetParam().npes;
   EXPECT_OK(run_pes(GetParam(), [&](Runtime& rt) -> Status {
@@ -209,7 +209,7 @@ TEST_P(Collectives, BarrierCompletesPuts) {
       const std::uint64_t value = round * 1000 + static_cast<std::uint64_t>(rt.pe());
       for (int pe = 0; pe < npes; ++pe)
         RETURN_IF_ERROR(rt.context().put_nbi(half + rt.pe(), &value, 1, pe));
-      // A meeting before it, whose signals nobody waits for, makes no difference.
+      // A rendezvous before it, whose signals nobody waits for, makes no difference.
       if (round % 3 == 1) RETURN_IF_ERROR(sync(rt.context(), rt.world()));
       RETURN_IF_ERROR(barrier(rt.context(), rt.world()));
       for (std::size_t pe = 0; pe < n; ++pe) EXPECT_EQ(half[pe], round * 1000 + pe);

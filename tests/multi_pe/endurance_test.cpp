@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kRounds = kTsan ? 500 : kAsan ? 1'000 : WEFT_TARGET_CPU ? 30'000 : 100'000;
 constexpr std::uint64_t kRoundsInTurns = 500;  // of processes that share a GPU
 constexpr unsigned kThreads = WEFT_TARGET_CPU ? 3 : 96;
-constexpr std::size_t kWords = 37;
+constexpr std::size_t kLamport = 37;
 
 // Well mixed bits of three numbers (splitmix64).
 WEFT_DEVICE std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
@@ -70,7 +70,7 @@ struct Meet {
 // been read; two places take turns.
 struct Halo {
   DeviceContext handle;
-  std::uint64_t *mine, *inbox;  // kWords; symmetric, two of kWords
+  std::uint64_t *mine, *inbox;  // kLamport; symmetric, two of kLamport
   std::uint64_t *came, *read;   // symmetric
   std::uint64_t last, seed;
   std::uint64_t* wrong;
@@ -79,22 +79,22 @@ struct Halo {
     const dev::Block block;
     const int next = (ctx.pe() + 1) % ctx.npes(), before = (ctx.pe() + ctx.npes() - 1) % ctx.npes();
     for (std::uint64_t round = 1; round <= last; ++round) {
-      std::uint64_t* const place = inbox + round % 2 * kWords;
-      for (auto i = static_cast<std::size_t>(block.rank()); i < kWords;
+      std::uint64_t* const place = inbox + round % 2 * kLamport;
+      for (auto i = static_cast<std::size_t>(block.rank()); i < kLamport;
            i += static_cast<std::size_t>(block.size()))
-        mine[i] = mix(seed, static_cast<std::uint64_t>(ctx.pe()), round * kWords + i);
+        mine[i] = mix(seed, static_cast<std::uint64_t>(ctx.pe()), round * kLamport + i);
       dawdle(seed, ctx.pe(), round);
       bool came_in_time =
           round < 3 || ctx.wait_until(block, read, Cmp::kGe, round - 2);  // it may be overwritten
       if (came_in_time) {
-        ctx.put(block, place, mine, kWords, next, set(came, round));
+        ctx.put(block, place, mine, kLamport, next, set(came, round));
         came_in_time = ctx.wait_until(block, came, Cmp::kGe, round);
       }
       if (!came_in_time) return ctx.atomic_inc(wrong, ctx.pe());
       dawdle(~seed, ctx.pe(), round);
-      for (auto i = static_cast<std::size_t>(block.rank()); i < kWords;
+      for (auto i = static_cast<std::size_t>(block.rank()); i < kLamport;
            i += static_cast<std::size_t>(block.size()))
-        if (place[i] != mix(seed, static_cast<std::uint64_t>(before), round * kWords + i))
+        if (place[i] != mix(seed, static_cast<std::uint64_t>(before), round * kLamport + i))
           ctx.atomic_inc(wrong, ctx.pe());
       block.sync();  // all have read
       if (block.rank() == 0) ctx.signal(set(read, round), before);
@@ -133,10 +133,10 @@ TEST_P(EnduranceTest, Barriers) {
 TEST_P(EnduranceTest, DataWithSignals) {
   const std::uint64_t seed = test_seed(), last = rounds_of(GetParam());
   EXPECT_OK(run_pes(GetParam(), [seed, last](Runtime& rt) -> Status {
-    ASSIGN_OR_RETURN(auto* const vectors, rt.callocate_device<std::uint64_t>(3 * kWords));
+    ASSIGN_OR_RETURN(auto* const vectors, rt.callocate_device<std::uint64_t>(3 * kLamport));
     ASSIGN_OR_RETURN(auto* const words, rt.callocate_device<std::uint64_t>(3));
     ASSIGN_OR_RETURN(const DeviceContext handle, rt.context().device());
-    RETURN_IF_ERROR(dev::launch({1, kThreads}, Halo{handle, vectors, vectors + kWords, words,
+    RETURN_IF_ERROR(dev::launch({1, kThreads}, Halo{handle, vectors, vectors + kLamport, words,
                                                     words + 1, last, seed, words + 2}));
     return none_wrong(rt, words + 2);
   }));

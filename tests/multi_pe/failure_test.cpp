@@ -225,7 +225,7 @@ TEST_P(DeadlineTest, BarrierNamesWhoIsMissing) {
       for (int pe = 0; pe < rt.npes(); ++pe) RETURN_IF_ERROR(rt.context().signal(add(done, 1), pe));
       RETURN_IF_ERROR(rt.context().quiet());
     }
-    // Those who waited have given up, and leave the job at once.
+    // The PEs that waited have given up, and leave the job at once.
     const auto waiting = static_cast<std::uint64_t>(rt.npes() - 1);
     Status all_did;
     do {

@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using Word = std::uint64_t;
 
 constexpr std::size_t kPage = std::size_t{2} << 20;
-constexpr std::size_t kWords = (kPage + (kPage >> 1)) / sizeof(Word);
+constexpr std::size_t kLamport = (kPage + (kPage >> 1)) / sizeof(Word);
 
 enum class From { kMapped, kAllocated };
 
@@ -51,7 +51,7 @@ Word* make_words(const Runtime& rt, From from) {
   return reinterpret_cast<Word*>(kept.back()->base() + 4096 + 528 * static_cast<unsigned>(rt.pe()));
 }
 
-// What the program itself does with its memory; loads and stores of the host need not reach it.
+// The program accesses its memory by copies: loads and stores of the host need not reach it.
 Word there(const Word* word) {
   Word value = 0;
   kept.back()->copy(&value, word, sizeof value);
@@ -62,7 +62,7 @@ void write(Word* words, const std::vector<Word>& values) {
 }
 
 OwnMemory piece(Word* words, std::string name = "words") {
-  return {words, kWords * sizeof(Word), std::move(name)};
+  return {words, kLamport * sizeof(Word), std::move(name)};
 }
 
 struct Case {
@@ -103,7 +103,7 @@ Status check_transfers(Runtime& rt, Word* words) {
   ASSIGN_OR_RETURN(Word* const signal, rt.callocate<Word>(1));
   constexpr std::size_t kEnd = (kPage - 4096) / sizeof(Word);  // about where an allocation ends
   Word rounds = 0;
-  for (const std::size_t at : {std::size_t{0}, kEnd - 600, kWords - 1000}) {
+  for (const std::size_t at : {std::size_t{0}, kEnd - 600, kLamport - 1000}) {
     const auto mine = marks(rt.pe(), 1000), theirs = marks(previous_of(rt), 1000);
     RETURN_IF_ERROR(c.put(words + at, mine.data(), mine.size(), next_of(rt), add(signal, 1)));
     RETURN_IF_ERROR(wait_until(c, signal, Cmp::kGe, ++rounds));
@@ -142,7 +142,7 @@ Status check_signals_and_atomics(Runtime& rt, Word* words) {
 Status check_addresses(Runtime& rt, Word* words) {
   const auto offset = rt.offset_of(words + 5, 8);
   EXPECT_TRUE(offset.has_value());
-  EXPECT_EQ(rt.offset_of(words, kWords * sizeof(Word) + 1), std::nullopt);
+  EXPECT_EQ(rt.offset_of(words, kLamport * sizeof(Word) + 1), std::nullopt);
   EXPECT_EQ(rt.offset_of(words - 1, 8), std::nullopt);
   EXPECT_EQ(rt.context().ptr(words + 5, rt.pe()), words + 5);
   write(words + 5, {mark(rt.pe(), 5)});
@@ -159,10 +159,10 @@ TEST_P(GpuAdoptTest, HostThreadsTakeItsAddresses) {
     run(
         [](Runtime& rt, From from) -> Status {
           Word* const words = make_words(rt, from);
-          write(words + kWords - 1, {mark(rt.pe())});
+          write(words + kLamport - 1, {mark(rt.pe())});
           RETURN_IF_ERROR(rt.adopt({piece(words)}));
-          EXPECT_EQ(there(words + kWords - 1), mark(rt.pe())) << "contents stay";
-          ASSIGN_OR_RETURN(const Word theirs, rt.context().g(words + kWords - 1, next_of(rt)));
+          EXPECT_EQ(there(words + kLamport - 1), mark(rt.pe())) << "contents stay";
+          ASSIGN_OR_RETURN(const Word theirs, rt.context().g(words + kLamport - 1, next_of(rt)));
           EXPECT_EQ(theirs, mark(next_of(rt)));
           RETURN_IF_ERROR(check_transfers(rt, words));
           RETURN_IF_ERROR(check_signals_and_atomics(rt, words));
@@ -212,7 +212,7 @@ struct AddUp {
 
 Status check_kernels(Runtime& rt, const DeviceContext& handle, Word* words) {
   constexpr std::size_t kCount = 100;
-  Word* const data = words + kWords - 2 * kCount;
+  Word* const data = words + kLamport - 2 * kCount;
   const auto mine = marks(rt.pe(), kCount);
   const Word zeros[5] = {};
   RETURN_IF_ERROR(rt.context().put(data, mine.data(), kCount, rt.pe()));

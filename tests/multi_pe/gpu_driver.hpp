@@ -1,5 +1,5 @@
-// Whose driver tests of GPU memory take: a fake one (tests/support/fake_gpu), HIP's with
-// FAKE_GPU_KIND=hip, else CUDA's; compiled for GPUs, that of their kernels.
+// The driver that tests of GPU memory take: a fake one (tests/support/fake_gpu), HIP's with
+// FAKE_GPU_KIND=hip, else CUDA's; compiled for GPUs, the driver of their kernels.
 #pragma once
 
 #include <cstdlib>
@@ -40,7 +40,7 @@ inline std::string& library_of(Options& options) {
   return driver().kind == gpu::Kind::kHip ? options.hip_library : options.cuda_library;
 }
 
-// Whose streams OnStream takes on this PE.
+// The platform whose streams OnStream takes on this PE.
 inline Platform& platform_of(const Runtime& rt) {
   if (rt.gpu() < 0) return cpu_platform();
   return **gpu::platform(driver(), rt.gpu());

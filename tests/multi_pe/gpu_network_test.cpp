@@ -27,7 +27,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kMany = 100'000;  // words: several panes
+constexpr std::size_t kMany = 100'000;  // words: several staging slots
 
 PeGroup two(const std::string& network, const std::string& way, Pes pes = Pes::kThreads) {
   PeGroup group;
@@ -68,7 +68,7 @@ class FakeGpuSetting {
   const std::string name_;
 };
 
-// What the PEs say of how they reach each other's GPU.
+// The PEs report the way by which they reach each other's GPU, or why there is none.
 Status expect_way(Runtime& rt, const char* way) {
   RETURN_IF_ERROR(rt.allocate_device<std::uint64_t>(1).status());
   EXPECT_THAT(rt.describe(), HasSubstr(std::string("through requests ") + way));

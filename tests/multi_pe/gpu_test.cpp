@@ -322,7 +322,7 @@ TEST_P(GpuTest, CapturesOfTheProgramStayWhole) {
   }));
 }
 
-// What one PE cannot zero no PE has, and nobody waits for it.
+// Memory that one PE cannot zero is given to no PE, and nobody waits for it.
 TEST(GpuMemory, ThatOnePeCannotZeroFailsOnAll) {
   if (driver().file.empty()) GTEST_SKIP() << "no real driver fails when told to";
   EXPECT_OK(run_pes({Pes::kProcesses, 3, with_gpus(), {}}, [](Runtime& rt) -> Status {
@@ -554,7 +554,7 @@ TEST(GpuTeams, WhatFailsOnOnePeFailsOnAll) {
     for (int turn = 0; turn < 4; ++turn) {
       const bool grid = turn % 2 == 0;
       RETURN_IF_ERROR(rt.barrier());
-      // Of a grid the second team fails.
+      // The second team of a grid fails.
       if (rt.pe() == 1) fail_in(grid ? "cuMemsetD8Async:2:999" : "cuMemsetD8Async:1:999");
       Status refused = grid ? rt.split_2d(rt.world(), 2).status() : rt.team_of(all, words).status();
       EXPECT_CODE(refused, Code::kIo);

@@ -286,7 +286,7 @@ TEST_P(OnStreamTest, BlocksAreCollectedExchangedAndBroadcast) {
   }));
 }
 
-// What PE `pe` brings: small, so that no product overflows; signed where T is.
+// The values that PE `pe` gives: small, so that no product overflows; signed where T is.
 template <class T>
 std::vector<T> given(int pe, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(pe));

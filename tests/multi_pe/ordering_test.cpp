@@ -1,4 +1,4 @@
-// What fence, quiet, notify and contexts promise; and what they do not.
+// The promises of fence, quiet, notify and contexts; and what they do not promise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

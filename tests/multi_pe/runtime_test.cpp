@@ -163,7 +163,7 @@ TEST_P(RuntimeTest, Describes) {
   }));
 }
 
-// Whoever waits hears of it, with the reason, wherever it waits.
+// Every PE that waits hears of the abort, with the reason, wherever it waits.
 TEST_P(RuntimeTest, AbortReachesEverybody) {
   const PeGroup& group = GetParam();
   for (int where = 0; where < 4; ++where) {

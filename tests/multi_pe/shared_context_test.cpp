@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kThreads = 4;
 constexpr std::uint64_t kRounds = 50;
 
-// What thread `thread` of the PEs shares with its like on the next PE.
+// The words that a thread shares with the same thread of the neighbouring PEs.
 struct Inbox {
   std::uint64_t data[16];
   std::uint64_t signal;

@@ -166,7 +166,7 @@ Status transfers_of_every_type(Runtime& rt) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, #name); \
     RETURN_IF_ERROR(transfers<type>(rt));                          \
   }
-#include <weft/tables/types.def.h>
+#include "include/compat/shmem/types.def.h"
   return Status::ok();
 }
 

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kWords = 9;
+constexpr std::size_t kLamport = 9;
 constexpr Cmp kAllCmps[] = {Cmp::kEq, Cmp::kNe, Cmp::kGt, Cmp::kGe, Cmp::kLt, Cmp::kLe};
 
 // From `before` to `after` the condition `cmp bound` becomes true, and not sooner. Signed types go
@@ -50,7 +50,7 @@ struct Board {
   int next() const { return (rt.pe() + 1) % rt.npes(); }
   Status reset(T value) {
     RETURN_IF_ERROR(rt.barrier());
-    std::fill(words, words + kWords, value);
+    std::fill(words, words + kLamport, value);
     return rt.barrier();
   }
   // Changes words of the next PE, in random order.
@@ -62,7 +62,7 @@ struct Board {
 };
 
 std::vector<std::size_t> all_words() {
-  std::vector<std::size_t> all(kWords);
+  std::vector<std::size_t> all(kLamport);
   std::iota(all.begin(), all.end(), 0u);
   return all;
 }
@@ -74,17 +74,17 @@ Status wait_for_one_and_all(Board<T>& board, Cmp cmp, Random& random) {
   RETURN_IF_ERROR(board.reset(before));
   ASSIGN_OR_RETURN(bool held, test(ctx, board.words, cmp, bound));
   EXPECT_FALSE(held);
-  ASSIGN_OR_RETURN(held, test_all(ctx, board.words, kWords, nullptr, cmp, bound));
+  ASSIGN_OR_RETURN(held, test_all(ctx, board.words, kLamport, nullptr, cmp, bound));
   EXPECT_FALSE(held);
   // Nobody changes a word before everybody has seen that it does not hold yet.
   RETURN_IF_ERROR(board.rt.barrier());
   RETURN_IF_ERROR(board.change(all_words(), after, random));
   RETURN_IF_ERROR(wait_until(ctx, board.words + 4, cmp, bound));
-  RETURN_IF_ERROR(wait_until_all(ctx, board.words, kWords, nullptr, cmp, bound));
-  for (std::size_t i = 0; i < kWords; ++i) EXPECT_TRUE(board.words[i] == after);
+  RETURN_IF_ERROR(wait_until_all(ctx, board.words, kLamport, nullptr, cmp, bound));
+  for (std::size_t i = 0; i < kLamport; ++i) EXPECT_TRUE(board.words[i] == after);
   ASSIGN_OR_RETURN(held, test(ctx, board.words, cmp, bound));
   EXPECT_TRUE(held);
-  ASSIGN_OR_RETURN(held, test_all(ctx, board.words, kWords, nullptr, cmp, bound));
+  ASSIGN_OR_RETURN(held, test_all(ctx, board.words, kLamport, nullptr, cmp, bound));
   EXPECT_TRUE(held);
   return Status::ok();
 }
@@ -94,33 +94,34 @@ template <class T>
 Status wait_for_some(Board<T>& board, Cmp cmp, Random& random) {
   Context& ctx = board.rt.context();
   const auto [before, after, bound] = change_of<T>(cmp);
-  int left_out[kWords] = {};
-  left_out[random() % kWords] = 1;
-  left_out[random() % kWords] = 1;
-  const auto many = static_cast<std::size_t>(std::count(left_out, left_out + kWords, 0));
+  int left_out[kLamport] = {};
+  left_out[random() % kLamport] = 1;
+  left_out[random() % kLamport] = 1;
+  const auto many = static_cast<std::size_t>(std::count(left_out, left_out + kLamport, 0));
   RETURN_IF_ERROR(board.reset(before));
-  ASSIGN_OR_RETURN(std::size_t index, test_any(ctx, board.words, kWords, left_out, cmp, bound));
+  ASSIGN_OR_RETURN(std::size_t index, test_any(ctx, board.words, kLamport, left_out, cmp, bound));
   EXPECT_EQ(index, kNoIndex);
-  std::size_t indices[kWords];
+  std::size_t indices[kLamport];
   ASSIGN_OR_RETURN(std::size_t found,
-                   test_some(ctx, board.words, kWords, indices, left_out, cmp, bound));
+                   test_some(ctx, board.words, kLamport, indices, left_out, cmp, bound));
   EXPECT_EQ(found, 0u);
   RETURN_IF_ERROR(board.rt.barrier());
   RETURN_IF_ERROR(board.change(all_words(), after, random));
 
-  int status[kWords];
-  std::copy(left_out, left_out + kWords, status);
+  int status[kLamport];
+  std::copy(left_out, left_out + kLamport, status);
   std::size_t seen = 0;
-  ASSIGN_OR_RETURN(index, wait_until_any(ctx, board.words, kWords, status, cmp, bound));
-  if (index >= kWords) return Status::error(Code::kInternal, "wait_until_any found nothing");
+  ASSIGN_OR_RETURN(index, wait_until_any(ctx, board.words, kLamport, status, cmp, bound));
+  if (index >= kLamport) return Status::error(Code::kInternal, "wait_until_any found nothing");
   EXPECT_EQ(status[index], 0);
   EXPECT_TRUE(board.words[index] == after);
   status[index] = 1;
   ++seen;
   while (seen < many) {
-    ASSIGN_OR_RETURN(found, wait_until_some(ctx, board.words, kWords, indices, status, cmp, bound));
+    ASSIGN_OR_RETURN(found,
+                     wait_until_some(ctx, board.words, kLamport, indices, status, cmp, bound));
     EXPECT_GE(found, 1u);
-    if (found == 0 || found > kWords) return Status::error(Code::kInternal, "wait_until_some");
+    if (found == 0 || found > kLamport) return Status::error(Code::kInternal, "wait_until_some");
     for (std::size_t k = 0; k < found; ++k) {
       EXPECT_EQ(status[indices[k]], 0) << "word " << indices[k] << " was left out";
       EXPECT_TRUE(board.words[indices[k]] == after);
@@ -130,11 +131,11 @@ Status wait_for_some(Board<T>& board, Cmp cmp, Random& random) {
   }
   EXPECT_EQ(seen, many);
   // All are left out now: no wait waits.
-  ASSIGN_OR_RETURN(index, wait_until_any(ctx, board.words, kWords, status, cmp, bound));
+  ASSIGN_OR_RETURN(index, wait_until_any(ctx, board.words, kLamport, status, cmp, bound));
   EXPECT_EQ(index, kNoIndex);
-  ASSIGN_OR_RETURN(found, wait_until_some(ctx, board.words, kWords, indices, status, cmp, bound));
+  ASSIGN_OR_RETURN(found, wait_until_some(ctx, board.words, kLamport, indices, status, cmp, bound));
   EXPECT_EQ(found, 0u);
-  RETURN_IF_ERROR(wait_until_all(ctx, board.words, kWords, status, cmp, bound));
+  RETURN_IF_ERROR(wait_until_all(ctx, board.words, kLamport, status, cmp, bound));
   return Status::ok();
 }
 
@@ -143,9 +144,10 @@ template <class T>
 Status wait_for_vectors(Board<T>& board, Random& random) {
   Context& ctx = board.rt.context();
   RETURN_IF_ERROR(board.reset(T{0}));
-  T values[kWords];
-  for (std::size_t i = 0; i < kWords; ++i) values[i] = static_cast<T>(10 + i);
-  ASSIGN_OR_RETURN(bool held, test_all_vector(ctx, board.words, kWords, nullptr, Cmp::kGe, values));
+  T values[kLamport];
+  for (std::size_t i = 0; i < kLamport; ++i) values[i] = static_cast<T>(10 + i);
+  ASSIGN_OR_RETURN(bool held,
+                   test_all_vector(ctx, board.words, kLamport, nullptr, Cmp::kGe, values));
   EXPECT_FALSE(held);
   RETURN_IF_ERROR(board.rt.barrier());
   std::vector<std::size_t> order = all_words();
@@ -154,33 +156,33 @@ Status wait_for_vectors(Board<T>& board, Random& random) {
     RETURN_IF_ERROR(ctx.p(board.words + i, values[i], board.next()));
   RETURN_IF_ERROR(ctx.quiet());
 
-  int status[kWords] = {};
-  std::size_t indices[kWords];
+  int status[kLamport] = {};
+  std::size_t indices[kLamport];
   ASSIGN_OR_RETURN(const std::size_t any,
-                   wait_until_any_vector(ctx, board.words, kWords, status, Cmp::kEq, values));
-  if (any >= kWords) return Status::error(Code::kInternal, "wait_until_any_vector found nothing");
+                   wait_until_any_vector(ctx, board.words, kLamport, status, Cmp::kEq, values));
+  if (any >= kLamport) return Status::error(Code::kInternal, "wait_until_any_vector found nothing");
   EXPECT_TRUE(board.words[any] == values[any]);
   status[any] = 1;
-  for (std::size_t seen = 1; seen < kWords;) {
+  for (std::size_t seen = 1; seen < kLamport;) {
     ASSIGN_OR_RETURN(
         const std::size_t found,
-        wait_until_some_vector(ctx, board.words, kWords, indices, status, Cmp::kEq, values));
+        wait_until_some_vector(ctx, board.words, kLamport, indices, status, Cmp::kEq, values));
     if (found == 0) return Status::error(Code::kInternal, "wait_until_some_vector found nothing");
     for (std::size_t k = 0; k < found; ++k) status[indices[k]] = 1;
     seen += found;
   }
-  RETURN_IF_ERROR(wait_until_all_vector(ctx, board.words, kWords, nullptr, Cmp::kEq, values));
-  ASSIGN_OR_RETURN(held, test_all_vector(ctx, board.words, kWords, nullptr, Cmp::kEq, values));
+  RETURN_IF_ERROR(wait_until_all_vector(ctx, board.words, kLamport, nullptr, Cmp::kEq, values));
+  ASSIGN_OR_RETURN(held, test_all_vector(ctx, board.words, kLamport, nullptr, Cmp::kEq, values));
   EXPECT_TRUE(held);
   values[3] = T{99};
-  ASSIGN_OR_RETURN(held, test_all_vector(ctx, board.words, kWords, nullptr, Cmp::kEq, values));
+  ASSIGN_OR_RETURN(held, test_all_vector(ctx, board.words, kLamport, nullptr, Cmp::kEq, values));
   EXPECT_FALSE(held);
   ASSIGN_OR_RETURN(const std::size_t first,
                    test_any_vector(ctx, board.words + 3, 1, nullptr, Cmp::kEq, values + 3));
   EXPECT_EQ(first, kNoIndex);
-  ASSIGN_OR_RETURN(const std::size_t some,
-                   test_some_vector(ctx, board.words, kWords, indices, nullptr, Cmp::kEq, values));
-  EXPECT_EQ(some, kWords - 1);
+  ASSIGN_OR_RETURN(const std::size_t some, test_some_vector(ctx, board.words, kLamport, indices,
+                                                            nullptr, Cmp::kEq, values));
+  EXPECT_EQ(some, kLamport - 1);
   EXPECT_EQ(std::count(indices, indices + some, 3u), 0);
   return Status::ok();
 }
@@ -189,7 +191,7 @@ template <class T>
 Status waits(Runtime& rt) {
   if constexpr (is_wait_type<T>) {
     Random random(test_seed() + static_cast<std::uint64_t>(rt.pe()));
-    ASSIGN_OR_RETURN(auto* const words, rt.allocate<T>(kWords));
+    ASSIGN_OR_RETURN(auto* const words, rt.allocate<T>(kLamport));
     Board<T> board{rt, words};
     for (const Cmp cmp : kAllCmps) {
       RETURN_IF_ERROR(wait_for_one_and_all(board, cmp, random));
@@ -210,7 +212,7 @@ Status waits_of_every_type(Runtime& rt) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, #name); \
     RETURN_IF_ERROR(waits<type>(rt));                              \
   }
-#include <weft/tables/types.def.h>
+#include "include/compat/shmem/types.def.h"
   return Status::ok();
 }
 

@@ -1,5 +1,5 @@
-// What the litmus programs share. A program is a few threads that pass data along one promise of
-// the device API; ThreadSanitizer, the late proxy and the checks say when the promise is broken.
+// Common parts of the litmus programs. A program is a few threads that pass data along one promise
+// of the device API; ThreadSanitizer, the late proxy and the checks say when the promise is broken.
 // They are compiled alone (no test framework), since the mutation test compiles them once per
 // mutant.
 #pragma once

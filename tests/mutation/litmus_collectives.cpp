@@ -70,7 +70,7 @@ class Collective {
   std::uint64_t src_ = 0, dst_ = 0;
 };
 
-// What rank `rank` gives as element i of call `call`.
+// Element i of those that rank `rank` gives in call `call`.
 Word given(int call, int rank, std::size_t i) {
   return static_cast<Word>(call + 1) * 1'000'000 + static_cast<Word>(rank + 1) * 10'000 + i;
 }
@@ -218,7 +218,8 @@ void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads
     const int next = (pe + 1) % pes;
     for (int call = 0; call < 2 * kCalls; ++call) {
       forget_fences();
-      // A place of its own for each call: nothing but the meeting keeps readers and writers apart.
+      // A place of its own for each call: nothing but the rendezvous keeps readers and writers
+      // apart.
       Word* mine = shared.src(pe) + static_cast<std::size_t>(call) * kThreads;
       Word* theirs = shared.dst(with_puts ? pe : next) + static_cast<std::size_t>(call) * kThreads;
       const auto me = static_cast<std::size_t>(scope.rank());
@@ -247,8 +248,7 @@ void run_scope(const JobOptions& options, unsigned threads) {
   }
 }
 
-// What broadcast, fcollect, alltoall, reduce and reducescatter do with small messages that may go
-// packed.
+// Broadcast, fcollect, alltoall, reduce and reducescatter with small messages that may go packed.
 template <class Scope>
 void run_packed(JobOptions options, unsigned threads) {
   options.packs = true;
@@ -266,7 +266,7 @@ void run_direct(JobOptions options, unsigned threads) {
     for (std::size_t count : {kLarge, kEven}) collective<Scope>(options, kind, count, threads);
 }
 
-// What broadcast, fcollect, alltoall and reduce do where receivers read.
+// Broadcast, fcollect, alltoall and reduce where receivers read.
 template <class Scope>
 void run_pulled(const JobOptions& options, unsigned threads) {
   for (Kind kind : {0, 1, 3, 5})
@@ -274,7 +274,7 @@ void run_pulled(const JobOptions& options, unsigned threads) {
       collective<Scope>(options, kind, count, threads, 0);
 }
 
-// What sync, broadcast, fcollect and reduce do where members lie on several hosts.
+// Sync, broadcast, fcollect and reduce where members lie on several hosts.
 template <class Scope>
 void run_on_hosts(const JobOptions& options, unsigned threads) {
   meetings_of_pes<Scope>(options, true, threads, kPes, true);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <weft/dev/nic/door.hpp>
+#include <weft/dev/nic/operations.hpp>
 #include <weft/dev/nic/mlx5.hpp>
 
 #include "tests/support/soft_nic.hpp"
@@ -79,7 +79,7 @@ void one_word_each(SoftNicOptions options) {
   LITMUS(seen.load() == (Word{1} << 4 * kThreads) - 1);
 }
 
-// That all is complete is known here by what another thread has found.
+// A thread knows here that all is complete by what another thread has found.
 void known_by_another(SoftNicOptions options) {
   NicJob job(options);
   Word back[16];
@@ -130,8 +130,8 @@ int main(int argc, char** argv) {
   using namespace weft::litmus;
   weft::test::SoftNicOptions options;
   options.seed = begin(argc, argv).mapped.seed;
-  for (const bool hears_bell : {true, false}) {
-    options.hears_bell = hears_bell;
+  for (const bool reads_doorbell : {true, false}) {
+    options.reads_doorbell = reads_doorbell;
     small_queue(options);
     room_only(options);
     one_word_each(options);

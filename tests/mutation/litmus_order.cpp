@@ -1,8 +1,8 @@
 // Litmus programs of order: who tells, who learns, who waits, and the meetings of a scope. Exit
 // status 0: every promise was kept.
 #include <weft/dev/flag.hpp>
-#include <weft/dev/packet.hpp>
-#include <weft/dev/word.hpp>
+#include <weft/dev/ll.hpp>
+#include <weft/dev/lamport.hpp>
 
 #include "tests/mutation/litmus.hpp"
 
@@ -219,19 +219,19 @@ void packets_for_later(const JobOptions& options) {
   run_grids(2, 1, 1, [&](int pe) {
     const Context ctx(job.handle(pe));
     for (std::size_t round = 0; round < kRounds; ++round) {
-      auto* const first = reinterpret_cast<dev::Packet*>(places.of(job, pe, round));
+      auto* const first = reinterpret_cast<dev::LLPacket*>(places.of(job, pe, round));
       const auto flag = static_cast<std::uint32_t>(round + 1);
       if (pe == 0) {
         while (begun.load(std::memory_order_relaxed) <= round) dev::platform::relax();
         for (int k = 0; k < kMany; ++k) {
           usleep(300);
-          dev::send_packet(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)), flag);
+          dev::send_ll(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)), flag);
         }
       } else {
         begun.store(round + 1, std::memory_order_relaxed);
         std::uint64_t data[kMany] = {};
-        const auto awaited = [&](int k) -> dev::Awaited { return {first + k, 0}; };
-        LITMUS(dev::take_packets<kMany>(ctx, "packets", awaited, flag, data));
+        const auto awaited = [&](int k) -> dev::AwaitedLL { return {first + k, 0}; };
+        LITMUS(dev::receive_ll<kMany>(ctx, "packets", awaited, flag, data));
         LITMUS(is_filled(data, kMany, round));
       }
     }
@@ -244,7 +244,7 @@ void words_for_later(const JobOptions& options) {
   constexpr int kMany = 3;
   const Lines places(job, kMany, kRounds);
   for (std::size_t round = 0; round < kRounds; ++round)
-    std::fill_n(places.of(job, 1, round), kMany, dev::kNoWord);
+    std::fill_n(places.of(job, 1, round), kMany, dev::kLamportEmpty);
   std::atomic<std::size_t> begun{0};
   run_grids(2, 1, 1, [&](int pe) {
     const Context ctx(job.handle(pe));
@@ -254,16 +254,16 @@ void words_for_later(const JobOptions& options) {
         while (begun.load(std::memory_order_relaxed) <= round) dev::platform::relax();
         for (int k = 0; k < kMany; ++k) {
           usleep(300);
-          dev::send_word(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)));
+          dev::send_lamport(ctx.ptr(first + k, 1), mark(round, static_cast<std::size_t>(k)));
         }
       } else {
         begun.store(round + 1, std::memory_order_relaxed);
         std::uint64_t data[kMany] = {};
-        const auto awaited = [&](int k) -> dev::AwaitedWord { return {first + k, 0}; };
-        LITMUS(dev::take_words<kMany>(job.handle(pe), "words", awaited, data));
+        const auto awaited = [&](int k) -> dev::AwaitedLamport { return {first + k, 0}; };
+        LITMUS(dev::receive_lamport<kMany>(job.handle(pe), "words", awaited, data));
         LITMUS(is_filled(data, kMany, round));
         LITMUS((dev::platform::load<dev::Order::kRelaxed, dev::Reach::kSystem>(first) ==
-                dev::kNoWord));
+                dev::kLamportEmpty));
       }
     }
   });
@@ -302,8 +302,8 @@ void meetings(const JobOptions&) {
     const unsigned first = me - static_cast<unsigned>(scope.rank());
     const unsigned next = first + (me - first + 1) % static_cast<unsigned>(scope.size());
     for (Word round = 1; round <= 4 * kRounds; ++round) {
-      // Written by me, read by my neighbour after the meeting; two sets, so that one meeting a
-      // round is enough.
+      // Written by me, read by my neighbour after the rendezvous; two sets, so that one rendezvous
+      // a round is enough.
       left[round % 2][me] = round;
       switch (round % 4) {
         case 0: scope.sync(); break;

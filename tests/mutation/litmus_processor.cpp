@@ -40,7 +40,8 @@ void each_looks(const JobOptions& options) {
       if (pe == 0 && dev::platform::clock_ns() > end) turns.store(turn, std::memory_order_relaxed);
       arrived.fetch_add(1, std::memory_order_release);  // with the word about the last turn
       while (arrived.load(std::memory_order_acquire) < 2 * turn) dev::platform::relax();
-      // Who came last is ahead by the time that news takes; some of these delays make up for it.
+      // The PE that came last is ahead by the time that news takes; some of these delays make up
+      // for it.
       for (Word delay = pe == 0 ? turn % 256 : turn / 256 % 256; delay > 0; --delay)
         asm volatile("");
       Word* const word = words.of(job, pe, turn % kSets);

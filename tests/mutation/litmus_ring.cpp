@@ -82,8 +82,8 @@ void carried_words(JobOptions options) {
   for (std::size_t t = 0; t < kThreads; ++t) LITMUS(is_filled(words.of(job, 1, t), 16, t));
 }
 
-// Who gave up waiting for a word leaves a cell that the host still writes to: nobody else uses it
-// before that.
+// A thread that gave up waiting for a word leaves a cell that the host still writes to: nobody else
+// uses it before that.
 void abandoned_words(JobOptions options) {
   options.ring_capacity = 2;
   options.deadline_ns = 1;
@@ -106,7 +106,7 @@ void abandoned_words(JobOptions options) {
     }
 }
 
-// That all is complete is known here by what another thread has asked the host.
+// A thread knows here that all is complete by what another thread has asked the host.
 void known_by_another(JobOptions options) {
   DeviceJob job(options);
   const Lines src(job, 16, 1), dst(job, 16, 1);

@@ -8,8 +8,9 @@ under ThreadSanitizer and run, the likeliest program first; a mutant that passes
 hole in the tests, or an ordering that nobody needs.
 
 All of them take some minutes, and the outcome depends only on the device API and on this folder. So
-`--record` writes what noticed each mutant to noticed.txt, with a digest of those files, and
-`--sample N` demands that the record is of the present files and tries N of the mutants again.
+`--record` writes what noticed each mutant to noticed.txt, with a digest of the code in those files, and
+`--sample N` demands that the record is of the present code and tries N of the mutants again. Comments and
+white space are not part of it: a comment may be edited without a new record.
 
 A line that ends in "// mutation: equivalent, WHY" is left out; the reason is printed.
 """
@@ -43,6 +44,10 @@ class Site:
         excuse = EXCUSE.search(text[text.rfind("\n", 0, begin) + 1:line_end])
         self.excuse = excuse.group(1) if excuse else None
 
+    def name(self):
+        """As the record has it: by no line, which comments move."""
+        return f"{self.path}: {self.what}: {self.excerpt[:90]}"
+
     def __str__(self):
         return f"{self.path}:{self.line}: {self.what}: {self.excerpt[:90]}"
 
@@ -63,6 +68,12 @@ def closing(text, start):
 def without_comments(text):
     """The same length, comments blanked, so that positions stay."""
     return re.sub(r"//[^\n]*", lambda m: " " * len(m.group()), text)
+
+
+def code_of(text):
+    """All that a compiler reads, and the excuses, whatever the layout."""
+    kept = re.sub(r"//(?!\s*mutation: equivalent)[^\n]*", "", text)
+    return " ".join(kept.split())
 
 
 def orders(text):
@@ -94,7 +105,7 @@ def without(text, begin, end):
 
 def meetings(text):
     """sync() goes; broadcast(x), all(x) and agree(x) become x, each thread's own."""
-    for begin, _, end in calls(text, "sync|sync_warp|sync_block|meet"):
+    for begin, _, end in calls(text, "sync|sync_warp|sync_block|sync_members"):
         yield begin, end, without(text, begin, end), "barrier"
     for begin, bracket, end in calls(text, "broadcast|all|agree"):
         on_scope = re.match(r"scope|agree", text[begin:])
@@ -123,26 +134,26 @@ def waits(text):
     # Attempts that give up when something is not there yet.
     for m in re.finditer(r"\bif \(", text):
         end = closing(text, m.end() - 1)
-        if re.match(r"\s*return false;", text[end:]) and re.search(r"\b(consumed|cell_is_free|is_complete)\(",
+        if re.match(r"\s*return false;", text[end:]) and re.search(r"\b(consumed|result_slot_is_free|is_complete)\(",
                                                                    text[m.start():end]):
             yield m.start() + len("if "), end, "(false)", "wait"
 
 
 def programs_for(path):
-    """Those that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
+    """The programs that may notice a mutant of this header, the likeliest first: each compiles in seconds."""
     if path.startswith(("collective", "packed", "team_", "direct_", "copy_tiles")):
         return ["collectives"]
     if path.startswith("nic/"):
         return ["nic"]
     if path.startswith("tile"):
         return ["move", "collectives"]
-    if path.startswith(("ring", "fault", "check", "scope")):
+    if path.startswith(("ring", "fault", "address", "route", "validate", "scope")):
         return ["ring", "order", "move"]
     return ["move", "order"] if path.startswith("rma") else ["order", "processor", "move", "ring"]
 
 
 def included_from_system():
-    """What the programs and the headers under mutation include from outside: parsed once for all mutants."""
+    """The system headers that the programs and the headers under mutation include: parsed once for all mutants."""
     names = set()
     for path in [*HEADERS.rglob("*.hpp"), *(ROOT / "tests" / "mutation").glob("*.?pp"),
                  *(ROOT / "tests" / "device").glob("*.hpp")]:
@@ -238,7 +249,7 @@ class Runner:
 
 
 def digest():
-    """Of everything that decides which mutants there are and what notices them."""
+    """The digest of all code that decides which mutants there are and what notices them."""
     mutated = [path for path in HEADERS.rglob("*.hpp") if path.relative_to(HEADERS).as_posix() not in SKIPPED]
     programs = [path for path in (ROOT / "tests" / "mutation").iterdir() if path.suffix in (".cpp", ".hpp", ".py")]
     helpers = [ROOT / "tests" / "device" / name for name in
@@ -246,7 +257,9 @@ def digest():
     helpers.append(ROOT / "tests" / "support" / "soft_nic.hpp")
     total = hashlib.sha256()
     for path in sorted([*mutated, *programs, *helpers]):
-        total.update(f"{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        text = path.read_text(encoding="utf-8")
+        code = text if path.suffix == ".py" else code_of(text)
+        total.update(f"{path.relative_to(ROOT).as_posix()}\0{code}\0".encode())
     return total.hexdigest()
 
 
@@ -268,7 +281,7 @@ def recorded():
 def write_record(outcomes):
     lines = ["What noticed each mutant of the device API. Written by tests/mutation/mutate.py --record",
              f"digest {digest()}", ""]
-    lines += [f"{number:4} {site}\n     {how.split(' ', 1)[0]}" for number, site, how in outcomes]
+    lines += [f"{number:4} {site.name()}\n     {how.split(' ', 1)[0]}" for number, site, how in outcomes]
     RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# On node0 of two: lost_peer. Whoever is left tells; one that was killed takes the job with it.
+# On node0 of two: lost_peer. Every PE that is left tells; one that was killed takes the job with it.
 #   lost_peer.sh FOLDER-OF-PROGRAMS killed | link
 set -u
 how=$2

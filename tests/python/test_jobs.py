@@ -134,10 +134,10 @@ def test_processes_meet_by_a_unique_id():
         weft.barrier()
         print(weft.my_pe(), weft.n_pes())
         """
-    meeting = weft.unique_id()
+    rendezvous = weft.unique_id()
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program), str(pe), meeting.text], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", textwrap.dedent(program), str(pe), rendezvous.text], stdout=subprocess.PIPE, text=True
         )
         for pe in range(3)
     ]
@@ -318,9 +318,9 @@ def test_spawned_processes_are_pes(tmp_path):
                 weft.finalize()
 
             if __name__ == "__main__":
-                meeting = weft.unique_id()
+                rendezvous = weft.unique_id()
                 spawn = multiprocessing.get_context("spawn")
-                players = [spawn.Process(target=play, args=(meeting.text, rank, 3)) for rank in range(3)]
+                players = [spawn.Process(target=play, args=(rendezvous.text, rank, 3)) for rank in range(3)]
                 for player in players:
                     player.start()
                 for player in players:

@@ -21,7 +21,7 @@ def no_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
 
 
-def compiled(kernel, target, signature, constants=None, linked=True, aligned=()):
+def compiled(kernel, target, signature, constants=None, linked=True, aligned=(), ptx=None):
     place = {name: (index,) for index, name in enumerate(kernel.arg_names)}
     constants = constants or {}
     if triton.__version__ < "3.3":
@@ -36,7 +36,10 @@ def compiled(kernel, target, signature, constants=None, linked=True, aligned=())
             attrs={place[name]: [["tt.divisibility", 16]] for name in aligned},
         )
     target = TARGETS[target]
-    libraries = {"extern_libs": {"weft": wt.bitcode(target.backend, target.arch)}} if linked else {}
+    library = wt.bitcode(target.backend, target.arch, ptx=wt._ptx_version(target, ptx))
+    libraries = {"extern_libs": {"weft": library}} if linked else {}
+    if ptx is not None:
+        libraries["ptx_version"] = ptx
     return triton.compile(source, target=target, options=libraries).asm
 
 
@@ -55,8 +58,17 @@ def test_kernels_compile(target):
     assert compiled(kernels.exchange, target, EXCHANGE, {"CAPACITY": 128, "WIDTH": 1024, "ROW_BYTES": 2048})[binary]
 
 
+def test_waits_end_by_a_fence_where_ptx_has_one():
+    assert "fence.acquire" not in compiled(kernels.pass_on, "sm_90", PASS, ptx=80)["ptx"]
+    newest = compiled(kernels.pass_on, "sm_90", PASS)["ptx"]
+    assert ("fence.acquire" in newest) == (wt._ptx_version(TARGETS["sm_90"], None) >= 86)
+
+
 def test_names_of_nvshmem_compile():
-    assert compiled(kernels.move_by_shmem_names, "sm_90", MOVE, {"bytes": 512})["cubin"]
+    made = compiled(kernels.move_by_shmem_names, "sm_90", MOVE, {"bytes": 512})
+    assert made["cubin"]
+    # A wait empties the L1 cache; constant memory has one of its own.
+    assert len(re.findall(r"ld\.const.*\[weft_current_device_context", made["ptx"])) > 4
 
 
 def sources(ptx, register):

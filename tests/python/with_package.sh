@@ -3,16 +3,24 @@
 # from 3.10 on that there is: python3, those of PATH by name, those of pyenv. The virtual environments stay in the
 # user's cache.
 #
-#   tests/python/with_package.sh [--torch RELEASE]     and with that release of PyTorch, in 5 GB of the cache
+#   tests/python/with_package.sh [--cuda BUILD] [--torch RELEASE]...
+#
+#   --cuda BUILD      the wheel has operators for GPUs, sm_80 and sm_90a, of the objects in that build folder
+#   --torch RELEASE   with that release of PyTorch too, in 5 GB of the cache; of a second one as much as depends on it
 #
 # Exit status: 0 if all is well, else 1; wrong usage 2.
 set -eu
 torch=""
-case "$#:${1:-}" in
-  0:) ;;
-  2:--torch) torch=$2 ;;
-  *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+build=""
+while [ $# -ge 2 ]; do
+  case $1 in
+    --cuda) build=$2 ;;
+    --torch) torch="$torch $2" ;;
+    *) break ;;
+  esac
+  shift 2
+done
+[ $# -eq 0 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/weft-python
@@ -34,7 +42,10 @@ pip_install() {
 [ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
 pip_install "$cache/build" --upgrade pip mypy numpy numba-cuda pytest
 rm -rf "$wheels"
-if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$root" > "$cache/log" 2>&1; then
+[ -z "$build" ] ||
+  set -- -C "build-dir=$build" -C cmake.define.WEFT_CUDA=ON -C "cmake.define.WEFT_CUDA_ARCHITECTURES=80;90a"
+if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$@" \
+  "$root" > "$cache/log" 2>&1; then
   tail -20 "$cache/log" >&2
   exit 1
 fi
@@ -93,17 +104,20 @@ for python in python3 python3.10 python3.11 python3.12 python3.13 "$HOME"/.pyenv
   tested="$tested$version "
 done
 
-if [ -n "$torch" ]; then
-  environment=$cache/torch-$torch
+test="test_torch.py test_triton.py"
+for release in $torch; do
+  environment=$cache/torch-$release
   [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-  pip_install "$environment" "torch==$torch" numpy pytest nanobind-backend
+  pip_install "$environment" "torch==$release" numpy pytest nanobind-backend
   pip_install "$environment" --force-reinstall --no-deps "$wheels"/weft-*.whl
-  echo "== PyTorch $torch"
+  echo "== PyTorch $release"
   export OMP_NUM_THREADS=1
   (
-    cd "$cache"
-    "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here/test_torch.py" "$here/test_triton.py"
+    cd "$here"
+    # shellcheck disable=SC2086  # words are meant to split
+    "$environment/bin/python" -m pytest -q -p no:cacheprovider $test
     "$environment/bin/weft-run" -n 2 --timeout 200 "$environment/bin/python" -m pytest -q -p no:cacheprovider \
-      "$here/test_torch_ops.py"
+      test_torch_ops.py
   )
-fi
+  test=test_torch.py
+done

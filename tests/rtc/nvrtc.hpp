@@ -14,7 +14,7 @@ struct Compiled {
 
 class Nvrtc {
  public:
-  // What is installed, or an error that says that nothing is.
+  // The installed NVRTC, or an error that says that none is installed.
   static Result<Nvrtc> open();
 
   // As C++17 for a GPU like "sm_90", with Weft's headers on the include path. The compiler's log is

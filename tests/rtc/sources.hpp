@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// What docs/guide/run-time-compilation.md shows.
+// The kernel that docs/guide/run-time-compilation.md shows.
 inline constexpr char kPass[] = R"(
 #include <weft/device.hpp>
 

@@ -1,4 +1,4 @@
-// What the tcp bootstrap costs with many PEs:  bootstrap_scale [PES] [BYTES]
+// The cost of the tcp bootstrap with many PEs:  bootstrap_scale [PES] [BYTES]
 //
 // Start: a real server, and as many PEs as light-weight clients over loopback, one connection each.
 // Calls: the PEs' sides of a barrier and an allgather in one thread, their frames handed over in
@@ -143,7 +143,7 @@ Status run_call(int npes, Call call, std::size_t each) {
     }
   }
   const double ms = watch.ms();
-  const bool gathers = call.call == Meeting::Call::kAllgather;
+  const bool gathers = call.call == Rendezvous::Call::kAllgather;
   const std::size_t blocks = gathers ? 8 + each : 0;
   const std::size_t expected = n * (rounds * (net::kFrameHeader + 9) + (n - 1) * blocks);
   fmt::print("{:>9}  {:>6} PEs  {:>9.1f} ms  {:>13} bytes  {:>8} per PE, in {} rounds; holds {}\n",
@@ -183,8 +183,8 @@ int main(int argc, char** argv) {
   const bool files = allow_files(npes);
   if (!files) fmt::print("start skipped: {} connections need more open files; ulimit -n\n", npes);
   Status status = files ? run_start(npes) : Status::ok();
-  if (status.is_ok()) status = run_call(npes, {Meeting::Call::kBarrier, 1}, 0);
-  if (status.is_ok()) status = run_call(npes, {Meeting::Call::kAllgather, 2}, each);
+  if (status.is_ok()) status = run_call(npes, {Rendezvous::Call::kBarrier, 1}, 0);
+  if (status.is_ok()) status = run_call(npes, {Rendezvous::Call::kAllgather, 2}, each);
   if (status.is_ok()) return files ? 0 : kSkipped;
   fmt::print(stderr, "{}\n", status.to_string());
   return 1;

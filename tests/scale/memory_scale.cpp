@@ -1,4 +1,4 @@
-// What PEs that are never spoken to cost in memory:  WEFT_TRANSPORTS=ib,loopback memory_scale [PES]
+// The memory cost of PEs that are never spoken to:  WEFT_TRANSPORTS=ib,loopback memory_scale [PES]
 //
 // A runtime among PES that all answer the bootstrap as it does, so that its tables are those of a
 // job of as many on other hosts; nobody is spoken to. Its resident memory less that of one among

@@ -304,7 +304,7 @@ class StepData {
   // After the call src may be used for anything.
   void spoil() { std::memset(static_cast<void*>(src_), 0x5a, bytes_); }
 
-  // What is wrong with dst; "" if nothing.
+  // The first fault in dst; "" if there is none.
   std::string check() const {
     const std::size_t count = step_.count;
     const int n = team_.size;

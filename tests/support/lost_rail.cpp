@@ -17,7 +17,7 @@ using Word = std::uint64_t;
 constexpr std::size_t kWords = 100'000;
 constexpr Word kRounds = 60, kLoss = 20;
 
-// Who hears takes the signal back, so one that came twice would be noticed.
+// The receiver takes the signal back, so one that came twice would be noticed.
 weft::Status pass_on(weft::Runtime& rt, Word* bulk, Word* signal, Word* sum,
                      const std::string& device) {
   weft::Context& ctx = rt.context();

@@ -82,7 +82,7 @@ class OwnGpuMemory {
     unmap();
     map(allocations);
   }
-  // What was mapped. Nothing else comes to its addresses until free().
+  // Nothing else comes to the unmapped addresses until free().
   void unmap() {
     for (const auto& [at, bytes] : parts_) expect(driver_->call().unmap(at, bytes));
     parts_.clear();

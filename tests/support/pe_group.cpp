@@ -145,7 +145,7 @@ PeEnd wait_for(const Child& child) {
 
 bool is_good(const PeEnd& end) { return end.code == Code::kOk && end.signal == 0 && !end.failed; }
 
-// What the others were told because one failed.
+// The end of a PE that was told that another had failed.
 bool is_consequence(const PeEnd& end) {
   return end.code == Code::kAborted || end.code == Code::kPeerLost;
 }

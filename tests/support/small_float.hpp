@@ -1,5 +1,5 @@
-// What floats of two bytes are worth, and which is nearest to a number: by arithmetic, where the
-// library goes by bits.
+// The values of floats of two bytes, and the one that is nearest to a number: by arithmetic, where
+// the library goes by bits.
 #pragma once
 
 #include <algorithm>

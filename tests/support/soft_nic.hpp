@@ -30,7 +30,7 @@ struct SoftNicOptions {
   std::uint64_t result_count = 4;
   std::uint64_t first = 0;          // requests that the queue has had before
   std::uint64_t seed = 1;           // of what comes late
-  bool hears_bell = true;           // else it looks at the doorbell record
+  bool reads_doorbell = true;       // else it looks at the doorbell record
   std::uint64_t stops_at = kNever;  // the request that it leaves where it is, until resume()
   std::uint64_t fails_at = kNever;  // the request that fails
   std::uint8_t syndrome = 0;        // and why
@@ -132,7 +132,7 @@ class SoftNic {
 
   void listen() {
     const std::uint64_t before = told_;
-    if (options_.hears_bell) {
+    if (options_.reads_doorbell) {
       const std::uint64_t value = __atomic_load_n(&doorbell_, __ATOMIC_ACQUIRE);
       if (value == heard_) return;
       heard_ = value;
@@ -297,7 +297,7 @@ struct NicJob {
   DeviceContext handle;
 };
 
-// What a test asks PE 1 for.
+// An op that a test asks PE 1 for.
 inline Op op_of(OpKind kind, std::size_t word, std::uint64_t value = 0) {
   Op op;
   op.kind = kind;

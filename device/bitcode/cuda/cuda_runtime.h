@@ -8,6 +8,7 @@
 #define __CUDACC__ 1
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
+#define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
 #define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))

@@ -7,10 +7,11 @@
 
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/notify.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/ring.hpp>
+#include <weft/dev/route.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -23,7 +24,7 @@ WEFT_DEVICE std::uint64_t bits(T value) {
   return word;
 }
 
-// What an atomic over the ring is made of.
+// The parts of an atomic that goes over the ring.
 struct Asked {
   OpKind kind;
   std::uint8_t width;
@@ -62,7 +63,7 @@ WEFT_DEVICE_COLD std::uint64_t fetch_by_ring(ByValue<ColdContext> cold, const ch
 template <class T, class Apply>
 WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                       int pe, Apply apply) {
-  const Place to = place_of(h, where, word, sizeof(T), sizeof(T), pe, Touch::kAtomic);
+  const Route to = route_of(h, where, word, sizeof(T), sizeof(T), pe, Access::kAtomic);
   if (to.at != nullptr)
     apply(reinterpret_cast<T*>(to.at));
   else if (to.by_ring)
@@ -72,8 +73,8 @@ WEFT_DEVICE void post(const DeviceContext& h, const char* where, OpKind kind, T*
 template <class T, class Apply>
 WEFT_DEVICE T fetch(const DeviceContext& h, const char* where, OpKind kind, T* word, T value,
                     T compare, int pe, Apply apply) {
-  const Place at = place_of(h, where, word, sizeof(T), sizeof(T), pe,
-                            kind == OpKind::kAmoFetch ? Touch::kFetch : Touch::kAtomic);
+  const Route at = route_of(h, where, word, sizeof(T), sizeof(T), pe,
+                            kind == OpKind::kAmoFetch ? Access::kFetch : Access::kAtomic);
   if (at.at != nullptr) return apply(reinterpret_cast<T*>(at.at));
   T old{};
   if (!at.by_ring) return old;

@@ -13,7 +13,7 @@
 #include <weft/device/collective.hpp>
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/collective_direct.hpp>
 #include <weft/dev/collective_general.hpp>
 #include <weft/dev/collective_packed.hpp>
@@ -22,6 +22,7 @@
 #include <weft/dev/rma.hpp>
 #include <weft/dev/scope.hpp>
 #include <weft/dev/sync.hpp>
+#include <weft/dev/validate.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -46,7 +47,7 @@ inline constexpr std::size_t kMostPacked<Thread> = 64;
 template <>
 inline constexpr std::size_t kMostPacked<Warp> = 2048;
 // The messages of a broadcast come from one member, so there are fewer polls. A thread that is the
-// root of more than two members sends each packet to all of them; directly it stores half the
+// root of more than two members sends each LL packet to all of them; directly it stores half the
 // bytes.
 template <class Scope>
 WEFT_DEVICE std::size_t most_packed_broadcast(int members) {
@@ -118,7 +119,8 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
 }
 
 template <class Scope>
-WEFT_DEVICE bool meet(const Context& ctx, Scope scope, const Team& team, const char* where) {
+WEFT_DEVICE bool sync_members(const Context& ctx, Scope scope, const Team& team,
+                              const char* where) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   const auto known = ctx.known(scope);
@@ -126,7 +128,7 @@ WEFT_DEVICE bool meet(const Context& ctx, Scope scope, const Team& team, const c
     const Call call{h, team, where, Work::kSync, {}};
     return run_generally(call, known);
   }
-  return meet_direct(h, known, team, where);
+  return sync_direct(h, known, team, where);
 }
 
 // Without a division, which takes a GPU as long as a small message.
@@ -195,18 +197,18 @@ WEFT_DEVICE bool run_fold(const Context& ctx, Scope scope, const Team& team, Fol
 
 template <class Scope>
 WEFT_DEVICE bool sync(const Context& ctx, Scope scope, const Team& team) {
-  return coll::meet(ctx, scope, team, "sync");
+  return coll::sync_members(ctx, scope, team, "sync");
 }
 
 template <class Scope>
 WEFT_DEVICE bool barrier(const Context& ctx, Scope scope, const Team& team) {
-  // Stores to mapped peers need no more than the sync: its signals release them. What went by the
-  // ring must be complete.
+  // Stores to mapped peers need no more than the sync: its signals release them. Operations that
+  // went by the ring must be complete.
   if ((ctx.handle().flags & kDeviceRing) != 0) {
     scope.sync();
     if (ctx.known(scope).rank() == 0) ordering::quiet_ring(ctx.handle());
   }
-  return coll::meet(ctx, scope, team, "barrier");
+  return coll::sync_members(ctx, scope, team, "barrier");
 }
 
 template <class Scope, class T>
@@ -241,8 +243,8 @@ template <class Scope, class T>
 WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* dst, const T* src,
                          std::size_t count) {
   static_assert(is_rma_type<T>, "collect moves trivially copyable types");
-  // What is wrong may depend on my count. Who finds something wrong takes part with a size that
-  // fits nowhere, and all refuse.
+  // A fault may depend on my count. A member that finds one takes part with a size that fits
+  // nowhere, and all refuse.
   const bool good = coll::are_there(ctx, "collect", dst, 1, src, 1, count);
   return coll::run(
       ctx, scope, team, "collect", coll::Work::kCollect,

@@ -14,15 +14,15 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <weft/dev/check.hpp>
-#include <weft/dev/copy.hpp>
-#include <weft/dev/copy_tiles.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/collective_packed.hpp>
 #include <weft/dev/collective_reduce.hpp>
+#include <weft/dev/copy.hpp>
+#include <weft/dev/copy_tiles.hpp>
 #include <weft/dev/direct_member.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/scope.hpp>
-#include <weft/dev/team_meeting.hpp>
+#include <weft/dev/team_sync.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -110,7 +110,7 @@ WEFT_DEVICE void fetch(const DirectMember<Scope>& m, std::byte* dst, const std::
   by_abi(fetch_slowly)(m.handle(), {m.team(), m.threads(), dst, src, 0, bytes, ahead});
 }
 
-// The threads have arrived, and the call has begun. False: the team is broken.
+// The threads have arrived, and the call has begun. False: the team has failed.
 template <class Scope>
 WEFT_DEVICE bool begin_direct(DirectMember<Scope>& m, bool tells) {
   m.scope().sync();

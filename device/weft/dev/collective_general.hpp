@@ -11,7 +11,7 @@
 #include <weft/dev/collective_port.hpp>
 #include <weft/dev/collective_reduce.hpp>
 #include <weft/dev/scope.hpp>
-#include <weft/dev/team_meeting.hpp>
+#include <weft/dev/team_sync.hpp>
 #include <weft/dev/team_member.hpp>
 
 namespace weft::dev {
@@ -77,10 +77,10 @@ WEFT_DEVICE_CALLED bool run_by(const Call& call, ByValue<Scope> scope) {
   return member.finish(false);
 }
 template <class Scope>
-WEFT_DEVICE_CALLED bool make_ready_by(const Call& call, ByValue<Scope> scope, bool meets,
+WEFT_DEVICE_CALLED bool make_ready_by(const Call& call, ByValue<Scope> scope, bool syncs_first,
                                       bool wipes) {
   const ContextPort port(call);
-  return make_packed_ready(port, scope, call.team, meets, wipes,
+  return make_packed_ready(port, scope, call.team, syncs_first, wipes,
                            [&] { return run_by(call, scope); });
 }
 
@@ -99,19 +99,19 @@ WEFT_DEVICE bool run_generally(const Call& call, const Scope& scope) {
     return run_by(call, scope);
 }
 template <class Scope>
-WEFT_DEVICE bool make_ready_generally(const Call& call, const Scope& scope, bool meets,
+WEFT_DEVICE bool make_ready_generally(const Call& call, const Scope& scope, bool syncs_first,
                                       bool wipes) {
   if constexpr (is_bulk<Scope>)
-    return make_ready_generally(call, as_scope(scope), meets, wipes);
+    return make_ready_generally(call, as_scope(scope), syncs_first, wipes);
   else if constexpr (kIsOfWeft<Scope>)
-    return by_abi(make_ready_by<AnyScope>)(call, AnyScope(scope), meets, wipes);
+    return by_abi(make_ready_by<AnyScope>)(call, AnyScope(scope), syncs_first, wipes);
   else
-    return make_ready_by(call, scope, meets, wipes);
+    return make_ready_by(call, scope, syncs_first, wipes);
 }
 
-// A sync of a team that is_direct(), by threads in step; false: gave up, or the team is broken.
+// A sync of a team that is_direct(), by threads in step; false: gave up, or the team has failed.
 template <class Scope>
-WEFT_DEVICE bool meet_in_step(const DeviceContext& h, const Scope& scope, const Team& team,
+WEFT_DEVICE bool sync_in_step(const DeviceContext& h, const Scope& scope, const Team& team,
                               const char* where) {
   DirectMember<Scope> member(h, scope, team, where);
   member.tell();
@@ -126,25 +126,25 @@ WEFT_DEVICE bool meet_in_step(const DeviceContext& h, const Scope& scope, const 
 }
 
 template <class Scope>
-WEFT_DEVICE bool meet_direct(const DeviceContext& h, const Scope& scope, const Team& team,
+WEFT_DEVICE bool sync_direct(const DeviceContext& h, const Scope& scope, const Team& team,
                              const char* where) {
   scope.sync();  // what my other threads did comes before the release
   bool ok = true;
   if constexpr (is_block<Scope>) {  // by one warp, since the others would only be in its way
     const FirstWarp few(static_cast<unsigned>(scope.rank()));
-    if (few.has_me()) ok = meet_in_step(h, few, team, where);
+    if (few.has_me()) ok = sync_in_step(h, few, team, where);
   } else {
-    ok = meet_in_step(h, scope, team, where);
+    ok = sync_in_step(h, scope, team, where);
   }
   return agree(scope, h.heap + team_block_offset(h.teams, team.id), ok);
 }
 
 template <class Scope>
-WEFT_DEVICE bool PackedPort::make_ready(const Scope& scope, const Team& team, bool meets,
+WEFT_DEVICE bool PackedPort::make_ready(const Scope& scope, const Team& team, bool syncs_first,
                                         bool wipes) const {
-  if (!wipes && is_direct(h_, team)) return meet_direct(h_, scope, team, where_);
+  if (!wipes && is_direct(h_, team)) return sync_direct(h_, scope, team, where_);
   const Call call{h_, team, where_, Work::kSync, {}};
-  return make_ready_generally(call, scope, meets, wipes);
+  return make_ready_generally(call, scope, syncs_first, wipes);
 }
 
 }  // namespace coll

@@ -1,5 +1,5 @@
-// What collectives do otherwise where members lie on several hosts: bytes that all are to have
-// cross to each other host once, to a member there, which puts them to the others of its host.
+// Collectives whose members lie on several hosts: bytes that all are to have cross to each other
+// host once, to a member there, which puts them to the others of its host.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ WEFT_DEVICE void tell_mates(Member& m, const TeamHosts& hosts, int of, const Lan
 }
 
 // One exchange in which all hear of all that have something: landing_of(rank), the same on all
-// members; mine is at `src`. What goes far goes first.
+// members; mine is at `src`. Messages that go far go first.
 template <class Member, class LandingOf>
 WEFT_DEVICE bool tell_all_by_hosts(Member& m, const std::byte* src, LandingOf landing_of) {
   const TeamHosts hosts = m.hosts();
@@ -38,7 +38,7 @@ WEFT_DEVICE bool tell_all_by_hosts(Member& m, const std::byte* src, LandingOf la
   const auto has_some = [&](int rank) { return rank != me && landing_of(rank).at != nullptr; };
   if (mine.at != nullptr) {
     for (int i = 1; i < hosts.count(); ++i) {
-      const int to = hosts.gate(wrapped(hosts.mine() + i, hosts.count()), hosts.place());
+      const int to = hosts.leader(wrapped(hosts.mine() + i, hosts.count()), hosts.place());
       m.send(m.scope(), to, mine.at, src, mine.bytes);
     }
     tell_mates(m, hosts, me, mine, src);
@@ -85,7 +85,7 @@ WEFT_HOST_DEVICE constexpr int tree_reach(int v, int n) {
   return bound > 1 ? reach : 0;
 }
 
-// The ways of a broadcast. At the root's host the root is the gate, elsewhere its place decides.
+// The ways of a broadcast. At the root's host the root is the leader, elsewhere its place decides.
 class FromRoot {
  public:
   template <class Member>
@@ -96,10 +96,14 @@ class FromRoot {
   }
   WEFT_DEVICE const TeamHosts& hosts() const { return hosts_; }
   WEFT_DEVICE bool is_here() const { return host_ == hosts_.mine(); }
-  WEFT_DEVICE int gate(int host) const { return host == host_ ? root_ : hosts_.gate(host, place_); }
+  WEFT_DEVICE int leader(int host) const {
+    return host == host_ ? root_ : hosts_.leader(host, place_);
+  }
   // Hosts by their distance from the root's.
   WEFT_DEVICE int distance() const { return wrapped(hosts_.mine() - host_ + count(), count()); }
-  WEFT_DEVICE int gate_at(int distance) const { return gate(wrapped(host_ + distance, count())); }
+  WEFT_DEVICE int leader_at(int distance) const {
+    return leader(wrapped(host_ + distance, count()));
+  }
   WEFT_DEVICE int count() const { return hosts_.count(); }
   // Members of a host that hear from others, and the place of one among them.
   WEFT_DEVICE int hearers(int host) const { return hosts_.size(host) - (host == host_ ? 1 : 0); }
@@ -115,27 +119,27 @@ class FromRoot {
   int root_, host_ = 0, place_ = 0;
 };
 
-// Through slots: a tree of hosts (few hear from the root's), then each gate tells its host.
+// Through slots: a tree of hosts (few hear from the root's), then each leader tells its host.
 template <class Member>
 WEFT_DEVICE bool broadcast_small_by_hosts(Member& m, std::byte* dst, const std::byte* src,
                                           std::size_t bytes, int root, bool root_too) {
   const FromRoot ways(m, root);
   const TeamHosts& hosts = ways.hosts();
   const bool flat = hosts.count() <= kFlatBroadcast;
-  const int gate = ways.gate(hosts.mine());
+  const int leader = ways.leader(hosts.mine());
   const int v = ways.distance();
   if (!m.begin()) return false;
   if (m.rank() != root) {
-    const int parent = m.rank() != gate ? gate : ways.gate_at(flat ? 0 : tree_parent(v));
+    const int parent = m.rank() != leader ? leader : ways.leader_at(flat ? 0 : tree_parent(v));
     if (!m.arrived(parent)) return false;
     src = m.payload(parent);
   }
   const auto pass_on = [&](int to) { m.send(m.scope(), to, m.payload(m.rank()), src, bytes); };
-  if (m.rank() == gate) {
+  if (m.rank() == leader) {
     for (int child = 1; flat && v == 0 && child < hosts.count(); ++child)
-      pass_on(ways.gate_at(child));
+      pass_on(ways.leader_at(child));
     for (int reach = flat ? 0 : tree_reach(v, hosts.count()); reach > 0; reach /= 2)
-      if (v + reach < hosts.count()) pass_on(ways.gate_at(v + reach));
+      if (v + reach < hosts.count()) pass_on(ways.leader_at(v + reach));
     for (int i = 1; i < hosts.mates(); ++i)
       pass_on(hosts.rank(hosts.mine(), wrapped(hosts.place() + i, hosts.mates())));
   }

@@ -24,8 +24,8 @@ WEFT_DEVICE_CALLED bool broadcast_small(Member& m, std::byte* dst, const std::by
   const int n = m.size();
   const int v = wrapped(m.rank() - root + n, n);
   const bool flat = n <= kFlatBroadcast;
-  // What the root would have to push several times is read from its own slot: nobody else writes
-  // there, and the root not before all have read, as with any slot.
+  // Bytes that the root would have to push several times are read from its own slot: nobody else
+  // writes there, and the root not before all have read, as with any slot.
   const bool pulled = flat && n > 1 && m.port().pulls(bytes * static_cast<std::size_t>(n - 1));
   if (!m.begin()) return false;
   if (v != 0) {

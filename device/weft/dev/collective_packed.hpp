@@ -96,8 +96,8 @@ WEFT_DEVICE bool broadcast_packed(Member& m, const Buffers& b, int root, bool ro
   return m.finish(ok, false);
 }
 
-// The units index, index + step, ... that I was sent; the one where it stopped, since what it needs
-// did not come soon, or none is left. That one is used anew.
+// Uses the units index, index + step, ... that I was sent. Returns the one where it stopped, since
+// what it needs did not come soon, or none is left; it is to be used anew.
 template <class Member, class Use>
 WEFT_DEVICE unsigned use_units(const Member& m, const Buffers& b, unsigned index, Use use) {
   const int n = m.size();

@@ -6,7 +6,7 @@
 
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/collective_move.hpp>
 #include <weft/dev/collective_packed.hpp>
 #include <weft/dev/collective_reduce.hpp>
@@ -15,10 +15,12 @@
 #include <weft/dev/missing.hpp>
 #include <weft/dev/notify.hpp>
 #include <weft/dev/rma.hpp>
+#include <weft/dev/route.hpp>
 #include <weft/dev/scope.hpp>
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/team_member.hpp>
+#include <weft/dev/validate.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -41,7 +43,7 @@ WEFT_DEVICE_CALLED void signal_somehow(ByValue<ColdContext> cold, std::uint64_t*
                                        std::uint64_t value, int pe) {
   const DeviceContext h = cold;
   const Notify notify = set(word, value);
-  const Place there = place_of(h, "signal", notify, pe);
+  const Route there = route_of(h, "signal", notify, pe);
   if (there.at != nullptr)
     notify_directly<Order::kRelease>(there.at, notify);
   else if (there.by_ring)
@@ -62,9 +64,9 @@ WEFT_DEVICE_COLD bool wait_on_copy(ByValue<ColdContext> cold, const char* where,
       [&] { return wanted.came(0); });
 }
 
-// The same for the packets of a row, one after the other.
-WEFT_DEVICE_COLD bool wait_on_packets(ByValue<ColdContext> cold, const char* where,
-                                      const PackedRow& row) {
+// The same for the LL packets of a row, one after the other.
+WEFT_DEVICE_COLD bool wait_on_ll(ByValue<ColdContext> cold, const char* where,
+                                 const PackedRow& row) {
   WEFT_DEVICE_AS_A_LOOP
   for (int k = 0; k < row.count; ++k) {
     const std::uint64_t* const words = row.words(k);
@@ -197,11 +199,12 @@ class PackedPort {
     return reinterpret_cast<T*>(heap_of(h_, pe) + offset);
   }
   WEFT_DEVICE bool wait_on(const PackedRow& row) const {
-    return by_abi(wait_on_packets)(h_, where_,
-                                   row);  // mutation: equivalent, the caller polls again
+    return by_abi(wait_on_ll)(h_, where_,
+                              row);  // mutation: equivalent, the caller polls again
   }
   template <class Scope>
-  WEFT_DEVICE bool make_ready(const Scope& scope, const Team& team, bool meets, bool wipes) const;
+  WEFT_DEVICE bool make_ready(const Scope& scope, const Team& team, bool syncs_first,
+                              bool wipes) const;
 
  private:
   const DeviceContext& h_;

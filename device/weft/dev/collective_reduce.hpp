@@ -199,7 +199,7 @@ WEFT_DEVICE ErasedFold erased(ElementFold<T, kOp>) {
   return fold;
 }
 
-// What a member folds of mine: its piece, which it has sent into its slot of my block, and my own.
+// The parts that I fold: a member's piece, which it has sent into its slot of my block, and my own.
 template <class Member>
 struct Sent {
   Member& m;

@@ -21,7 +21,7 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// What one load and one store move. It may alias whatever lies there.
+// The unit that one load and one store move. It may alias whatever lies there.
 template <std::size_t kBytes>
 struct Chunk;
 template <>
@@ -43,7 +43,7 @@ struct Chunk<8> {
 template <>
 struct Chunk<16> {
 #if defined(__clang__) && !WEFT_TARGET_CPU
-  // Of a struct clang would make a memcpy, and of the chunks in flight an array in memory.
+  // Clang would make a memcpy of a struct, and an array in memory of the chunks in flight.
   typedef std::uint64_t type __attribute__((ext_vector_type(2), may_alias));
 #else
   struct __attribute__((may_alias)) type {
@@ -254,7 +254,7 @@ WEFT_DEVICE void copy_odd(Scope scope, std::byte* dst, const std::byte* src, std
   const Ranks who{scope.rank(), scope.size()};
   if (!copy_word<std::uint64_t>(who, dst, src, bytes) &&
       !copy_word<std::uint32_t>(who, dst, src, bytes))
-    copy_misaligned(who, dst, src, bytes);
+    copy_misaligned(Ranks(who), dst, src, bytes);
 }
 
 template <class Scope>  // as it was declared: tests have nvcc's host read bodies

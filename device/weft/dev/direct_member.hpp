@@ -14,7 +14,7 @@
 #include <weft/target.hpp>
 #include <weft/team.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/copy.hpp>
 #include <weft/dev/missing.hpp>
 #include <weft/dev/platform.hpp>
@@ -22,12 +22,12 @@
 #include <weft/dev/scope.hpp>
 #include <weft/dev/signal.hpp>
 #include <weft/dev/team_block.hpp>
-#include <weft/dev/team_meeting.hpp>
+#include <weft/dev/team_sync.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-// Those of a team: the same for all members, as long as there is the team.
+// Whether a team makes such calls: the same for all members, as long as there is the team.
 WEFT_DEVICE bool is_direct(const DeviceContext& h, const Team& team) {
   return h.teams.packed_bytes != 0 && team.size <= kFlatSync;
 }

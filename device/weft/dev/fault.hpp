@@ -74,8 +74,8 @@ template <class T>
 using ByValue = T;
 #endif
 
-// What of a context goes along to a rarely taken way: the rest lies behind `state`. So its caller
-// has few registers to fill.
+// The part of a context that goes along to a rarely taken way, so that its caller has few registers
+// to fill; the rest lies behind `state`.
 struct ColdContext {
   const DeviceState* state;
   std::int32_t lane;
@@ -95,7 +95,7 @@ struct ColdContext {
   }
 };
 
-// What the failing thread knows; the rest is found here.
+// The facts that the failing thread knows; the rest is found here.
 struct Fault {
   FaultCode code = FaultCode::kNone;
   const char* where = "";
@@ -116,8 +116,8 @@ WEFT_DEVICE void copy_text(char* to, std::uint32_t bytes, const char* from) {
   to[i] = '\0';
 }
 
-// Of every wait that begins or goes on now. Relaxed: it orders nothing. A load each time, since the
-// host shortens it when the job ends.
+// The deadline of every wait that begins or goes on now. Relaxed: it orders nothing. It is loaded
+// each time, since the host shortens it when the job ends.
 WEFT_DEVICE std::uint64_t deadline_of(const DeviceState& state) {
   return platform::load<Order::kRelaxed, Reach::kSystem>(&state.deadline_ns);
 }

@@ -1,9 +1,9 @@
-// What a wait for packed words says when its deadline has passed.
+// The report of a wait for packed words whose deadline has passed.
 #pragma once
 
 #include <cstdint>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/fault.hpp>
 
 namespace weft::dev {

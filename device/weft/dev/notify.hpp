@@ -1,4 +1,4 @@
-// What a put leaves behind at its target, and plain signals.
+// The notify that a put leaves behind at its target, and plain signals.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <weft/device/handle.hpp>
 #include <weft/signal.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/platform.hpp>
 
 namespace weft::dev {

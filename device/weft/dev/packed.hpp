@@ -1,4 +1,4 @@
-// Packed messages (weft/device/packet.hpp): 4 bytes of data and their flag travel in one word.
+// Packed messages (weft/device/ll.hpp): 4 bytes of data and their flag travel in one word.
 //
 // A unit is 8 bytes of a message, and travels as two such words: what one store of 16 bytes writes.
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/device/packet.hpp>
+#include <weft/device/ll.hpp>
 
 #include <weft/dev/copy.hpp>
 #include <weft/dev/platform.hpp>
@@ -15,7 +15,7 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 
-static_assert(kPackedUnit == kPacketBytes, "a unit of a team's messages is a packet's data");
+static_assert(kPackedUnit == kLLPacketBytes, "a unit of a team's messages is a packet's data");
 
 WEFT_DEVICE void store_packed(std::uint64_t* to, std::uint64_t unit, std::uint32_t flag) {
   const std::uint64_t high = std::uint64_t{flag} << 32;

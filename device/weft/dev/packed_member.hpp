@@ -12,7 +12,7 @@
 // The Port has block() and layout() of team_member.hpp, and
 //   T* there(T* in_block, int pe)           where pe's copy of it is stored to; all are mapped
 //   bool wait_on(PackedRow)                 one thread; its packets are all there; false: gave up
-//   bool make_ready(scope, team, meets, wipes)             make_packed_ready() with a sync
+//   bool make_ready(scope, team, syncs_first, wipes)             make_packed_ready() with a sync
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 #include <weft/dev/poll.hpp>
 #include <weft/dev/scope.hpp>
 #include <weft/dev/team_block.hpp>
-#include <weft/dev/team_meeting.hpp>
+#include <weft/dev/team_sync.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -160,10 +160,10 @@ struct PackedRow {
 // Before an exchange whose places may be in use, or whose flag may be that of a word of long ago.
 // By threads in step. Wiped, since flags begin anew and none of before may be taken for one of now:
 // I have taken all that I was sent, and nobody sends before all have wiped. meet(): a sync.
-template <class Port, class Scope, class Meet>
+template <class Port, class Scope, class Sync>
 WEFT_DEVICE bool make_packed_ready(const Port& port, const Scope& scope, const Team& team,
-                                   bool meets, bool wipes, Meet meet) {
-  if (meets && !meet()) return false;
+                                   bool syncs_first, bool wipes, Sync sync) {
+  if (syncs_first && !sync()) return false;
   if (!wipes) return true;
   const TeamLayout layout = port.layout();
   std::byte* const block = port.block(team.id);
@@ -171,7 +171,7 @@ WEFT_DEVICE bool make_packed_ready(const Port& port, const Scope& scope, const T
   for (std::size_t at = layout.packed_begin() + static_cast<std::size_t>(scope.rank()) * 16;
        at < layout.packed_end(); at += static_cast<std::size_t>(scope.size()) * 16)
     platform::store_pair(reinterpret_cast<std::uint64_t*>(block + at), {});
-  return meet();
+  return sync();
 }
 
 template <class Port, class Scope>
@@ -208,8 +208,8 @@ class PackedMember {
   WEFT_DEVICE bool begin() {
     return !(meets_ || wipes_) || port_.make_ready(scope_, team_, meets_, wipes_);
   }
-  // The result of the call, for all threads; `hears_all`: everybody has waited for everybody. What
-  // the leader writes is read behind the first barrier of the next call.
+  // The result of the call, for all threads; `hears_all`: everybody has waited for everybody. The
+  // counters that the leader writes are read behind the first barrier of the next call.
   WEFT_DEVICE bool finish(bool ok, bool hears_all) {
     const std::uint64_t seq = next();  // once more, rather than keep it
     ok = agree(scope_, block(), ok);
@@ -231,7 +231,8 @@ class PackedMember {
     const PackedRow row{places_.at(0, unit), places_.distance, size(), places_.flag, -1, team_};
     return port_.wait_on(row);  // mutation: equivalent, the caller polls again
   }
-  // Those of `from` in the places of `row`, as many as are taken together.
+  // The units of `from` in the places of `row` have come, as many as are taken together; false:
+  // gave up.
   WEFT_DEVICE bool wait_for_units(int row, int from, const Hand& some) const {
     const PackedRow left{places_.at(row, some.first()),
                          some.step() * sizeof(Pair),

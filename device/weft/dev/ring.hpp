@@ -28,8 +28,8 @@ namespace ring {
 
 static_assert(offsetof(Op, pe) == 56 && sizeof(Op) == 64, "pe to flags are the last word");
 
-// What goes through results[slot], the one word of host-visible memory that a slot owns.
-enum class Cell {
+// The use of results[slot], the one word of host-visible memory that a slot owns.
+enum class ResultUse {
   kNone,
   kCarries,  // the op's source: `word`
   kBrings,   // where the op's result goes
@@ -53,13 +53,14 @@ WEFT_DEVICE std::uint64_t completed(const RingView& ring) {
   return platform::load<Order::kAcquire, Reach::kSystem>(ring.completed);
 }
 
-// What somebody here has learned of what the host counts. Acquire: pairs with the release in Past.
+// The host's count as far as somebody here has learned of it. Acquire: pairs with the release in
+// Past.
 WEFT_DEVICE std::uint64_t known(const HostCount& count) {
   return platform::load<Order::kAcquire, Reach::kDevice>(&count.known);
 }
 
-// Whether what the host counts has come past a record. What it says is remembered near by for
-// everybody. Who waits looks himself at first, and does not ask near by what is news there, too;
+// Whether the host's count has come past a record. An answer is remembered near by for everybody. A
+// thread that waits looks by itself at first, and does not ask near by what is news there, too;
 // then one at a time looks for all: thousands that read the host's memory would be in the way of
 // what they wait for.
 class Past {
@@ -115,10 +116,10 @@ struct IsComplete {
   Past past;
 };
 
-// The cell of `ticket` may be used: the record of one lap ago is complete, so nothing is written
-// there any more, and its asker has read (acquire: pairs with the release in fetch()).
-WEFT_DEVICE_PIECE bool cell_is_free(const RingView& ring, std::uint64_t ticket,
-                                    IsComplete& is_complete) {
+// The result slot of `ticket` may be used: the record of one lap ago is complete, so nothing is
+// written there any more, and its asker has read (acquire: pairs with the release in fetch()).
+WEFT_DEVICE_PIECE bool result_slot_is_free(const RingView& ring, std::uint64_t ticket,
+                                           IsComplete& is_complete) {
   if (ticket >= ring.capacity && !is_complete(ring, ticket - ring.capacity)) return false;
   return platform::load<Order::kAcquire, Reach::kDevice>(
              &ring.results_busy[slot_of(ring, ticket)]) == 0;
@@ -151,8 +152,8 @@ WEFT_DEVICE void renew_credit(const RingView& ring) {
   if (platform::compare_swap<Order::kRelaxed, Reach::kDevice>(&tickets.claimed, claimed,
                                                               claimed + fresh) != claimed)
     return;
-  // Release: pairs with the acquire in slot_is_free(). Whoever adds has seen all that was claimed
-  // before to be consumed, so it does not matter who is first.
+  // Release: pairs with the acquire in slot_is_free(). Every thread that adds has seen all that was
+  // claimed before to be consumed, so it does not matter who is first.
   platform::add<Order::kRelease, Reach::kDevice>(&tickets.counted, fresh);
   credit::give(&tickets.credit, fresh);
 }
@@ -176,54 +177,57 @@ WEFT_DEVICE bool slot_is_free(const RingView& ring, std::uint64_t ticket) {
 }
 
 // A producer's way through the ring, attempt by attempt.
-struct Turn {
+struct PushAttempt {
   std::uint64_t ticket = 0;
   bool refused = false, taken = false, published = false;
-  IsComplete is_complete{false};  // of what used the cell before
+  IsComplete is_complete{false};  // of what used the result slot before
 };
 
 // One attempt to get a slot. At first without a look whether there is one, which takes as long.
-WEFT_DEVICE_PIECE bool take_ticket(const RingView& ring, Turn& turn) {
-  if (turn.refused && !find_credit(ring)) return false;
+WEFT_DEVICE_PIECE bool take_ticket(const RingView& ring, PushAttempt& attempt) {
+  if (attempt.refused && !find_credit(ring)) return false;
   RingTickets& tickets = *ring.tickets;
-  turn.refused = !credit::take(&tickets.credit);
-  if (turn.refused) return false;
-  turn.ticket =
+  attempt.refused = !credit::take(&tickets.credit);
+  if (attempt.refused) return false;
+  attempt.ticket =
       platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&tickets.next, std::uint64_t{1});
-  // Who made the credit has counted before: on processors that keep that order it holds at once.
-  while (!slot_is_free(ring, turn.ticket))
+  // The thread that made the credit has counted before: on processors that keep that order it holds
+  // at once.
+  while (!slot_is_free(ring, attempt.ticket))
     platform::relax();  // mutation: equivalent, holds at once
-  return turn.taken = true;
+  return attempt.taken = true;
 }
 
 // One attempt to publish `op`. False: not yet.
-WEFT_DEVICE_PIECE bool try_publish(const RingView& ring, Turn& turn, const Op& asked, Cell cell,
-                                   std::uint64_t word) {
-  if (!turn.taken && !take_ticket(ring, turn)) return false;
-  if (cell != Cell::kNone && !cell_is_free(ring, turn.ticket, turn.is_complete)) return false;
+WEFT_DEVICE_PIECE bool try_publish(const RingView& ring, PushAttempt& attempt, const Op& asked,
+                                   ResultUse result_slot, std::uint64_t word) {
+  if (!attempt.taken && !take_ticket(ring, attempt)) return false;
+  if (result_slot != ResultUse::kNone &&
+      !result_slot_is_free(ring, attempt.ticket, attempt.is_complete))
+    return false;
   Op op = asked;
-  const std::uint64_t slot = slot_of(ring, turn.ticket);
+  const std::uint64_t slot = slot_of(ring, attempt.ticket);
   const auto address = reinterpret_cast<std::uintptr_t>(&ring.results[slot]);
-  if (cell == Cell::kCarries) {
+  if (result_slot == ResultUse::kCarries) {
     ring.results[slot] = word;
     op.local = address;
-  } else if (cell == Cell::kBrings) {
+  } else if (result_slot == ResultUse::kBrings) {
     platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot], 1u);
     (op.kind == OpKind::kGet ? op.local : op.result) = address;
   }
-  publish(ring, turn.ticket, op);
-  turn.published = true;
+  publish(ring, attempt.ticket, op);
+  attempt.published = true;
   return true;
 }
 
-// Of who gives up: a ticket that was taken leaves a record that does nothing, since others are
-// behind it.
-WEFT_DEVICE void abandon(const RingView& ring, const Turn& turn, const Op& asked) {
-  if (!turn.taken || turn.published) return;
+// Called by a producer that gives up: a ticket that was taken leaves a record that does nothing,
+// since others are behind it.
+WEFT_DEVICE void abandon(const RingView& ring, const PushAttempt& attempt, const Op& asked) {
+  if (!attempt.taken || attempt.published) return;
   Op nothing;
   nothing.kind = OpKind::kFence;
   nothing.pe = asked.pe;
-  publish(ring, turn.ticket, nothing);
+  publish(ring, attempt.ticket, nothing);
 }
 
 // By value: a reference would be read again behind each word of the ring. But see PIECE.
@@ -249,15 +253,16 @@ WEFT_DEVICE_PIECE void report_timeout(ByValue<ColdContext> h, const char* where,
 
 // Publishes `op`; false, with a fault, when there was no room before the deadline.
 WEFT_DEVICE_PIECE bool push(ByValue<ColdContext> h, const char* where, const Op& op,
-                            std::uint64_t* ticket, Cell cell = Cell::kNone,
+                            std::uint64_t* ticket, ResultUse result_slot = ResultUse::kNone,
                             std::uint64_t word = 0) {
   const auto& ring = of(h);
   ProxyDeadline deadline(*h.state);
-  Turn turn;
-  const bool done = poll(deadline, [&] { return try_publish(ring, turn, op, cell, word); });
-  *ticket = turn.ticket;
+  PushAttempt attempt;
+  const bool done =
+      poll(deadline, [&] { return try_publish(ring, attempt, op, result_slot, word); });
+  *ticket = attempt.ticket;
   if (done) return true;
-  abandon(ring, turn, op);
+  abandon(ring, attempt, op);
   report_timeout(h, where, static_cast<int>(op.pe), op.remote, consumed(ring) + 1,
                  deadline.waited_ns());
   return false;
@@ -283,38 +288,38 @@ WEFT_DEVICE bool push_and_wait(ColdContext h, const char* where, const Op& op, b
 }
 
 // The end of a fetch whose word has not come in time.
-WEFT_DEVICE_COLD void give_up(ByValue<ColdContext> h, const char* where, const Op& op, Turn& turn,
-                              std::uint64_t waited_ns) {
+WEFT_DEVICE_COLD void report_timeout(ByValue<ColdContext> h, const char* where, const Op& op,
+                                     PushAttempt& attempt, std::uint64_t waited_ns) {
   const auto& ring = of(h);
-  // Nobody will read the cell now; it is used again only after the late result has arrived.
-  if (turn.published)
-    platform::store<Order::kRelaxed, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
-                                                     0u);
-  abandon(ring, turn, op);
+  // Nobody will read the result slot now; it is used again only after the late result has arrived.
+  if (attempt.published)
+    platform::store<Order::kRelaxed, Reach::kDevice>(
+        &ring.results_busy[slot_of(ring, attempt.ticket)], 0u);
+  abandon(ring, attempt, op);
   report_timeout(h, where, static_cast<int>(op.pe), op.remote,
-                 turn.published ? turn.ticket + 1 : consumed(ring) + 1, waited_ns);
+                 attempt.published ? attempt.ticket + 1 : consumed(ring) + 1, waited_ns);
 }
 
 // Publishes `op` and waits for the word that it brings back. One loop for both waits: a lane that
-// has its word must give the cell back while others still wait for room.
+// has its word must give the result slot back while others still wait for room.
 WEFT_DEVICE bool fetch(ColdContext h, const char* where, const Op& op, std::uint64_t* word) {
   const auto& ring = of(h);
   ProxyDeadline deadline(*h.state);
-  Turn turn;
+  PushAttempt attempt;
   IsComplete is_complete;
   const bool done = poll(deadline, [&] {
-    if (!turn.published) {
-      try_publish(ring, turn, op, Cell::kBrings, 0);
+    if (!attempt.published) {
+      try_publish(ring, attempt, op, ResultUse::kBrings, 0);
       return false;
     }
-    if (!is_complete(ring, turn.ticket)) return false;
-    *word = ring.results[slot_of(ring, turn.ticket)];
-    // Release: who takes the cell next, and the host after it, write it after this read.
-    platform::store<Order::kRelease, Reach::kDevice>(&ring.results_busy[slot_of(ring, turn.ticket)],
-                                                     0u);
+    if (!is_complete(ring, attempt.ticket)) return false;
+    *word = ring.results[slot_of(ring, attempt.ticket)];
+    // Release: who takes the result slot next, and the host after it, write it after this read.
+    platform::store<Order::kRelease, Reach::kDevice>(
+        &ring.results_busy[slot_of(ring, attempt.ticket)], 0u);
     return true;
   });
-  if (!done) give_up(h, where, op, turn, deadline.waited_ns());
+  if (!done) report_timeout(h, where, op, attempt, deadline.waited_ns());
   return done;
 }
 

@@ -17,12 +17,14 @@
 
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/copy.hpp>
 #include <weft/dev/notify.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/ring.hpp>
+#include <weft/dev/route.hpp>
 #include <weft/dev/scope.hpp>
+#include <weft/dev/validate.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -74,21 +76,21 @@ WEFT_DEVICE_COLD void get_by_ring(ByValue<ColdContext> cold, void* dst, std::uin
                       ring::IsComplete{});
 }
 
-// What is not plain of a put, by threads that are in step: the bytes go where they are to, or all
-// goes by the ring. Where the notify is to go; null where there is nothing more to do.
+// A put that is not plain, by threads that are in step: the bytes go where they are to, or all goes
+// by the ring. Returns where the notify is to go; null where there is nothing more to do.
 WEFT_DEVICE_CALLED std::byte* put_otherwise(ByValue<ColdContext> cold, ByValue<Ranks> who,
                                             void* dst, const void* src, std::uint64_t bytes,
                                             std::uint32_t align, int pe, ByValue<Notify> notify,
                                             Until until) {
-  Place word;
+  Route word;
   if (notify.op != NotifyOp::kNone) {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-    word = find_place(cold, "put", notify.signal, kWord, kWord, pe, Touch::kWord);
+    word = find_route(cold, "put", notify.signal, kWord, kWord, pe, Access::kWord);
     if (word.is_refused()) return nullptr;
   }
   // No bytes may lie anywhere. Behind the word, since fewer registers are kept so.
-  const Place to =
-      find_place(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe, Touch::kBytes);
+  const Route to = find_route(cold, "put", bytes != 0 ? dst : cold.state->heap, bytes, align, pe,
+                              Access::kBytes);
   if (to.is_refused()) return nullptr;
   if (to.at != nullptr)
     copy_slowly(who, to.at, static_cast<const std::byte*>(src), bytes);
@@ -97,7 +99,7 @@ WEFT_DEVICE_CALLED std::byte* put_otherwise(ByValue<ColdContext> cold, ByValue<R
   return word.at;
 }
 
-// Those of a block's threads that move bytes; decided when it runs, so that the code is there once.
+// The threads of a block that move bytes; decided when it runs, so that the code is there once.
 // With a signal behind them the others would only be in the way: of a chunk for each lane all but
 // the first warp, of more each warp that has none.
 class PartOfBlock {
@@ -142,10 +144,10 @@ WEFT_DEVICE std::byte* deliver_bytes(const DeviceContext& h, Who who, void* dst,
       copy(who, to, from, bytes);
     return tells ? moved(notify.signal, distance) : nullptr;
   }
-  // Who is idle does not count.
+  // Idle threads do not count.
   const bool some = kBlock && chunk.fits();
   return put_otherwise(h, {who.rank(), some ? static_cast<int>(bytes / 16) : who.size()}, dst, src,
-                       bytes, static_cast<std::uint32_t>(align), pe, notify, until);
+                       bytes, static_cast<std::uint32_t>(align), pe, Notify(notify), until);
 }
 
 // A call that moves nothing: a blocking one is a barrier of its scope all the same, so that callers
@@ -177,7 +179,7 @@ WEFT_DEVICE void put(const DeviceContext& h, Scope scope, void* dst, const void*
 WEFT_DEVICE_CALLED void get_otherwise(ByValue<ColdContext> cold, ByValue<Ranks> who, void* dst,
                                       const void* src, std::uint64_t bytes, std::uint64_t align,
                                       int pe, Until until) {
-  const Place from = find_place(cold, "get", src, bytes, align, pe, Touch::kBytes);
+  const Route from = find_route(cold, "get", src, bytes, align, pe, Access::kBytes);
   if (from.at != nullptr)
     copy_slowly(who, static_cast<std::byte*>(dst), from.at, bytes);
   else if (from.by_ring && who.mine == 0)
@@ -207,7 +209,7 @@ WEFT_DEVICE_COLD bool put_word_by_ring(ByValue<ColdContext> cold, const std::byt
   const DeviceContext h = cold;
   std::uint64_t ticket;
   return ring::push(h, "p", put_op(offset_of(h, dst), nullptr, bytes, pe), &ticket,
-                    ring::Cell::kCarries, word);
+                    ring::ResultUse::kCarries, word);
 }
 struct Fetched {
   std::uint64_t word;
@@ -320,7 +322,7 @@ WEFT_DEVICE void Context::iput(Scope who, T* dst, const T* src, std::ptrdiff_t d
   const auto scope = known(who);
   scope.sync();
   if (count == 0) return;
-  const Place to = place_of(h_, "iput", dst, span, alignof(T), pe);
+  const Route to = route_of(h_, "iput", dst, span, alignof(T), pe);
   if (to.at != nullptr) {
     rma::copy_strided(scope, reinterpret_cast<T*>(to.at), src, dst_stride, src_stride, count);
   } else if (to.by_ring) {
@@ -342,7 +344,7 @@ WEFT_DEVICE void Context::iget(Scope who, T* dst, const T* src, std::ptrdiff_t d
   const auto scope = known(who);
   scope.sync();
   if (count == 0) return;
-  const Place from = place_of(h_, "iget", src, span, alignof(T), pe);
+  const Route from = route_of(h_, "iget", src, span, alignof(T), pe);
   if (from.at != nullptr) {
     rma::copy_strided(scope, dst, reinterpret_cast<const T*>(from.at), dst_stride, src_stride,
                       count);
@@ -361,8 +363,8 @@ WEFT_DEVICE void Context::iget(Scope who, T* dst, const T* src, std::ptrdiff_t d
 template <class T>
 WEFT_DEVICE void Context::p(T* dst, T value, int pe) const {
   static_assert(is_rma_type<T>, "p moves trivially copyable types");
-  const Place to = place_of(h_, "p", dst, sizeof(T), alignof(T), pe,
-                            rma::is_word<T> ? Touch::kWord : Touch::kBytes);
+  const Route to = route_of(h_, "p", dst, sizeof(T), alignof(T), pe,
+                            rma::is_word<T> ? Access::kWord : Access::kBytes);
   if (to.at == nullptr) {
     if (to.by_ring) rma::put_value_by_ring(h_, dst, value, pe);
   } else if constexpr (rma::is_word<T>) {
@@ -376,7 +378,7 @@ template <class T>
 WEFT_DEVICE T Context::g(const T* src, int pe) const {
   static_assert(is_rma_type<T>, "g moves trivially copyable types");
   T value{};
-  const Place from = place_of(h_, "g", src, sizeof(T), alignof(T), pe);
+  const Route from = route_of(h_, "g", src, sizeof(T), alignof(T), pe);
   if (from.at == nullptr) {
     if (from.by_ring) rma::get_value_by_ring(h_, src, value, pe);
   } else if constexpr (rma::is_word<T>) {

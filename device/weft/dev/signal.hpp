@@ -7,12 +7,14 @@
 
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/notify.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/poll.hpp>
 #include <weft/dev/ring.hpp>
+#include <weft/dev/route.hpp>
 #include <weft/dev/scope.hpp>
+#include <weft/dev/validate.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -233,7 +235,7 @@ WEFT_DEVICE_COLD void signal_by_ring(ByValue<ColdContext> h, ByValue<Notify> not
 
 WEFT_DEVICE void Context::signal(Notify notify, int pe) const {
   if (notify.op == NotifyOp::kNone) return;
-  const Place word = place_of(h_, "signal", notify, pe);
+  const Route word = route_of(h_, "signal", notify, pe);
   if (word.at != nullptr)
     notify_directly<Order::kRelaxed>(word.at, notify);
   else if (word.by_ring)

@@ -1,5 +1,5 @@
-// DeviceState: the picture of a runtime that kernels carry. Filled by the host (host/runtime), read
-// by kernels. Plain data: lies outside the target namespace. Not an ABI between releases:
+// DeviceState: the module state of a runtime that kernels carry. Filled by the host (host/runtime),
+// read by kernels. Plain data: lies outside the target namespace. Not an ABI between releases:
 // `abi` lets a kernel and a library from different builds refuse each other.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace weft {
 inline constexpr std::uint32_t kDeviceAbi = 10;
 inline constexpr int kMaxLanes = 64;  // contexts that one runtime can have at a time
 
-// What the host counts of a ring, as kernels know it.
+// A count of a ring that the host keeps, as kernels know it.
 struct HostCount {
   alignas(128) std::uint64_t known = 0;  // may lag behind
   std::uint64_t asking = 0;              // 1: somebody looks how far it is
 };
 
-// What kernels count of a ring among themselves. In their own memory: every record passes by here,
-// and on a GPU the host's is a microsecond away.
+// The counts of a ring that kernels keep among themselves, in their own memory: every record passes
+// by here, and on a GPU the host's memory is a microsecond away.
 struct RingTickets {
   alignas(128) std::uint64_t next = 0;    // free ticket
   alignas(128) std::uint64_t credit = 0;  // slots that nobody has taken; below zero, as a signed
@@ -55,8 +55,8 @@ enum class WordType : std::uint32_t { kUnsigned, kSigned, kDouble };
 
 inline constexpr std::uint64_t kNoHeapOffset = ~std::uint64_t{0};
 
-// What the first failing thread of a kernel leaves behind; the proxy prints it. `claimed` is taken
-// by compare-and-swap, `code` is written last with release.
+// The record that the first failing thread of a kernel leaves behind; the proxy prints it.
+// `claimed` is taken by compare-and-swap, `code` is written last with release.
 struct FaultRecord {
   std::uint32_t claimed = 0;
   std::uint32_t code = 0;  // FaultCode; 0: nothing yet
@@ -110,8 +110,8 @@ struct DeviceState {
   std::uint64_t journal_offset =
       0;  // heap offset of dev/journal.hpp's table; 0 unless WEFT_CHECK=1
   RingView ring[kMaxLanes];
-  // The third door: queues[lane * npes + pe], all of one type of NIC. Null: there is none, and no
-  // host code makes one yet.
+  // The GPU-initiated queue pairs: queues[lane * npes + pe], all of one type of NIC. Null: there is
+  // none, and no host code makes one yet.
   const QueueView* queues = nullptr;
 };
 

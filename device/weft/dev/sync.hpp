@@ -11,10 +11,11 @@
 
 #include <weft/device/context.hpp>
 
-#include <weft/dev/check.hpp>
+#include <weft/dev/address.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/ring.hpp>
 #include <weft/dev/scope.hpp>
+#include <weft/dev/validate.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {

@@ -11,8 +11,8 @@
 //
 // Blocks start out zeroed. When an id is used again, every member of the new team zeroes its own
 // block or, where nothing is packed, calls reset_team_block() on it, then all members synchronise
-// (over the parent), then the team is used. What is in a block of a team that nobody is a member of
-// does not matter.
+// (over the parent), then the team is used. The contents of a block of a team that nobody is a
+// member of do not matter.
 #pragma once
 
 #include <cstddef>
@@ -160,7 +160,8 @@ WEFT_HOST_DEVICE constexpr TeamLayout team_layout(int npes, std::size_t slot_byt
   return layout;
 }
 
-// What the runtime allocates (zeroed, `count * stride` bytes, aligned to kCacheLine) at `offset`.
+// The blocks that the runtime allocates (zeroed, `count * stride` bytes, aligned to kCacheLine) at
+// `offset`.
 WEFT_HOST_DEVICE constexpr TeamBlocks team_blocks(int npes, int max_teams, std::uint64_t offset,
                                                   std::size_t packed_bytes = 0) {
   TeamBlocks blocks;

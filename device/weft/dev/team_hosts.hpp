@@ -29,11 +29,11 @@ class TeamHosts {
   WEFT_HOST_DEVICE int size(int host) const { return begin(host + 1) - begin(host); }
   WEFT_HOST_DEVICE int mates() const { return size(mine()); }  // members on my host, I too
   WEFT_HOST_DEVICE int rank(int host, int place) const { return ranks()[begin(host) + place]; }
-  // Who of `host` hears from that place of another host, and tells the others.
-  WEFT_HOST_DEVICE int gate(int host, int place_of_sender) const {
+  // The member of `host` that hears from that place of another host, and tells the others.
+  WEFT_HOST_DEVICE int leader(int host, int place_of_sender) const {
     return rank(host, place_of_sender % size(host));
   }
-  // The members of another host whose gate I am, until one visit says false.
+  // The members of another host whose leader I am, until one visit says false.
   template <class Visit>
   WEFT_HOST_DEVICE bool for_senders(int host, Visit visit) const {
     for (int at = place(); at < size(host); at += mates())

@@ -1,4 +1,4 @@
-// TeamMember: one member's side of one collective call. What every collective is made of: the
+// TeamMember: one member's side of one collective call, with what every collective is made of: the
 // numbered exchange of messages, and the sync.
 //
 // The Port is the way to the peers; weft/dev/collective.hpp wraps dev::Context into one,
@@ -32,18 +32,18 @@
 // need no barrier around them.
 //
 // Exchanges. Each collective is one or more exchanges, numbered by `seq` alike on all members. In
-// an exchange a member sends another at most one message: some bytes, then arrival word
-// slot(seq, my rank) := seq; one that others have passed on counts as theirs. Or it announces
-// something to all who can look into its block, by that word there. Who is sent or announced one
+// an exchange a member sends another at most one message: some bytes, then arrival word slot(seq,
+// my rank) := seq; one that others have passed on counts as theirs. Or it announces something to
+// all who can look into its block, by that word there. A member to which one is sent or announced
 // waits for it before the exchange ends. A word or slot is used again kGenerations exchanges later,
 // and begin() makes sure that by then every member has finished the earlier exchange. So there is
 // never more than one message under way to a word, and nothing depends on the order in which
 // messages, or the operations of different contexts, arrive.
 //
-// What proves that all have finished exchange k-1: that all have entered exchange k. So an exchange
-// in which everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and
-// scans, where nobody waits for those behind, do not, and begin() puts in a sync when they have
-// used up the generations. Every member counts the same, so all put it in at the same place.
+// All have finished exchange k-1 once all have entered exchange k. So an exchange in which
+// everybody hears from everybody (kAll), and a sync, move `synced` forward; broadcasts and scans,
+// where nobody waits for those behind, do not, and begin() puts in a sync when they have used up
+// the generations. Every member counts the same, so all put it in at the same place.
 // packed_member.hpp has exchanges of another kind, which are counted apart.
 #pragma once
 
@@ -57,7 +57,7 @@
 #include <weft/dev/fault.hpp>
 #include <weft/dev/platform.hpp>
 #include <weft/dev/team_block.hpp>
-#include <weft/dev/team_meeting.hpp>
+#include <weft/dev/team_sync.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -84,8 +84,8 @@ class TeamMember {
   TeamMember(const TeamMember&) = delete;
   TeamMember& operator=(const TeamMember&) = delete;
 
-  // The result of the call, once the counters are put back and every thread is done.
-  // What the leader writes is read behind the first barrier of the next call.
+  // The result of the call, once the counters are put back and every thread is done. The counters
+  // that the leader writes are read behind the first barrier of the next call.
   WEFT_DEVICE bool finish(bool ok) {
     scope_.sync();
     if (scope_.rank() == 0) put_back();
@@ -100,7 +100,7 @@ class TeamMember {
   // An earlier wait failed: members are out of step, and what arrives means nothing.
   WEFT_DEVICE bool broken() const { return header_.broken != 0; }
 
-  // What any member did before its sync happens before what any member does after.
+  // Everything that any member did before its sync happens before what any member does after it.
   WEFT_DEVICE_CALLED bool sync() {
     scope_.sync();  // what my other threads did comes before the release
     const std::uint64_t epoch = ++header_.epoch;
@@ -133,7 +133,7 @@ class TeamMember {
 
   // Where `rank`'s message of this exchange lands in a member's block.
   WEFT_DEVICE std::byte* payload(int rank) const { return payload(0, rank); }
-  // That of the exchange `later` ones after this.
+  // The same of the exchange `later` ones after this.
   WEFT_DEVICE std::byte* payload(int later, int rank) const {
     return block_ + layout_.payload(header_.seq + static_cast<std::uint64_t>(later), rank);
   }
@@ -196,7 +196,7 @@ class TeamMember {
     if (scope_.rank() == 0) ok = wait_for(from);
     return agree(ok);
   }
-  // Those of all ranks of [first, last) that `sends` says send one, but me.
+  // The messages of all ranks of [first, last) that `sends` says send one, but me, are here.
   template <class Sends>
   WEFT_DEVICE bool all_arrived(int first, int last, Sends sends) {
     bool ok = true;
@@ -242,7 +242,7 @@ struct Share {
 WEFT_HOST_DEVICE Share share_of(std::size_t bytes, int parts, int index) {
   const std::size_t lines = round_to_line(bytes) / kCacheLine;
   const auto n = static_cast<std::uint32_t>(parts);
-  // What 32 bits hold is divided in a tenth of the time.
+  // Numbers of 32 bits are divided in a tenth of the time.
   const std::size_t share = lines >> 32 == 0 ? static_cast<std::uint32_t>(lines) / n : lines / n;
   const std::size_t each = (share + (share * n != lines)) * kCacheLine;
   const std::size_t offset = each * static_cast<std::size_t>(index);

@@ -10,11 +10,12 @@
 #include <weft/device/tile.hpp>
 #include <weft/types.hpp>
 
-#include <weft/dev/check.hpp>
 #include <weft/dev/collective.hpp>
 #include <weft/dev/copy.hpp>
 #include <weft/dev/rma.hpp>
+#include <weft/dev/route.hpp>
 #include <weft/dev/scope.hpp>
+#include <weft/dev/validate.hpp>
 
 // GCC does not see that what is stored has been loaded under the same condition.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -65,7 +66,7 @@ struct Box {
     for (int d = 0; d < kDigits; ++d) all *= count[d];
     return all;
   }
-  // What every address of a row has in common with those of the other rows.
+  // The alignment that the addresses of all rows have in common: all of them, or'ed.
   WEFT_DEVICE std::uint64_t alignment() const {
     std::uint64_t all = count[0];
     for (int d = 1; d < kDigits; ++d)
@@ -123,7 +124,7 @@ WEFT_DEVICE void merge(TileShape<kDims>& s) {
     }
 }
 
-// Of `shape`, which may hold nothing: then total() is 0.
+// The box of `shape`, which may hold nothing: then total() is 0.
 template <class T, int kDims>
 WEFT_DEVICE Box<kDims + 1> box_of(TileShape<kDims> shape) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
@@ -398,7 +399,7 @@ WEFT_DEVICE void put_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* 
   if (box.total() == 0) return;
   scope.sync();
   const std::uint64_t span = tile::span_of<T>(shape.extent, shape.dst_stride);
-  const Place to = place_of(ctx.handle(), "put_tile", dst, span, alignof(T), pe);
+  const Route to = route_of(ctx.handle(), "put_tile", dst, span, alignof(T), pe);
   const Ranks who{scope.rank(), scope.size()};
   if (to.at != nullptr) {
     if (!tile::copy_in_bulk(scope, to.at, coll::bytes_at(src), box))
@@ -418,7 +419,7 @@ WEFT_DEVICE void get_tile_nbi(const Context& ctx, Scope scope, T* dst, const T* 
   if (box.total() == 0) return;
   scope.sync();
   const std::uint64_t span = tile::span_of<T>(shape.extent, shape.src_stride);
-  const Place from = place_of(ctx.handle(), "get_tile", src, span, alignof(T), pe);
+  const Route from = route_of(ctx.handle(), "get_tile", src, span, alignof(T), pe);
   const Ranks who{scope.rank(), scope.size()};
   if (from.at != nullptr) {
     if (!tile::copy_in_bulk(scope, coll::bytes_at(dst), from.at, box))
@@ -440,7 +441,7 @@ WEFT_DEVICE bool reduce_tile(const Context& ctx, Scope scope, const Team& team, 
   const bool is_empty = box.total() == 0;
   const std::uint64_t span = is_empty ? 0 : tile::span_of<T>(shape.extent, shape.src_stride);
   if (!coll::is_there(ctx, "reduce_tile", src, span)) return false;
-  if (!coll::meet(ctx, scope, team, "reduce_tile")) return false;
+  if (!coll::sync_members(ctx, scope, team, "reduce_tile")) return false;
   if (is_empty || (root != kEachMember && root != team.rank)) return true;
   const Ranks who{scope.rank(), scope.size()};
   const std::uint64_t all = rma::address(dst) | rma::address(src) | box.alignment();

@@ -53,4 +53,4 @@ T compare_swap(const char* routine, T* dest, T cond, T value, int pe) {
 
 #define WEFT_NVSHMEM_GROUP "amo.def.h"
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

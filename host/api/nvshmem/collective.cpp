@@ -62,4 +62,4 @@ int reducescatter(const char* routine, nvshmem_team_t team, T* dest, const T* so
 
 #define WEFT_NVSHMEM_GROUP "collective.def.h"
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

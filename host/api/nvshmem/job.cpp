@@ -282,4 +282,4 @@ int refuse(const char* routine, Code code, std::string_view why, const char* fil
 #define WEFT_NVSHMEM_GROUP "job.def.h"
 #define WEFT_NVSHMEM_HOST WEFT_NVSHMEM_DEFINE
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

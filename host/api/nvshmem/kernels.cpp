@@ -1,4 +1,4 @@
-// The runtime as kernels find it: each module of the program holds a Picture of it, which is given
+// The runtime as kernels find it: each module of the program holds a ModuleState, which is set
 // here.
 #include <atomic>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <weft/compat/nvshmem/state.hpp>
+#include <nvshmem/state.hpp>
 
 #include "host/api/nvshmem/driver.hpp"
 #include "host/api/nvshmem/state.hpp"
@@ -21,7 +21,7 @@ constexpr int kInvalidSymbol = 13;  // cudaErrorInvalidSymbol: CUDA does not kno
 struct Kernels {
   std::mutex mutex;  // guards the list, and who is told what
   weft_nvshmem_module* modules = nullptr;
-  Picture picture;
+  ModuleState module_state;
   Team* table = nullptr;  // symmetric memory
 };
 Kernels& kernels() {
@@ -32,8 +32,8 @@ Kernels& kernels() {
 std::atomic<bool> somebody_waits{false};
 
 // Where there is no GPU there is nothing that a module could do wrong.
-Status tell(const Runtime& rt, const weft_nvshmem_module& module, const Picture& picture) {
-  const int error = module.set(&picture, sizeof(picture));
+Status tell(const Runtime& rt, const weft_nvshmem_module& module, const ModuleState& module_state) {
+  const int error = module.set(&module_state, sizeof(module_state));
   if (error == kInvalidSymbol) somebody_waits.store(true, std::memory_order_relaxed);
   if (error == 0 || error == kInvalidSymbol || rt.gpu() < 0) return Status::ok();
   return Status::error(
@@ -44,12 +44,12 @@ Status tell(const Runtime& rt, const weft_nvshmem_module& module, const Picture&
                   detail::caller_name == nullptr ? "nvshmem_init" : detail::caller_name, error));
 }
 
-Status tell_all(const Runtime& rt, const Picture& picture) {
+Status tell_all(const Runtime& rt, const ModuleState& module_state) {
   Kernels& k = kernels();
   somebody_waits.store(false, std::memory_order_relaxed);
   Status first;
   for (const weft_nvshmem_module* m = k.modules; m != nullptr; m = m->next) {
-    Status told = tell(rt, *m, picture);
+    Status told = tell(rt, *m, module_state);
     if (first) first = std::move(told);
   }
   return first;
@@ -57,21 +57,21 @@ Status tell_all(const Runtime& rt, const Picture& picture) {
 
 // To the symbol of a module that the driver has loaded.
 Status give(const Driver& driver, const Status& found, Driver::Pointer symbol, std::size_t bytes,
-            const Picture& picture) {
+            const ModuleState& module_state) {
   if (!found)
     return Status::error(found.code(),
                          fmt::format("the module has no {}, which nvshmem.h puts into each that "
                                      "uses it: {}",
-                                     kPictureSymbol, found.text()));
-  if (bytes == sizeof(picture)) return driver.copy_in(symbol, &picture, bytes);
+                                     kModuleStateSymbol, found.text()));
+  if (bytes == sizeof(module_state)) return driver.copy_in(symbol, &module_state, bytes);
   return Status::error(Code::kVersionMismatch,
                        fmt::format("the module's {} has {} bytes, not {}: build it with the "
                                    "headers of the Weft that it runs with",
-                                   kPictureSymbol, bytes, sizeof(picture)));
+                                   kModuleStateSymbol, bytes, sizeof(module_state)));
 }
 
 template <class Find>
-int give(const char* routine, Find find, const Picture& picture) {
+int give(const char* routine, Find find, const ModuleState& module_state) {
   const Call call(routine);
   if (!call) return NVSHMEMX_ERROR_INTERNAL;
   auto driver = Driver::open(call.runtime_of().options().cuda_library);
@@ -79,26 +79,26 @@ int give(const char* routine, Find find, const Picture& picture) {
   Driver::Pointer symbol = 0;
   std::size_t bytes = 0;
   const Status found = find(*driver, &symbol, &bytes);
-  const Status given = give(*driver, found, symbol, bytes, picture);
+  const Status given = give(*driver, found, symbol, bytes, module_state);
   return given ? NVSHMEMX_SUCCESS : refuse(routine, given.code(), given.text());
 }
 
-int give_module(const char* routine, CUmodule module, const Picture& picture) {
+int give_module(const char* routine, CUmodule module, const ModuleState& module_state) {
   return give(
       routine,
       [module](const Driver& driver, Driver::Pointer* at, std::size_t* bytes) {
-        return driver.module_symbol(module, kPictureSymbol, at, bytes);
+        return driver.module_symbol(module, kModuleStateSymbol, at, bytes);
       },
-      picture);
+      module_state);
 }
 
-int give_library(const char* routine, CUlibrary library, const Picture& picture) {
+int give_library(const char* routine, CUlibrary library, const ModuleState& module_state) {
   return give(
       routine,
       [library](const Driver& driver, Driver::Pointer* at, std::size_t* bytes) {
-        return driver.library_symbol(library, kPictureSymbol, at, bytes);
+        return driver.library_symbol(library, kModuleStateSymbol, at, bytes);
       },
-      picture);
+      module_state);
 }
 
 }  // namespace
@@ -118,7 +118,8 @@ Status start_kernels(Runtime& rt) {
   auto context = rt.context().device();
   if (!context) return context.status();
   k.table = *table;
-  k.picture = {kPictureMagic, *context, rt.world(), *table, static_cast<std::int32_t>(count)};
+  k.module_state = {kModuleStateMagic, *context, rt.world(), *table,
+                    static_cast<std::int32_t>(count)};
   return Status::ok();
 }
 
@@ -129,7 +130,7 @@ Status show_team(Runtime& rt, nvshmem_team_t number, const Team& team) {
 Status tell_modules(Runtime& rt) {
   Kernels& k = kernels();
   const std::lock_guard lock(k.mutex);
-  return tell_all(rt, k.picture);
+  return tell_all(rt, k.module_state);
 }
 
 void tell_modules_that_wait(Runtime& rt) {
@@ -141,22 +142,22 @@ void tell_modules_that_wait(Runtime& rt) {
 void stop_kernels(Runtime& rt) {
   Kernels& k = kernels();
   const std::lock_guard lock(k.mutex);
-  k.picture = Picture{};
+  k.module_state = ModuleState{};
   k.table = nullptr;
-  report(tell_all(rt, k.picture)).ignore();
+  report(tell_all(rt, k.module_state)).ignore();
 }
 
 int module_init(const char* routine, CUmodule module) {
-  return give_module(routine, module, kernels().picture);
+  return give_module(routine, module, kernels().module_state);
 }
 int module_finalize(const char* routine, CUmodule module) {
-  return give_module(routine, module, Picture{});
+  return give_module(routine, module, ModuleState{});
 }
 int library_init(const char* routine, CUlibrary library) {
-  return give_library(routine, library, kernels().picture);
+  return give_library(routine, library, kernels().module_state);
 }
 int library_finalize(const char* routine, CUlibrary library) {
-  return give_library(routine, library, Picture{});
+  return give_library(routine, library, ModuleState{});
 }
 
 }  // namespace weft::nvshmem
@@ -167,7 +168,7 @@ void weft_nvshmem_attach(weft_nvshmem_module* module) {
   module->next = k.modules;
   k.modules = module;
   if (weft::Runtime* const rt = weft::nvshmem::runtime_if_any())
-    weft::report(weft::nvshmem::tell(*rt, *module, k.picture)).ignore();
+    weft::report(weft::nvshmem::tell(*rt, *module, k.module_state)).ignore();
 }
 
 void weft_nvshmem_detach(weft_nvshmem_module* module) {

@@ -134,4 +134,4 @@ void forget_buffers() {
 #define WEFT_NVSHMEM_GROUP "memory.def.h"
 #define WEFT_NVSHMEM_HOST WEFT_NVSHMEM_DEFINE
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

@@ -1,7 +1,7 @@
 // NVSHMEM's names as the library itself sees them, and how their rows become definitions.
 #pragma once
 
-#include <weft/compat/nvshmem_host.h>
+#include <nvshmem_host.h>
 
 #define WEFT_NVSHMEM_DEFINE(R, name, params, body, args)                     \
   extern "C" [[gnu::flatten, gnu::visibility("default")]] R name params {    \

@@ -229,4 +229,4 @@ int reducescatter(const char* routine, cudaStream_t stream, nvshmem_team_t team,
 
 #define WEFT_NVSHMEM_GROUP "stream.def.h"
 #define WEFT_NVSHMEM_HOST WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

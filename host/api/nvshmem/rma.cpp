@@ -122,4 +122,4 @@ void quiet(const char* routine) {
 
 #define WEFT_NVSHMEM_GROUP "rma.def.h"
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

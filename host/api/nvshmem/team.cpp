@@ -226,4 +226,4 @@ void stop_teams() {
 #define WEFT_NVSHMEM_GROUP "team.def.h"
 #define WEFT_NVSHMEM_HOST WEFT_NVSHMEM_DEFINE
 #define WEFT_NVSHMEM_BOTH WEFT_NVSHMEM_DEFINE
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

@@ -25,4 +25,4 @@ struct Waits : WaitForms<Call, comparison> {
 #define WEFT_NVSHMEM_GROUP "wait.def.h"
 #define WEFT_NVSHMEM_BOTH(R, name, params, body, args) \
   WEFT_NVSHMEM_DEFINE(R, name, params, Waits::body, args)
-#include <weft/compat/nvshmem/host/routines.def.h>
+#include <nvshmem/host/routines.def.h>

@@ -114,4 +114,4 @@ void to_all(const char* routine, const ActiveSet& set, T* dest, const T* source,
 
 #define WEFT_SHMEM_GROUP "active_set.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

@@ -12,9 +12,9 @@ namespace {
 template <class T>
 [[gnu::always_inline]] inline void any(const char* routine, shmem_ctx_t ctx, Amo amo, T* dest,
                                        T value, T cond, T* result, int pe, Done done) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, aim.pe(), done,
-                          Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->amo_bytes(amo, dest, sizeof(T), bits(value), bits(cond), result, call.pe(), done,
+                           Caller{routine}));
 }
 
 template <Amo kAmo, class T>
@@ -115,4 +115,4 @@ T old_swap(const char* routine, T* dest, T value, int pe) {
 
 #define WEFT_SHMEM_GROUP "amo.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

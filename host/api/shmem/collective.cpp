@@ -82,4 +82,4 @@ int exscan(const char* routine, shmem_team_t team, T* dest, const T* source, std
 
 #define WEFT_SHMEM_GROUP "collective.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

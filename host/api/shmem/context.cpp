@@ -13,8 +13,8 @@ constinit weft_shmem_ctx default_ctx;
 
 namespace {
 
-// Those that programs have made. A destroyed one stays, so that a call through its old handle is
-// told so, until the place is used again.
+// The contexts that programs have made. A destroyed one stays until its place is used again, so
+// that a call through its old handle is refused.
 struct Contexts {
   std::mutex mutex;
   std::vector<std::unique_ptr<weft_shmem_ctx>> all;  // guarded by mutex
@@ -142,7 +142,7 @@ Context* admit(const char* routine, shmem_ctx_t ctx) {
   return nullptr;
 }
 
-Aim::Admission Aim::admit(const char* routine, shmem_ctx_t ctx, int pe) {
+ResolvedCall::Admission ResolvedCall::admit(const char* routine, shmem_ctx_t ctx, int pe) {
   Context* const context = shmem::admit(routine, ctx);
   if (context == nullptr) return {};
   const shmem_team_t team = resolve(ctx)->team;
@@ -162,4 +162,4 @@ Aim::Admission Aim::admit(const char* routine, shmem_ctx_t ctx, int pe) {
 
 #define WEFT_SHMEM_GROUP "context.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

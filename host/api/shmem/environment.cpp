@@ -21,7 +21,7 @@ std::string shmem_variable(const std::string& name) {
 const char* shmem_value_of(const std::string& name) { return variable(shmem_variable(name)); }
 
 // Active sets are teams, and programs make many of them; the words of one that is never made cost
-// no memory. Who bounds the heap bounds this, too.
+// no memory. A user who bounds the heap bounds this, too.
 Status make_room_for_sets(Options* options) {
   if (variable("WEFT_MAX_TEAMS") != nullptr || variable("WEFT_HEAP_SIZE") != nullptr)
     return Status::ok();

@@ -218,4 +218,4 @@ bool checks() { return job().runtime->options().check; }
 
 #define WEFT_SHMEM_GROUP "job.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

@@ -3,7 +3,7 @@
 //
 // The long's two halves are two 32-bit words. The tail, on the lock's home PE only: who came last,
 // as PE + 1; 0 if the lock is free. The node, on every PE: whether this PE waits or holds, and who
-// comes next, as PE + 1. Who waits, waits for a word of its own memory.
+// comes next, as PE + 1. A PE that waits, waits for a word of its own memory.
 //
 // All atomics fetch, though few results are used: one that does not may be done later than one
 // that comes behind it.
@@ -210,4 +210,4 @@ void clear_lock(const char* routine, long* lock) {
 
 #define WEFT_SHMEM_GROUP "lock.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

@@ -80,4 +80,4 @@ void* realloc(const char* routine, void* memory, std::size_t size) {
 
 #define WEFT_SHMEM_GROUP "memory.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

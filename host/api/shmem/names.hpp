@@ -2,7 +2,7 @@
 #pragma once
 
 #define WEFT_SHMEM_C_NAMES
-#include <weft/compat/shmem.h>
+#include <shmem.h>
 
 // pshmem_x is the routine, shmem_x a weak second name of it: a tool may define shmem_x and call on.
 #define WEFT_SHMEM_DEFINE(R, name, params, body, args)                       \

@@ -13,47 +13,47 @@ namespace {
 template <class T>
 void put(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLocal,
-                          Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_bytes(dest, source, bytes_of<T>(count), call.pe(), none(), Done::kLocal,
+                           Caller{routine}));
 }
 
 template <class T>
 void put_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), none(), Done::kLater,
-                          Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_bytes(dest, source, bytes_of<T>(count), call.pe(), none(), Done::kLater,
+                           Caller{routine}));
 }
 
 template <class T>
 void get(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(
-        aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLocal, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_bytes(dest, source, bytes_of<T>(count), call.pe(), Done::kLocal,
+                           Caller{routine}));
 }
 
 template <class T>
 void get_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(
-        aim->get_bytes(dest, source, bytes_of<T>(count), aim.pe(), Done::kLater, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_bytes(dest, source, bytes_of<T>(count), call.pe(), Done::kLater,
+                           Caller{routine}));
 }
 
 template <class T>
 void p(const char* routine, shmem_ctx_t ctx, T* dest, T value, int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
+  if (ResolvedCall call(routine, ctx, pe); call)
     settle(
-        aim->put_bytes(dest, &value, sizeof(T), aim.pe(), none(), Done::kLocal, Caller{routine}));
+        call->put_bytes(dest, &value, sizeof(T), call.pe(), none(), Done::kLocal, Caller{routine}));
 }
 
 template <class T>
 T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
   T value{};
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->get_bytes(&value, source, sizeof(T), aim.pe(), Done::kLocal, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_bytes(&value, source, sizeof(T), call.pe(), Done::kLocal, Caller{routine}));
   return value;
 }
 
@@ -63,32 +63,32 @@ template <class T>
 void iput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
   const CallerName name(routine);
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_strided(dest, source, dst, sst, sizeof(T), count, call.pe()));
 }
 
 template <class T>
 void iget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
   const CallerName name(routine);
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->get_strided(dest, source, dst, sst, sizeof(T), count, aim.pe()));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_strided(dest, source, dst, sst, sizeof(T), count, call.pe()));
 }
 
 template <class T>
 void ibput(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
   const CallerName name(routine);
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, call.pe()));
 }
 
 template <class T>
 void ibget(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::ptrdiff_t dst,
            std::ptrdiff_t sst, std::size_t bsize, std::size_t nblocks, int pe) {
   const CallerName name(routine);
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, aim.pe()));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_blocks(dest, source, dst, sst, sizeof(T), bsize, nblocks, call.pe()));
 }
 
 // --- signals -------------------------------------------------------------------------------------
@@ -108,9 +108,9 @@ void put_with_signal(const char* routine, shmem_ctx_t ctx, T* dest, const T* sou
   if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD) [[unlikely]]
     return refuse_signal_op(routine, sig_op);
   const NotifyOp op = sig_op == SHMEM_SIGNAL_SET ? NotifyOp::kSet : NotifyOp::kAdd;
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->put_bytes(dest, source, bytes_of<T>(count), aim.pe(), Notify{op, sig_addr, signal},
-                          done, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_bytes(dest, source, bytes_of<T>(count), call.pe(),
+                           Notify{op, sig_addr, signal}, done, Caller{routine}));
 }
 
 template <class T>
@@ -128,16 +128,16 @@ void put_signal_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* sour
 
 void signal_set(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe(),
-                          Done::kLocal, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->amo_bytes(Amo::kSet, sig_addr, sizeof(signal), signal, 0, nullptr, call.pe(),
+                           Done::kLocal, Caller{routine}));
 }
 
 void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, std::uint64_t signal,
                 int pe) {
-  if (Aim aim(routine, ctx, pe); aim)
-    settle(aim->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, aim.pe(),
-                          Done::kLocal, Caller{routine}));
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->amo_bytes(Amo::kAdd, sig_addr, sizeof(signal), signal, 0, nullptr, call.pe(),
+                           Done::kLocal, Caller{routine}));
 }
 
 // --- ordering ------------------------------------------------------------------------------------
@@ -145,12 +145,12 @@ void signal_add(const char* routine, shmem_ctx_t ctx, std::uint64_t* sig_addr, s
 // An invalid context has nothing to order or complete.
 void fence(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) settle(aim->fence(Caller{routine}));
+  if (ResolvedCall call(routine, ctx, 0); call) settle(call->fence(Caller{routine}));
 }
 
 void quiet(const char* routine, shmem_ctx_t ctx) {
   if (ctx == SHMEM_CTX_INVALID) return;
-  if (Aim aim(routine, ctx, 0); aim) settle(aim->quiet(Caller{routine}));
+  if (ResolvedCall call(routine, ctx, 0); call) settle(call->quiet(Caller{routine}));
 }
 
 }  // namespace
@@ -158,4 +158,4 @@ void quiet(const char* routine, shmem_ctx_t ctx) {
 
 #define WEFT_SHMEM_GROUP "rma.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

@@ -56,11 +56,11 @@ inline weft_shmem_team* admit(const char* routine, shmem_team_t team) {
     return place;
   return refuse(routine, team);
 }
-// The target of a call with a context and a PE: `if (Aim aim(...); aim) aim->put_bytes(...)`. On
-// the quick way that is one load and one test.
-class Aim {
+// A call with a context and a PE, resolved: `if (ResolvedCall call(...); call)
+// call->put_bytes(...)`. On the quick way this takes one load and one test.
+class ResolvedCall {
  public:
-  [[gnu::always_inline]] Aim(const char* routine, shmem_ctx_t ctx, int pe)
+  [[gnu::always_inline]] ResolvedCall(const char* routine, shmem_ctx_t ctx, int pe)
       : context_(nullptr), pe_(pe) {
     const weft_shmem_ctx* const target = resolve(ctx);
     if (target != nullptr) [[likely]]
@@ -76,7 +76,7 @@ class Aim {
   int pe() const { return pe_; }
 
  private:
-  // By value, so that an Aim stays in registers.
+  // By value, so that a ResolvedCall stays in registers.
   struct Admission {
     Context* context = nullptr;
     int pe = 0;

@@ -11,7 +11,7 @@ namespace weft::shmem {
 
 class StaticData {
  public:
-  // Does as options.static_data says; makes room for it in options.adopt_size.
+  // Does as options.static_data says, and raises options.adopt_size where that is too small for it.
   explicit StaticData(Options* options);
   // Collective. Fails on every PE alike if they do not run the same program.
   Status share(Runtime& runtime) const;

@@ -183,4 +183,4 @@ weft_shmem_team* refuse(const char* routine, shmem_team_t handle) {
 
 #define WEFT_SHMEM_GROUP "team.def.h"
 #define WEFT_SHMEM_ROUTINE WEFT_SHMEM_DEFINE
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

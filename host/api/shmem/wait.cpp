@@ -74,4 +74,4 @@ struct Waits : WaitForms<Call, comparison> {
 #define WEFT_SHMEM_GROUP "wait.def.h"
 #define WEFT_SHMEM_ROUTINE(R, name, params, body, args) \
   WEFT_SHMEM_DEFINE(R, name, params, Waits::body, args)
-#include <weft/compat/shmem/families.def.h>
+#include <shmem/families.def.h>

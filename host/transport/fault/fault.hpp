@@ -1,5 +1,5 @@
-// fault: a transport inside a fault injector (WEFT_FAULT). What it may do to an op is written in
-// fault/lane.hpp; it gives no addresses away, so that every op goes through post().
+// fault: a transport inside a fault injector (WEFT_FAULT). The things that it may do to an op are
+// written in fault/lane.hpp; it gives no addresses away, so that every op goes through post().
 //
 //   seed=n        of the random choices; the same seed and the same calls give the same deliveries
 //   late=1        plain puts arrive at a quiet, or when an op fenced behind them does; the rest

@@ -201,9 +201,9 @@ Status FaultLane::hand_on(Queue& queue, Held& held) {
     queue.fenced = held.epoch;
   }
   if (inner_.caps().in_order && may_move_twice(held.op) && chance(spec_.duplicate)) {
-    Op twin = held.op;
-    twin.notify = NotifyOp::kNone;
-    RETURN_IF_ERROR(inner_.post(lane_, twin));
+    Op copy = held.op;
+    copy.notify = NotifyOp::kNone;
+    RETURN_IF_ERROR(inner_.post(lane_, copy));
     ++inner_posted_;
   }
   RETURN_IF_ERROR(inner_.post(lane_, held.op));

@@ -52,7 +52,7 @@ Result<ibv_ah*> Datagrams::way_to(int pe) {
     for (std::size_t i = 0; i < peers_->size(); ++i) ways_.push_back(no_handle<ibv_ah>());
   auto& way = ways_[static_cast<std::size_t>(pe)];
   if (way == nullptr) {
-    ibv_ah_attr there = port_.way_to(door_of(pe).port);
+    ibv_ah_attr there = port_.way_to(endpoint_of(pe).port);
     ASSIGN_OR_RETURN(way, owned([&] { return port_.verbs().create_ah(port_.domain(), &there); },
                                 port_.verbs().destroy_ah, fmt::format("find the way to PE {}", pe),
                                 port_.name()));
@@ -74,7 +74,7 @@ Status Datagrams::send(int pe, const Dial& dial) {
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
   request.wr.ud.ah = way;
-  request.wr.ud.remote_qpn = door_of(pe).dial_qp;
+  request.wr.ud.remote_qpn = endpoint_of(pe).dial_qp;
   request.wr.ud.remote_qkey = kDialKey;
   ibv_send_wr* bad = nullptr;
   if (const int error = ibv_post_send(qp_.get(), &request, &bad); error != 0)

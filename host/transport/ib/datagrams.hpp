@@ -12,7 +12,7 @@ namespace weft::ib {
 
 class Datagrams {
  public:
-  // Messages that come in are told to `received`, with wr_ids from `first` on.
+  // Messages that come in complete on `received`, with wr_ids from `first` on.
   static Result<std::unique_ptr<Datagrams>> create(const Port& port, std::size_t rail,
                                                    ibv_cq* received, std::uint64_t first);
 
@@ -36,8 +36,8 @@ class Datagrams {
 
   Datagrams(const Port& port, std::size_t rail, std::uint64_t first)
       : port_(port), rail_(rail), first_(first) {}
-  const DoorAddress& door_of(int pe) const {
-    return (*peers_)[static_cast<std::size_t>(pe)].doors[rail_];
+  const ServiceAddress& endpoint_of(int pe) const {
+    return (*peers_)[static_cast<std::size_t>(pe)].endpoints[rail_];
   }
   Status open(ibv_cq* received);
   Status start();

@@ -36,22 +36,22 @@ Caps caps_of(const TransportEnv& env) {
   return caps;
 }
 
-// The addresses of a PE's doors as bytes, and back.
-Blob bytes_of(const std::vector<ib::DoorAddress>& doors) {
-  const auto raw = std::as_bytes(std::span(doors));
+// The addresses of a PE's endpoints as bytes, and back.
+Blob bytes_of(const std::vector<ib::ServiceAddress>& endpoints) {
+  const auto raw = std::as_bytes(std::span(endpoints));
   return Blob(raw.begin(), raw.end());
 }
-Result<std::vector<ib::DoorAddress>> doors_of(const Blob& way, std::size_t pe) {
-  constexpr std::size_t kBytes = sizeof(ib::DoorAddress);
-  std::vector<ib::DoorAddress> doors;
+Result<std::vector<ib::ServiceAddress>> endpoints_of(const Blob& way, std::size_t pe) {
+  constexpr std::size_t kBytes = sizeof(ib::ServiceAddress);
+  std::vector<ib::ServiceAddress> endpoints;
   for (std::size_t at = 0; at < way.size(); at += kBytes) {
     const auto from = way.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = from + static_cast<std::ptrdiff_t>(std::min(kBytes, way.size() - at));
-    ASSIGN_OR_RETURN(const auto door,
-                     value_of<ib::DoorAddress>(Blob(from, end), pe, "an address for ib"));
-    doors.push_back(door);
+    ASSIGN_OR_RETURN(const auto endpoint,
+                     value_of<ib::ServiceAddress>(Blob(from, end), pe, "an address for ib"));
+    endpoints.push_back(endpoint);
   }
-  return doors;
+  return endpoints;
 }
 
 class Ib final : public network::NetworkTransport {
@@ -88,7 +88,7 @@ class Ib final : public network::NetworkTransport {
 
   std::optional<Rails> rails_;
   Staging staging_;
-  ib::Told told_;
+  ib::ReportedFailures reported_;
   std::vector<PeAddress> peers_;
   network::Lanes<IbLane> lanes_;
   std::unique_ptr<Service> service_;  // last: its thread looks at the rest
@@ -126,7 +126,7 @@ Status Ib::start(const std::vector<network::Peer>& peers) {
   for (const network::Peer& peer : peers) {
     PeAddress& known = peers_.emplace_back(PeAddress{peer.facts, peer.key, {}});
     if (peer.usable) {
-      ASSIGN_OR_RETURN(known.doors, doors_of(peer.way, peers_.size() - 1));
+      ASSIGN_OR_RETURN(known.endpoints, endpoints_of(peer.way, peers_.size() - 1));
     }
   }
   own_caps().needs_progress = true;
@@ -134,9 +134,9 @@ Status Ib::start(const std::vector<network::Peer>& peers) {
 }
 
 std::string Ib::why_not_to(const network::Peer&, const network::Peer& theirs) const {
-  auto doors = doors_of(theirs.way, 0);
-  if (!doors.is_ok()) return std::string(doors.status().text());
-  return rails_->why_not({theirs.facts, theirs.key, std::move(*doors)});
+  auto endpoints = endpoints_of(theirs.way, 0);
+  if (!endpoints.is_ok()) return std::string(endpoints.status().text());
+  return rails_->why_not({theirs.facts, theirs.key, std::move(*endpoints)});
 }
 
 // Every PE, mine too, has a port which is reached, and whose device executes atomics.
@@ -147,8 +147,8 @@ Status Ib::why_no_atomics(const std::vector<network::Peer>& peers) const {
     std::string why = theirs.why;
     if (theirs.usable && mine.usable) why = why_not_to(mine, theirs);
     if (theirs.usable && why.empty()) {
-      ASSIGN_OR_RETURN(const auto doors, doors_of(theirs.way, pe));
-      const ib::PortAddress& port = doors.front().port;
+      ASSIGN_OR_RETURN(const auto endpoints, endpoints_of(theirs.way, pe));
+      const ib::PortAddress& port = endpoints.front().port;
       if (port.atomic_cap == IBV_ATOMIC_NONE)
         why = fmt::format("the device of {} has no atomics", port.text());
     }
@@ -172,7 +172,7 @@ Status Ib::post(Lane lane, const Op& op) {
                                             .windows = &windows(),
                                             .service = service_.get(),
                                             .staging = &staging_,
-                                            .told = &told_,
+                                            .reported = &reported_,
                                             .native_atomics = !env().is_gpu,
                                             .owns_atomics = caps().owns_atomics,
                                             .dial_timeout = env().options->start_timeout},
@@ -212,7 +212,7 @@ Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(old);
-  return execute(op, from, request.pane);
+  return execute(op, from, request.staging_slot);
 }
 
 void Ib::replied(const Dial& reply, std::size_t rail) {

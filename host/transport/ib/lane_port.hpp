@@ -16,14 +16,14 @@ class Path;
 struct LanePort {
   static constexpr int kSends = 1024;  // work requests under way,
   static constexpr int kProbes = 8;    // and so many empty ones beyond them
-  // wr_ids: places of answers, or flights.
+  // wr_ids: places of answers, or numbers of ops in flight.
   static constexpr std::uint64_t kAnswers = std::uint64_t{1} << 63;
 
   static Result<std::unique_ptr<LanePort>> open(const Port& port, std::size_t rail) {
     constexpr std::size_t kAnswerBytes = 128;
     static_assert(sizeof(Answer) <= kAnswerBytes);
     auto made = std::make_unique<LanePort>(LanePort{.port = port, .rail = rail});
-    // Answers, and as many reads of panes.
+    // Answers, and as many reads of staging slots.
     ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + kProbes + 2 * kLaneRequests, nullptr));
     ASSIGN_OR_RETURN(made->answers, Receives::make(port, kLaneRequests, kAnswerBytes, kAnswers));
     ASSIGN_OR_RETURN(made->nowhere, Buffer::make(port, sizeof(std::uint64_t)));

@@ -14,15 +14,15 @@
 namespace weft::ib {
 
 // By the bootstrap, once, for each rail: how a PE is to be reached.
-struct DoorAddress {
+struct ServiceAddress {
   PortAddress port;
   std::uint32_t dial_qp = 0;  // of datagrams
 };
-// Where a PE is to be found; one that cannot be reached has no doors.
+// Where a PE is to be found; one that cannot be reached has no endpoints.
 struct PeAddress {
   Facts facts;
-  std::uint64_t key = 0;           // random; whoever dials this PE must know it
-  std::vector<DoorAddress> doors;  // by rail
+  std::uint64_t key = 0;                  // random; whoever dials this PE must know it
+  std::vector<ServiceAddress> endpoints;  // by rail
 };
 
 // By datagram, which may be lost or come twice: how two queue pairs of the rail that it comes by
@@ -45,8 +45,8 @@ struct Dial {
 inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
 
 // On a lane's queue pair: an atomic, which the owner of the word executes. So those of the network
-// and of the owner's own threads never mix wrongly. Of GPU memory that no device reaches also a put
-// or a get, whose bytes are in a pane, or are to be (network/windows.hpp).
+// and of the owner's own threads never mix wrongly. For GPU memory that no device reaches it may
+// also be a put or a get, whose bytes are in a staging slot, or are to be (network/windows.hpp).
 struct Request {
   std::uint64_t ticket = 0;
   std::uint64_t sequence = 0;  // from 1; one that comes again, by another rail, has the same
@@ -58,7 +58,7 @@ struct Request {
   OpKind kind = OpKind::kNone;
   std::uint8_t width = 0;
   NotifyOp notify = NotifyOp::kNone;
-  std::int8_t pane = network::Windows::kNoPane;
+  std::int8_t staging_slot = network::Windows::kNoStagingSlot;
 };
 struct Answer {
   std::uint64_t ticket = 0;

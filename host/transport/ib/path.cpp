@@ -43,12 +43,13 @@ Status Path::make_ready() {
 
 Status Path::ask() {
   if (qp_ == nullptr) {
-    ASSIGN_OR_RETURN(qp_, make_reliable(at_.port, {.sent = at_.done.get(),
-                                                   .received = at_.done.get(),
-                                                   .receives = at_.answers.queue(),
-                                                   .sends = kSends + network::Windows::kPanes +
-                                                            LanePort::kProbes,
-                                                   .access = IBV_ACCESS_LOCAL_WRITE}));
+    ASSIGN_OR_RETURN(
+        qp_, make_reliable(at_.port,
+                           {.sent = at_.done.get(),
+                            .received = at_.done.get(),
+                            .receives = at_.answers.queue(),
+                            .sends = kSends + network::Windows::kStagingSlots + LanePort::kProbes,
+                            .access = IBV_ACCESS_LOCAL_WRITE}));
     psn_ = random_psn();
     at_.by_qp[qp_->qp_num] = this;
     deadline_ = Deadline(dial_timeout_);
@@ -100,7 +101,7 @@ Status Path::make_end(std::size_t by_rail) {
         Code::kPeerLost,
         fmt::format("PE {} on {} did not say within {:.0f} s how far {} had come, asked by {}",
                     ends_.pe, ends_.peer->facts.host_name(), dial_timeout_, describe(),
-                    ends_.peer->doors[by_rail].port.text()));
+                    ends_.peer->endpoints[by_rail].port.text()));
   if (is_time_to_ask())
     RETURN_IF_ERROR(service_.ask_end(by_rail, ends_.pe, ends_.lane, at_.rail, qp_->qp_num, psn_));
   return Status::error(Code::kBusy, "the other end is asked how far it came");

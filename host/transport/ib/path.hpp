@@ -1,11 +1,11 @@
 // Path: the queue pair of a lane to a PE by one rail: how it is tied, and what is handed to it.
 //
-// Few doorbells. What is given may be held until there are several; the device then gets them at
-// once and tells of the last one only, which is that of all.
+// Few doorbells. Work requests may be held until there are several; the device then gets them at
+// once and signals the last one only, which stands for all.
 //
 // The end. When a path fails, some of what it carried may have taken effect, without a word of it
 // coming back. The other end counts packets, so it is asked what it has taken, and to take nothing
-// any more: what has not taken effect then never will, and may go by another path.
+// any more: what has not taken effect then never will, and may go by another path (failover.hpp).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct PathEnds {
 class Path {
  public:
   enum class State { kAsks, kReady, kEnding, kBroken };
-  // The fate of a flight's work: all of it has taken effect; not all, and the last part has not;
-  // the device does not tell.
+  // The fate of an op's work: all of it has taken effect; not all, and the last part has not; the
+  // device does not tell.
   enum class Fate { kDone, kNotDone, kUnknown };
-  static constexpr std::uint64_t kProbe = LanePort::kAnswers - 1;  // a flight that is none
+  static constexpr std::uint64_t kProbe = LanePort::kAnswers - 1;  // stands for no op
 
   Path(const PathEnds& ends, LanePort& at, Service& service, double dial_timeout)
       : ends_(ends), at_(at), service_(service), dial_timeout_(dial_timeout) {}
@@ -51,13 +51,13 @@ class Path {
 
   // kBusy until the other end has answered.
   Status make_ready();
-  // The peer's reply to a request for a queue pair; a failure to use it is told.
+  // Takes the peer's reply to a request for a queue pair; an error if it cannot be used.
   Status replied(const Dial& reply);
   // Nothing goes by it any more, nor comes here.
   void break_off();
   // kBusy until the other end, asked by that rail, has said how far it came.
   Status make_end(std::size_t by_rail);
-  // It did end: each flight that was under way is told with its fate, in order.
+  // It did end: calls judge(number, fate) for each op that was under way, in order.
   template <class Judge>
   void ended(const Dial& reply, Judge judge);
   // How many packets are known to be taken, as it says; more than there are: it does not know.
@@ -69,11 +69,11 @@ class Path {
   // An empty write, behind all that is under way: a path that is broken is found out by that, and a
   // device that has gone to sleep over its queue goes on.
   void probe();
-  // Takes work of a flight; ring() hands the device what is held.
+  // Takes work of the op of that number; ring() hands the device what is held.
   void give(std::span<Work> work, std::uint64_t flight);
   Status ring();
   std::size_t held() const { return held_.size(); }
-  // All up to that flight are done: each is told, in order.
+  // All ops up to number `last` are done: calls done(number) for each, in order.
   template <class Done>
   void complete(std::uint64_t last, Done done);
 
@@ -88,7 +88,7 @@ class Path {
   Status ask();
   bool is_time_to_ask();
   std::uint64_t packets_of(const Work& work) const;
-  const PortAddress& there() const { return ends_.peer->doors[at_.rail].port; }
+  const PortAddress& there() const { return ends_.peer->endpoints[at_.rail].port; }
   bool is_known(const Dial& reply) const { return qp_ != nullptr && qp_->qp_num == reply.asked; }
 
   const PathEnds ends_;

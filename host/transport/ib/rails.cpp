@@ -55,7 +55,7 @@ struct Chosen {
   std::size_t first = 0;
 };
 
-// Those that can be used, if any can.
+// The named ports that can be used; an error if none can.
 Result<Chosen> open_named(const Verbs& verbs, const std::vector<PortWish>& wishes, int rank,
                           int gid_index) {
   Chosen chosen;
@@ -78,7 +78,8 @@ Result<Chosen> open_named(const Verbs& verbs, const std::vector<PortWish>& wishe
   return chosen;
 }
 
-// The best that can be used and its equals. What the system does not list, the library may have.
+// The best that can be used and its equals. The library may have ports that the system does not
+// list.
 Result<Chosen> open_near(const Verbs& verbs, const Seat& seat, std::size_t most, int gid_index) {
   const std::vector<NicPort> there = look_at_ports();
   std::map<int, Port> ports;  // by their place in the system's list
@@ -126,14 +127,14 @@ Result<Rails> Rails::open(const Options& options, const Seat& seat) {
 }
 
 std::size_t Rails::to(const PeAddress& peer) const {
-  const std::size_t both = std::min(ports_.size(), peer.doors.size());
+  const std::size_t both = std::min(ports_.size(), peer.endpoints.size());
   std::size_t count = 0;
-  while (count < both && ports_[count].why_not(peer.doors[count].port).empty()) ++count;
+  while (count < both && ports_[count].why_not(peer.endpoints[count].port).empty()) ++count;
   return count;
 }
 
 std::string Rails::why_not(const PeAddress& peer) const {
-  return peer.doors.empty() ? "it has no port" : ports_[0].why_not(peer.doors[0].port);
+  return peer.endpoints.empty() ? "it has no port" : ports_[0].why_not(peer.endpoints[0].port);
 }
 
 std::string Rails::describe() const {

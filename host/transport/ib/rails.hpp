@@ -23,7 +23,7 @@ struct Seat {
 
 class Rails {
  public:
-  // Those that WEFT_IB_DEVICE names, else the nearest that can be used and its equals, at most
+  // The ports that WEFT_IB_DEVICE names, else the nearest that can be used and its equals, at most
   // WEFT_IB_RAILS. In the order of the system's list, not in that of preference: so PEs of a host
   // that have the same have them in one order.
   static Result<Rails> open(const Options& options, const Seat& seat);

@@ -30,8 +30,9 @@ std::uint32_t random_psn();
 
 // The largest part of a message that travels at once between the two.
 std::uint32_t packet_bytes(const Port& port, const PortAddress& other);
-// The next packet that a queue pair expects: all before it have taken effect. Of one that has ended
-// it stays so. Drivers of NVIDIA's devices and soft-RoCE tell it; who asks checks what it is told.
+// The next packet that a queue pair expects: all before it have taken effect. It stays the same
+// once the queue pair has ended. Drivers of NVIDIA's devices and soft-RoCE tell it; who asks checks
+// what it is told.
 Result<std::uint32_t> next_psn(const Port& port, ibv_qp* qp);
 
 }  // namespace weft::ib

@@ -33,22 +33,24 @@ Result<std::unique_ptr<Service>> Service::create(std::span<const Port> ports, in
 
 Status Service::open(std::span<const Port> ports) {
   for (const Port& port : ports) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Door> door, Door::open(port, doors_.size()));
-    doors_.push_back(std::move(door));
+    ASSIGN_OR_RETURN(std::unique_ptr<ServiceEndpoint> endpoint,
+                     ServiceEndpoint::open(port, endpoints_.size()));
+    endpoints_.push_back(std::move(endpoint));
   }
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return wake_ ? Status::ok() : failure("make an event descriptor", "this host", errno);
 }
 
-std::vector<DoorAddress> Service::addresses() const {
-  std::vector<DoorAddress> all;
-  for (const auto& door : doors_) all.push_back({door->port.address(), door->datagrams->number()});
+std::vector<ServiceAddress> Service::addresses() const {
+  std::vector<ServiceAddress> all;
+  for (const auto& endpoint : endpoints_)
+    all.push_back({endpoint->port.address(), endpoint->datagrams->number()});
   return all;
 }
 
 Status Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
-  for (const auto& door : doors_) door->datagrams->know(peers_);
+  for (const auto& endpoint : endpoints_) endpoint->datagrams->know(peers_);
   ASSIGN_OR_RETURN(thread_, start_thread({"weft-ib"}, [this] { run(); }));
   return Status::ok();
 }
@@ -76,7 +78,7 @@ Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t 
   Dial ask = dial(pe, Dial::Kind::kAsk, lane, qp);
   ask.qp = qp;
   ask.psn = psn;
-  return doors_[rail]->datagrams->send(pe, ask);
+  return endpoints_[rail]->datagrams->send(pe, ask);
 }
 
 Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed,
@@ -84,7 +86,7 @@ Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_
   Dial ask = dial(pe, Dial::Kind::kEnd, lane, qp);
   ask.psn = psn;
   ask.rail = static_cast<std::uint32_t>(failed);
-  return doors_[rail]->datagrams->send(pe, ask);
+  return endpoints_[rail]->datagrams->send(pe, ask);
 }
 
 void Service::run() {
@@ -105,20 +107,20 @@ void Service::run() {
 // Until something comes, also what came between the last look and here.
 void Service::sleep() {
   std::vector<pollfd> files = {{wake_.get(), POLLIN, 0}};
-  for (const auto& door : doors_) {
-    if (ibv_req_notify_cq(door->done.get(), 0) != 0) return;
-    files.push_back({door->channel->fd, POLLIN, 0});
-    files.push_back({door->port.context()->async_fd, POLLIN, 0});
+  for (const auto& endpoint : endpoints_) {
+    if (ibv_req_notify_cq(endpoint->done.get(), 0) != 0) return;
+    files.push_back({endpoint->channel->fd, POLLIN, 0});
+    files.push_back({endpoint->port.context()->async_fd, POLLIN, 0});
   }
   if (drain() || ::poll(files.data(), files.size(), -1) < 0) return;
-  for (std::size_t rail = 0; rail < doors_.size(); ++rail) {
-    const Door& door = *doors_[rail];
+  for (std::size_t rail = 0; rail < endpoints_.size(); ++rail) {
+    const ServiceEndpoint& endpoint = *endpoints_[rail];
     ibv_cq* which = nullptr;
     void* context = nullptr;
     if (files[1 + 2 * rail].revents != 0 &&
-        door.port.verbs().get_cq_event(door.channel.get(), &which, &context) == 0)
-      door.port.verbs().ack_cq_events(which, 1);
-    if (files[2 + 2 * rail].revents != 0) look_at_events(door.port);
+        endpoint.port.verbs().get_cq_event(endpoint.channel.get(), &which, &context) == 0)
+      endpoint.port.verbs().ack_cq_events(which, 1);
+    if (files[2 + 2 * rail].revents != 0) look_at_events(endpoint.port);
   }
 }
 
@@ -139,56 +141,56 @@ void Service::look_at_events(const Port& port) {
 // True if there was something.
 bool Service::drain() {
   bool found = false;
-  for (const auto& door : doors_) {
+  for (const auto& endpoint : endpoints_) {
     std::array<ibv_wc, 32> done;
-    const int count = ibv_poll_cq(door->done.get(), static_cast<int>(done.size()), done.data());
-    for (int i = 0; i < count; ++i) take(*door, done[static_cast<std::size_t>(i)]);
+    const int count = ibv_poll_cq(endpoint->done.get(), static_cast<int>(done.size()), done.data());
+    for (int i = 0; i < count; ++i) take(*endpoint, done[static_cast<std::size_t>(i)]);
     found |= count > 0;
   }
   while (!waiting_.empty() && take_request(waiting_.front())) waiting_.pop_front();
   return found;
 }
 
-void Service::take(Door& door, const ibv_wc& done) {
-  if (done.wr_id >= Door::kSent)
-    take_sent(door, done);
-  else if (done.wr_id >= Door::kRequests)
-    waiting_.push_back({&door, done});
+void Service::take(ServiceEndpoint& endpoint, const ibv_wc& done) {
+  if (done.wr_id >= ServiceEndpoint::kSent)
+    take_sent(endpoint, done);
+  else if (done.wr_id >= ServiceEndpoint::kRequests)
+    waiting_.push_back({&endpoint, done});
   else
-    take_dial(door, done);
+    take_dial(endpoint, done);
 }
 
-void Service::take_dial(Door& door, const ibv_wc& done) {
+void Service::take_dial(ServiceEndpoint& endpoint, const ibv_wc& done) {
   Dial dial;
   const auto npes = static_cast<std::int64_t>(peers_.size());
-  const bool known = door.datagrams->read(done, &dial) && dial.from >= 0 && dial.from < npes &&
+  const bool known = endpoint.datagrams->read(done, &dial) && dial.from >= 0 && dial.from < npes &&
                      dial.key == peers_[static_cast<std::size_t>(pe_)].key &&
-                     door.rail < peers_[static_cast<std::size_t>(dial.from)].doors.size();
+                     endpoint.rail < peers_[static_cast<std::size_t>(dial.from)].endpoints.size();
   if (done.status != IBV_WC_WR_FLUSH_ERR) {
-    const Status posted = door.datagrams->post_receive(done.wr_id);
+    const Status posted = endpoint.datagrams->post_receive(done.wr_id);
     if (!posted.is_ok()) LOG(kError, "transport", "ib: {}", posted.text());
   }
   if (!known) return;  // a stranger's, or damaged
   if (dial.kind == Dial::Kind::kAsk)
-    serve(door, dial);
+    serve(endpoint, dial);
   else if (dial.kind == Dial::Kind::kEnd)
-    end(door, dial);
+    end(endpoint, dial);
   else
-    work_.replied(dial, door.rail);
+    work_.replied(dial, endpoint.rail);
 }
 
 // One who asks again has not heard, and hears the same.
-void Service::serve(Door& door, const Dial& ask) {
+void Service::serve(ServiceEndpoint& endpoint, const Dial& ask) {
   Dial reply = dial(ask.from, Dial::Kind::kAnswer, ask.lane, ask.qp);
   Caller& caller = callers_[{ask.from, ask.lane}];
   caller.pe = ask.from;
-  auto& served = caller.ends[door.rail];
+  auto& served = caller.ends[endpoint.rail];
   if (served == nullptr) {
     auto fresh = std::make_unique<Served>();
     fresh->caller = &caller;
-    const Status tied = tie_to(door, ask, *fresh);
+    const Status tied = tie_to(endpoint, ask, *fresh);
     if (tied.is_ok()) {
-      door.by_qp[fresh->qp->qp_num] = fresh.get();
+      endpoint.by_qp[fresh->qp->qp_num] = fresh.get();
       served = std::move(fresh);
     } else {
       LOG(kWarn, "transport", "ib: PE {} asked for a queue pair: {}", ask.from, tied.text());
@@ -200,19 +202,19 @@ void Service::serve(Door& door, const Dial& ask) {
     reply.qp = served->qp->qp_num;
     reply.psn = served->psn;
   }
-  this->reply(door, ask.from, reply);
+  this->reply(endpoint, ask.from, reply);
 }
 
 // Also of one that was never tied here, or that knows already: what it took does not change.
-void Service::end(Door& door, const Dial& ask) {
-  if (ask.rail >= doors_.size()) return;
+void Service::end(ServiceEndpoint& endpoint, const Dial& ask) {
+  if (ask.rail >= endpoints_.size()) return;
   Dial reply = dial(ask.from, Dial::Kind::kEnded, ask.lane, ask.asked);
   reply.psn = ask.psn;
   reply.rail = ask.rail;
   reply.known = 1;
   Served* const served = callers_[{ask.from, ask.lane}].ends[ask.rail].get();
   if (served != nullptr && served->theirs == ask.asked) {
-    Door& failed = *doors_[ask.rail];
+    ServiceEndpoint& failed = *endpoints_[ask.rail];
     if (!std::exchange(served->has_ended, true)) {
       // Messages still on their way shall not come after what comes by another rail.
       ibv_qp_attr ended{};
@@ -226,24 +228,25 @@ void Service::end(Door& door, const Dial& ask) {
     reply.known = next.is_ok() ? 1 : 0;
     reply.psn = next.is_ok() ? *next : 0;
   }
-  this->reply(door, ask.from, reply);
+  this->reply(endpoint, ask.from, reply);
 }
 
-void Service::reply(const Door& door, int pe, const Dial& dial) const {
-  const Status sent = door.datagrams->send(pe, dial);
+void Service::reply(const ServiceEndpoint& endpoint, int pe, const Dial& dial) const {
+  const Status sent = endpoint.datagrams->send(pe, dial);
   if (!sent.is_ok()) LOG(kWarn, "transport", "ib: {}", sent.text());
 }
 
-Status Service::tie_to(const Door& door, const Dial& ask, Served& served) const {
-  ASSIGN_OR_RETURN(served.qp, make_reliable(door.port, {.sent = door.done.get(),
-                                                        .received = door.done.get(),
-                                                        .receives = door.requests.queue(),
-                                                        .sends = 2 * kLaneRequests,
-                                                        .access = door.port.heap_access()}));
+Status Service::tie_to(const ServiceEndpoint& endpoint, const Dial& ask, Served& served) const {
+  ASSIGN_OR_RETURN(served.qp,
+                   make_reliable(endpoint.port, {.sent = endpoint.done.get(),
+                                                 .received = endpoint.done.get(),
+                                                 .receives = endpoint.requests.queue(),
+                                                 .sends = 2 * kLaneRequests,
+                                                 .access = endpoint.port.heap_access()}));
   served.theirs = ask.qp;
   served.psn = random_psn();
   const PeAddress& asker = peers_[static_cast<std::size_t>(ask.from)];
-  return tie(door.port, served.qp.get(), {asker.doors[door.rail].port, ask.qp, ask.psn},
+  return tie(endpoint.port, served.qp.get(), {asker.endpoints[endpoint.rail].port, ask.qp, ask.psn},
              served.psn);
 }
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "host/transport/ib/door.hpp"
+#include "host/transport/ib/service_endpoint.hpp"
 #include "src/base/thread.hpp"
 #include "src/base/unique_fd.hpp"
 
@@ -35,7 +35,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // How others find it, rail by rail.
-  std::vector<DoorAddress> addresses() const;
+  std::vector<ServiceAddress> addresses() const;
   // All addresses are known.
   Status start(std::vector<PeAddress> peers);
   // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
@@ -49,7 +49,7 @@ class Service {
  private:
   using Name = std::pair<int, std::uint32_t>;  // PE and lane
   struct Heard {
-    Door* door;
+    ServiceEndpoint* endpoint;
     ibv_wc wc;
   };
 
@@ -60,22 +60,22 @@ class Service {
   void sleep();
   bool drain();
   static void look_at_events(const Port& port);
-  void take(Door& door, const ibv_wc& done);
-  void take_dial(Door& door, const ibv_wc& done);
-  void serve(Door& door, const Dial& ask);
-  void end(Door& door, const Dial& ask);
-  void reply(const Door& door, int pe, const Dial& dial) const;
-  Status tie_to(const Door& door, const Dial& ask, Served& served) const;
+  void take(ServiceEndpoint& endpoint, const ibv_wc& done);
+  void take_dial(ServiceEndpoint& endpoint, const ibv_wc& done);
+  void serve(ServiceEndpoint& endpoint, const Dial& ask);
+  void end(ServiceEndpoint& endpoint, const Dial& ask);
+  void reply(const ServiceEndpoint& endpoint, int pe, const Dial& dial) const;
+  Status tie_to(const ServiceEndpoint& endpoint, const Dial& ask, Served& served) const;
   // Requests.
   bool take_request(const Heard& heard);
-  static void answer(Door& door, Served& served, const Answer& answer);
-  static void take_sent(Door& door, const ibv_wc& done);
-  static void drop(Door& door, std::uint32_t qp);
+  static void answer(ServiceEndpoint& endpoint, Served& served, const Answer& answer);
+  static void take_sent(ServiceEndpoint& endpoint, const ibv_wc& done);
+  static void drop(ServiceEndpoint& endpoint, std::uint32_t qp);
 
   const int pe_;
   const Work work_;
   std::vector<PeAddress> peers_;
-  std::vector<std::unique_ptr<Door>> doors_;  // by rail
+  std::vector<std::unique_ptr<ServiceEndpoint>> endpoints_;  // by rail
 
   // The thread alone uses these.
   std::map<Name, Caller> callers_;

@@ -1,7 +1,5 @@
 #include "host/transport/ib/work.hpp"
 
-#include "host/transport/apply.hpp"
-
 namespace weft::ib {
 
 bool is_native(const Op& op) {
@@ -41,24 +39,17 @@ void WorkList::add(std::uint64_t value, const There& word, const Piece& old) {
 }
 
 void WorkList::atomic(const Op& op, const There& word, const Piece& old) {
+  if (op.kind == OpKind::kAmoCompareSwap) return compare_swap(op.compare, op.value, word, old);
   add(op.kind == OpKind::kAmoFetch ? 0 : op.value, word, old);
-  if (op.kind != OpKind::kAmoCompareSwap) return;
-  compare_swap(op.compare, op.value);
 }
 
-void WorkList::step(const Op& op, std::uint64_t seen, const There& word, const Piece& old) {
-  std::uint64_t changed = seen;
-  amo_at(op.kind, &changed, sizeof changed, op.value, 0);
+void WorkList::compare_swap(std::uint64_t expected, std::uint64_t desired, const There& word,
+                            const Piece& old) {
   add(0, word, old);
-  compare_swap(seen, changed);
-}
-
-// Makes the last request one.
-void WorkList::compare_swap(std::uint64_t compare, std::uint64_t swap) {
   ibv_send_wr& request = list_.back().request;
   request.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-  request.wr.atomic.compare_add = compare;
-  request.wr.atomic.swap = swap;
+  request.wr.atomic.compare_add = expected;
+  request.wr.atomic.swap = desired;
 }
 
 }  // namespace weft::ib

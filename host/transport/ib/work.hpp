@@ -42,14 +42,13 @@ class WorkList {
   void message(const Request& request);
   // The device's own; the old value comes to `old`.
   void atomic(const Op& op, const There& word, const Piece& old);
-  // One that the device does not know: changed by compare-and-swap, if the word is as it was seen.
-  void step(const Op& op, std::uint64_t seen, const There& word, const Piece& old);
+  // A word of the device's, changed if it is as expected.
+  void compare_swap(std::uint64_t expected, std::uint64_t desired, const There& word,
+                    const Piece& old);
   // The add of a put's notify, likewise.
   void add(std::uint64_t value, const There& word, const Piece& old);
 
  private:
-  void compare_swap(std::uint64_t compare, std::uint64_t swap);
-
   std::vector<Work> list_;
 };
 

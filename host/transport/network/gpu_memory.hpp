@@ -1,11 +1,11 @@
 // GpuMemory: a heap of GPU memory as a network serves it. How devices of the network reach it, and
 // what is done for others by copies and kernels.
 //
-// Orders. Who owns the memory is the one who changes its words: an atomic of any PE, and a signal
-// that is added to, is a kernel of the owner's GPU, one among those of its own kernels. A request
-// begins when the one before it is complete: bytes have been copied, and the stream been waited
-// for, before the word is set that tells of them. So a kernel that sees the word, by an acquiring
-// load, sees the bytes.
+// Orders. The owner of the memory is the one who changes its words: an atomic of any PE, and a
+// signal that is added to, is a kernel of the owner's GPU, one among those of its own kernels. A
+// request begins when the one before it is complete: bytes have been copied, and the stream been
+// waited for, before the word is set that tells of them. So a kernel that sees the word, by an
+// acquiring load, sees the bytes.
 #pragma once
 
 #include <cstddef>

@@ -38,17 +38,9 @@ Result<Peer> peer_of(const Blob& blob, std::size_t pe, std::string_view name) {
 
 }  // namespace
 
-bool NetworkTransport::p2p_does(const Facts& mine, const Facts& theirs) const {
-  return env_.options->transports.find("p2p") != std::string::npos &&
-         why_not_mapped(mine, theirs).empty();
-}
-
-// Whether PEs of one host reach each other without a network, as far as can be told without asking
-// GPUs what they reach.
+// Whether PEs reach each other without a network.
 bool NetworkTransport::others_do(const Facts& mine, const Facts& theirs) const {
-  if (!env_.is_gpu) return p2p_does(mine, theirs);
-  return env_.options->gpu_transports.find("staged") != std::string::npos &&
-         why_not_mapped(mine, theirs).empty();
+  return env_.host_is_served && why_not_mapped(mine, theirs).empty();
 }
 
 bool NetworkTransport::nobody_needs_it() const {
@@ -115,7 +107,7 @@ Status NetworkTransport::connect(std::span<const Blob> all) {
     ASSIGN_OR_RETURN(Peer peer, peer_of(all[pe], pe, name_));
     windows_.know(static_cast<int>(pe), peer.window);
     if (peer.window.bytes != 0)
-      caps_.max_bytes = std::min<std::uint64_t>(caps_.max_bytes, windows_.pane_bytes());
+      caps_.max_bytes = std::min<std::uint64_t>(caps_.max_bytes, windows_.staging_slot_bytes());
     peers_.push_back(std::move(peer));
   }
   for (int pe = 0; pe < env_.npes; ++pe) {
@@ -138,7 +130,7 @@ std::string NetworkTransport::why_not_reached(int pe) const {
   if (pe == env_.pe) return "that is this PE itself, which loopback carries";
   const auto& mine = peers_[static_cast<std::size_t>(env_.pe)];
   const auto& theirs = peers_[static_cast<std::size_t>(pe)];
-  if (!env_.is_gpu && p2p_does(mine.facts, theirs.facts))
+  if (!env_.is_gpu && others_do(mine.facts, theirs.facts))
     return "its memory can be mapped, which p2p does";
   if (!mine.usable) return mine.why;
   if (!theirs.usable) return fmt::format("there, {}", theirs.why);
@@ -169,10 +161,11 @@ Status NetworkTransport::check(const Op& op) const {
   return check_op(op, env_.npes, known ? heaps_.extent(static_cast<int>(op.pe)) : Extent{});
 }
 
-Status NetworkTransport::execute(Op op, int from, int pane) const {
+Status NetworkTransport::execute(Op op, int from, int staging_slot) const {
   op.pe = static_cast<std::uint32_t>(env_.pe);
-  if (pane != Windows::kNoPane)
-    op.local = reinterpret_cast<std::uint64_t>(windows_.pane_of(from, pane, op.bytes));
+  if (staging_slot != Windows::kNoStagingSlot)
+    op.local =
+        reinterpret_cast<std::uint64_t>(windows_.staging_slot_of(from, staging_slot, op.bytes));
   RETURN_IF_ERROR(check_op(op, env_.npes, heaps_.my_extent()));
   if (gpu_ == nullptr) {
     apply_op(op, env_.heap.base);

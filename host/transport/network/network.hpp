@@ -1,5 +1,5 @@
-// NetworkTransport: what ib and ofi have in common. Who is reached and why not, the heaps, and what
-// a PE executes for others; a network adds how it is opened and its lanes.
+// NetworkTransport: what ib and ofi have in common: which PEs are reached and why others are not,
+// the heaps, and what a PE executes for others. A network adds how it is opened and its lanes.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,8 @@ class NetworkTransport : public Transport {
   virtual Registrar gpu_registrar() = 0;
 
   // Executes a PE's request on my heap, which is not to be trusted. My side lies where the op says,
-  // or is that pane of the asker's.
-  Status execute(Op op, int from, int pane) const;
+  // or is that staging slot of the asker's.
+  Status execute(Op op, int from, int staging_slot) const;
   // By the destructor of whom the registrations belong to, once nothing comes any more.
   void drop_heaps();
   const TransportEnv& env() const { return env_; }
@@ -78,7 +78,6 @@ class NetworkTransport : public Transport {
   Caps& own_caps() { return caps_; }
 
  private:
-  bool p2p_does(const Facts& mine, const Facts& theirs) const;
   bool others_do(const Facts& mine, const Facts& theirs) const;
   bool nobody_needs_it() const;
   Result<Blob> open_if_needed();

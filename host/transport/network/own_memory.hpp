@@ -19,9 +19,9 @@ class OwnMemory {
 
   // Whether the processor reads and writes at an address of mine.
   bool is_host(const void* address) const { return gpu_ == nullptr || !gpu_->holds(address); }
-  // The key of what the device may read where it is, or write; nothing: it is to be staged. What
-  // stays where it is must not change meanwhile. What the network's device writes to a GPU a kernel
-  // that runs need not see, so bytes that are got go there by the GPU's own copies.
+  // The key of what the device may read where it is, or write; nothing: it is to be staged. Memory
+  // that stays where it is must not change meanwhile. A kernel that runs need not see what the
+  // network's device writes to its GPU, so bytes of a get go there by the GPU's own copies.
   std::optional<std::uint64_t> key_of(const Op& op, std::size_t rail = 0) const {
     const bool gets = op.kind == OpKind::kGet;
     if (gets ? gpu_ != nullptr : (op.flags & kOpSourceStays) == 0) return std::nullopt;

@@ -4,30 +4,30 @@ namespace weft::network {
 
 Status Staging::open() {
   std::size_t bytes = 0;
-  for (const Size& size : kSizes) bytes += size.bytes * size.rooms;
+  for (const Size& size : kSizes) bytes += size.bytes * size.blocks;
   ASSIGN_OR_RETURN(buffer_, Buffer::make(bytes, register_));
   std::byte* at = buffer_.base();
   for (std::size_t size = 0; size < kSizes.size(); ++size)
-    for (std::size_t room = 0; room < kSizes[size].rooms; ++room, at += kSizes[size].bytes)
+    for (std::size_t block = 0; block < kSizes[size].blocks; ++block, at += kSizes[size].bytes)
       free_[size].push_back(at);
   return Status::ok();
 }
 
-Result<Staging::Room> Staging::take(std::size_t bytes) {
+Result<Staging::Block> Staging::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (buffer_.base() == nullptr) RETURN_IF_ERROR(open());
   for (std::size_t size = 0; size < kSizes.size(); ++size) {
     if (bytes > kSizes[size].bytes || free_[size].empty()) continue;
-    const Room room{free_[size].back(), buffer_.key(), static_cast<std::uint8_t>(size)};
+    const Block block{free_[size].back(), buffer_.key(), static_cast<std::uint8_t>(size)};
     free_[size].pop_back();
-    return room;
+    return block;
   }
-  return Room{};
+  return Block{};
 }
 
-void Staging::give(const Room& room) {
+void Staging::give(const Block& block) {
   const std::lock_guard lock(mutex_);
-  free_[room.size].push_back(room.base);
+  free_[block.size].push_back(block.base);
 }
 
 }  // namespace weft::network

@@ -1,4 +1,4 @@
-// Staging: registered memory through which bytes go that lie in no heap. Two sizes of rooms, so
+// Staging: registered memory through which bytes go that lie in no heap. Two sizes of blocks, so
 // that small messages leave the large ones free.
 #pragma once
 
@@ -19,22 +19,22 @@ class Staging {
 
   explicit Staging(Register register_memory) : register_(std::move(register_memory)) {}
 
-  struct Room {
+  struct Block {
     std::byte* base = nullptr;  // null: none is free
     std::uint64_t key = 0;
     std::uint8_t size = 0;  // which of the sizes
   };
 
-  // Takes and registers the memory at the first call. A room is free again after give().
-  Result<Room> take(std::size_t bytes);
-  void give(const Room& room);
-  // The key of all rooms by another rail than the first; for one who has taken a room.
+  // Takes and registers the memory at the first call. A block is free again after give().
+  Result<Block> take(std::size_t bytes);
+  void give(const Block& block);
+  // The key of all blocks by another rail than the first; for one who has taken a block.
   std::uint64_t key(std::size_t rail) const { return buffer_.key(rail); }
 
  private:
   struct Size {
     std::size_t bytes;
-    std::size_t rooms;
+    std::size_t blocks;
   };
   static constexpr std::array<Size, 2> kSizes = {Size{4096, 256}, Size{kMostBytes, 16}};
 

@@ -1,8 +1,8 @@
 // Which of the networks that libfabric offers is used, by what it can do.
 //
-// Libfabric lists first what moves most. Of those that can do all that is needed the first provider
-// is taken, and of its devices the first with an address that other hosts reach; if none has, one
-// of this host alone. A job on one host begins with the latter: nobody else shall reach its port.
+// Libfabric lists first what moves most. The first provider that can do all that is needed is
+// taken, and of its devices the first with an address that other hosts reach; if none has, one of
+// this host alone. A job on one host begins with the latter: nobody else shall reach its port.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ Status Endpoint::start(int pe, const std::vector<network::Peer>& peers, Execute 
   const std::lock_guard lock(fabric_->mutex());
   pe_ = pe;
   execute_ = std::move(execute);
-  due_.know(peers.size());
+  pending_.know(peers.size());
   heard_ = std::vector<std::atomic<std::uint64_t>>(peers.size());
   for (const network::Peer& peer : peers) {
     keys_.push_back(peer.key);
@@ -127,61 +127,61 @@ Status Endpoint::post(const Transfer& transfer, std::uint32_t lane, std::uint64_
   return failed(transfer.reads ? "read from" : "write to", transfer.pe, result);
 }
 
-Status Endpoint::make_letters() {
-  ASSIGN_OR_RETURN(
-      network::Buffer memory,
-      network::Buffer::make(kLetters * kMessageBytes, [this](std::byte* base, std::size_t bytes) {
-        return fabric_->add_own_memory(base, bytes);
-      }));
+Status Endpoint::make_batches() {
+  ASSIGN_OR_RETURN(network::Buffer memory,
+                   network::Buffer::make(kBatchesMade * kMessageBytes,
+                                         [this](std::byte* base, std::size_t bytes) {
+                                           return fabric_->add_own_memory(base, bytes);
+                                         }));
   const std::lock_guard lock(fabric_->mutex());
-  for (std::size_t i = 0; i < kLetters; ++i) {
-    Sent& letter = letters_.emplace_back(memory.base() + i * kMessageBytes, memory.key());
-    free_letters_.push_back(&letter);
+  for (std::size_t i = 0; i < kBatchesMade; ++i) {
+    Sent& batch = batches_.emplace_back(memory.base() + i * kMessageBytes, memory.key());
+    free_batches_.push_back(&batch);
   }
-  letter_memory_.push_back(std::move(memory));
+  batch_memory_.push_back(std::move(memory));
   return Status::ok();
 }
 
-Result<Letter*> Endpoint::take_letter() {
+Result<MessageBatch*> Endpoint::take_batch() {
   for (;;) {
     {
       const std::lock_guard lock(fabric_->mutex());
-      if (!free_letters_.empty()) {
-        Sent* const letter = free_letters_.back();
-        free_letters_.pop_back();
-        letter->clear();
-        return static_cast<Letter*>(letter);
+      if (!free_batches_.empty()) {
+        Sent* const batch = free_batches_.back();
+        free_batches_.pop_back();
+        batch->clear();
+        return static_cast<MessageBatch*>(batch);
       }
     }
-    RETURN_IF_ERROR(make_letters());
+    RETURN_IF_ERROR(make_batches());
   }
 }
 
-void Endpoint::give_letter(Letter& letter) {
+void Endpoint::give_batch(MessageBatch& batch) {
   const std::lock_guard lock(fabric_->mutex());
-  free_letters_.push_back(&static_cast<Sent&>(letter));
+  free_batches_.push_back(&static_cast<Sent&>(batch));
 }
 
 // A small one is copied by the provider; a larger one comes back when it is on its way.
-Status Endpoint::send(int pe, Letter& letter) {
-  auto& sent = static_cast<Sent&>(letter);
+Status Endpoint::send(int pe, MessageBatch& batch) {
+  auto& sent = static_cast<Sent&>(batch);
   const std::lock_guard lock(fabric_->mutex());
   sent.pe = pe;
-  const std::size_t answers = due_.copy(pe, letter, kMessageBytes);
-  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const std::size_t answers = pending_.copy(pe, batch, kMessageBytes);
+  batch.address(keys_[static_cast<std::size_t>(pe)], pe_);
   const fi_addr_t there = addresses_[static_cast<std::size_t>(pe)];
-  const bool is_small = letter.size() <= kInjectBytes;
+  const bool is_small = batch.size() <= kInjectBytes;
   const ssize_t result =
-      is_small ? ::fi_inject(fabric_->endpoint(), letter.memory(), letter.size(), there)
-               : ::fi_send(fabric_->endpoint(), letter.memory(), letter.size(),
+      is_small ? ::fi_inject(fabric_->endpoint(), batch.memory(), batch.size(), there)
+               : ::fi_send(fabric_->endpoint(), batch.memory(), batch.size(),
                            reinterpret_cast<void*>(sent.key), there, static_cast<Mark*>(&sent));
   if (result != 0) {
-    letter.take_answers_back();
+    batch.take_answers_back();
     return failed("send to", pe, result);
   }
-  due_.drop(pe, answers);
-  go_along_ = go_along_ || went_alone_;  // they would have met it
-  if (is_small) free_letters_.push_back(&sent);
+  pending_.drop(pe, answers);
+  go_along_ = go_along_ || went_alone_;  // they would have gone along with it
+  if (is_small) free_batches_.push_back(&sent);
   return Status::ok();
 }
 
@@ -201,9 +201,10 @@ bool Endpoint::poll(std::vector<Event>& events) {
   bool found = false;     // anything, and
   bool expected = false;  // what no stranger sent
   const std::size_t served = served_;
-  // The caller may wait for what has come for me: it is told before the next is looked for.
-  for (int batch = 0; batch < kBatches && served == served_; ++batch) {
-    std::array<fi_cq_msg_entry, kBatch> done;
+  // The caller may wait for what a request has brought, so this returns before it looks for the
+  // next.
+  for (int read = 0; read < kReads && served == served_; ++read) {
+    std::array<fi_cq_msg_entry, kCompletions> done;
     const ssize_t count = ::fi_cq_read(fabric_->done(), done.data(), done.size());
     if (count == -FI_EAVAIL)
       take_error(events);
@@ -218,8 +219,8 @@ bool Endpoint::poll(std::vector<Event>& events) {
   if (!expected) went_alone_ = false;
   if (!expected || !go_along_ || served_ - answered_ >= kMostUnanswered) {
     answered_ = served_;
-    // Those to whom nothing can be sent now stay for the next time.
-    due_.send_all([this](int pe) { return answer_some(pe); });
+    // PEs to which nothing can be sent now stay for the next time.
+    pending_.send_all([this](int pe) { return answer_some(pe); });
   }
   return found;
 }
@@ -233,8 +234,8 @@ bool Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
     if (!post_place(place).is_ok()) unposted_.push_back(&place);
     return is_ours;
   }
-  if (mark->kind == Mark::Kind::kLetter) {
-    free_letters_.push_back(static_cast<Sent*>(mark));
+  if (mark->kind == Mark::Kind::kMessage) {
+    free_batches_.push_back(static_cast<Sent*>(mark));
   } else {
     auto& posted = static_cast<Posted&>(*mark);
     hear(posted.transfer.pe);
@@ -257,13 +258,13 @@ void Endpoint::take_error(std::vector<Event>& events) {
   auto* const mark = static_cast<Mark*>(error.op_context);
   if (mark->kind == Mark::Kind::kTransfer)
     return give_back(static_cast<Posted&>(*mark), std::move(why), events);
-  if (mark->kind == Mark::Kind::kLetter) {
-    auto* const letter = static_cast<Sent*>(mark);
+  if (mark->kind == Mark::Kind::kMessage) {
+    auto* const batch = static_cast<Sent*>(mark);
     Event& event = events.emplace_back();
     event.kind = Event::Kind::kLost;
-    event.pe = letter->pe;
+    event.pe = batch->pe;
     event.failure = std::move(why);
-    return free_letters_.push_back(letter);
+    return free_batches_.push_back(batch);
   }
   unposted_.push_back(static_cast<Place*>(mark));
 }
@@ -320,24 +321,24 @@ void Endpoint::serve(int from, const Request& request, const std::byte* payload)
   op.kind = request.kind;
   op.notify = request.notify;
   op.width = request.width;
-  const bool by_pane = request.pane != network::Windows::kNoPane;
-  op.bytes = by_pane ? request.compare : request.bytes;
+  const bool by_staging_slot = request.staging_slot != network::Windows::kNoStagingSlot;
+  op.bytes = by_staging_slot ? request.compare : request.bytes;
   op.remote = request.remote;
   op.signal = request.signal;
   op.value = request.value;
   op.compare = request.compare;
   op.result = reinterpret_cast<std::uint64_t>(&reply.old);
   op.local = op.kind == OpKind::kGet ? op.result : reinterpret_cast<std::uint64_t>(payload);
-  const bool gets_word = op.kind == OpKind::kGet && !by_pane;
+  const bool gets_word = op.kind == OpKind::kGet && !by_staging_slot;
   const bool fits = !gets_word || op.bytes <= sizeof reply.old;
-  const Status done = fits ? execute_(op, from, request.pane)
+  const Status done = fits ? execute_(op, from, request.staging_slot)
                            : Status::error(Code::kInvalidArgument, "that is more than a word");
   const std::string text = std::string(done.text()).substr(0, Answer::kMostText);
   reply.code = static_cast<std::uint8_t>(done.code());
   reply.text_bytes = static_cast<std::uint16_t>(text.size());
   reply.has_old = gets_word || is_fetching(op.kind) ? 1 : 0;
   ++served_;
-  due_.add(from, reply, text);
+  pending_.add(from, reply, text);
 }
 
 void Endpoint::take_answer(const Answer& answer, std::string text, std::vector<Event>& events) {
@@ -351,15 +352,15 @@ void Endpoint::take_answer(const Answer& answer, std::string text, std::vector<E
 
 bool Endpoint::answer_some(int pe) {
   std::array<std::byte, kInjectBytes> memory;
-  Letter letter(memory.data());
-  const std::size_t count = due_.copy(pe, letter, kInjectBytes);
-  letter.address(keys_[static_cast<std::size_t>(pe)], pe_);
-  const ssize_t result = ::fi_inject(fabric_->endpoint(), letter.memory(), letter.size(),
+  MessageBatch batch(memory.data());
+  const std::size_t count = pending_.copy(pe, batch, kInjectBytes);
+  batch.address(keys_[static_cast<std::size_t>(pe)], pe_);
+  const ssize_t result = ::fi_inject(fabric_->endpoint(), batch.memory(), batch.size(),
                                      addresses_[static_cast<std::size_t>(pe)]);
   if (result == -FI_EAGAIN) return false;
   if (result != 0)  // it is gone, or hears of nothing and says so itself
     LOG(kDebug, "transport", "ofi: {}", failed("answer", pe, result).text());
-  due_.drop(pe, count);
+  pending_.drop(pe, count);
   go_along_ = false;
   went_alone_ = true;
   return true;
@@ -370,7 +371,7 @@ int Endpoint::file_to_sleep_on() {
   const std::lock_guard lock(fabric_->mutex());
   fid* const queue = &fabric_->done()->fid;
   fid* all[] = {queue};
-  const bool idle = due_.none() && unposted_.empty();
+  const bool idle = pending_.none() && unposted_.empty();
   return idle && ::fi_trywait(fabric_->fabric(), all, 1) == FI_SUCCESS ? fabric_->file() : -1;
 }
 

@@ -1,8 +1,8 @@
 // Endpoint: the one by which a PE speaks to all others, and what comes in by it.
 //
 // Any thread polls: what others ask for is executed under the fabric's lock, in the order in which
-// it came; what became of my own ops is handed out, and told to their lanes when the lock is free
-// again.
+// it came; what became of my own ops is handed out, and reported to their lanes when the lock is
+// free again.
 //
 // Orders. A request is executed by whoever polls, with acquire and release, and the bytes that the
 // provider brought before it are in memory by then: it brought them in an earlier call under this
@@ -24,9 +24,9 @@
 #include "host/transport/network/memory.hpp"
 #include "host/transport/network/network.hpp"
 #include "host/transport/network/staging.hpp"
-#include "host/transport/ofi/due_answers.hpp"
+#include "host/transport/ofi/pending_replies.hpp"
 #include "host/transport/ofi/fabric.hpp"
-#include "host/transport/ofi/letter.hpp"
+#include "host/transport/ofi/message_batch.hpp"
 
 namespace weft::ofi {
 
@@ -41,7 +41,7 @@ struct Transfer {
   std::byte* local = nullptr;
   std::uint64_t local_key = 0;
   std::uint64_t bytes = 0;
-  Staging::Room room = {};        // of `local`, if it is staged
+  Staging::Block block = {};      // of `local`, if it is staged
   std::byte* bring_to = nullptr;  // where a staged get's bytes belong
 };
 
@@ -68,16 +68,16 @@ class Endpoint {
   Fabric& fabric() const { return *fabric_; }
 
   // Executes what others ask for.
-  using Execute = std::function<Status(const Op& op, int from, int pane)>;
+  using Execute = std::function<Status(const Op& op, int from, int staging_slot)>;
   Status start(int pe, const std::vector<network::Peer>& peers, Execute execute);
 
   // By any thread. kBusy: not now.
   Status post(const Transfer& transfer, std::uint32_t lane, std::uint64_t flight);
-  // A letter to be written, and sent with what answers are due there. One that was not taken, or is
-  // not to be sent, stays the caller's.
-  Result<Letter*> take_letter();
-  Status send(int pe, Letter& letter);
-  void give_letter(Letter& letter);
+  // A batch to be written, and then sent together with the pending replies to that PE. A batch that
+  // send() did not take, or that is not to be sent, stays the caller's.
+  Result<MessageBatch*> take_batch();
+  Status send(int pe, MessageBatch& batch);
+  void give_batch(MessageBatch& batch);
   // Takes what has happened; false if another thread is looking, or there was nothing.
   bool poll(std::vector<Event>& events);
   // When a PE last gave a sign of life, as now_ns().
@@ -97,7 +97,7 @@ class Endpoint {
   // The handle of an operation of libfabric: its own space first.
   struct Mark {
     fi_context2 space{};
-    enum class Kind { kPlace, kTransfer, kLetter } kind = Kind::kPlace;
+    enum class Kind { kPlace, kTransfer, kMessage } kind = Kind::kPlace;
   };
   struct Place : Mark {
     std::byte* bytes = nullptr;
@@ -107,17 +107,17 @@ class Endpoint {
     std::uint32_t lane = 0;
     std::uint64_t flight = 0;
   };
-  struct Sent : Mark, Letter {
+  struct Sent : Mark, MessageBatch {
     Sent(std::byte* memory, std::uint64_t local_key)
-        : Mark{.kind = Kind::kLetter}, Letter(memory), key(local_key) {}
+        : Mark{.kind = Kind::kMessage}, MessageBatch(memory), key(local_key) {}
     std::uint64_t key;
     int pe = 0;
   };
-  static constexpr std::size_t kPlaces = 256;  // for what comes in
-  static constexpr std::size_t kLetters = 32;  // that are made at once
-  static constexpr std::size_t kBatch = 16;    // completions that are read at once
+  static constexpr std::size_t kPlaces = 256;      // for what comes in
+  static constexpr std::size_t kBatchesMade = 32;  // batches that are made at once
+  static constexpr std::size_t kCompletions = 16;  // completions that are read at once
   static constexpr std::size_t kMostUnanswered = 64;
-  static constexpr int kBatches = 8;  // and how often before the lock is given up
+  static constexpr int kReads = 8;  // and how often before the lock is released
   static constexpr std::uint64_t kMostFinishNs = 2'000'000'000;
 
   explicit Endpoint(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
@@ -133,7 +133,7 @@ class Endpoint {
   void take_answer(const Answer& answer, std::string text, std::vector<Event>& events);
   void give_back(Posted& posted, std::string failure, std::vector<Event>& events);
   bool answer_some(int pe);
-  Status make_letters();
+  Status make_batches();
   void hear(int pe);
   Status failed(std::string_view what, int pe, long result) const;
 
@@ -149,14 +149,14 @@ class Endpoint {
   std::deque<Posted> marks_;
   std::vector<Posted*> free_marks_;
   std::size_t reads_ = 0;  // under way
-  DueAnswers due_;
+  PendingReplies pending_;
   std::size_t served_ = 0, answered_ = 0;  // requests; and as many when answers were sent
-  // Answers lately went along with a letter, or would have: then they wait for the next one.
+  // Answers lately went along with a batch, or would have: then they wait for the next one.
   bool go_along_ = true;
   bool went_alone_ = false;  // the last ones, and no poll has found nothing since
-  std::vector<network::Buffer> letter_memory_;
-  std::deque<Sent> letters_;
-  std::vector<Sent*> free_letters_;
+  std::vector<network::Buffer> batch_memory_;
+  std::deque<Sent> batches_;
+  std::vector<Sent*> free_batches_;
   std::vector<std::atomic<std::uint64_t>> heard_;
 };
 

@@ -24,7 +24,7 @@ std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(
 bool is_word(std::uint64_t bytes, std::uint64_t offset) {
   return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && offset % bytes == 0;
 }
-// Nobody is told that it has come, and so it may wait for others.
+// No notify says that it has come, and so it may wait for others.
 bool may_be_held(const Op& op) {
   return op.kind == OpKind::kPut && op.notify == NotifyOp::kNone &&
          (op.flags & kOpSourceStays) != 0 && op.bytes <= Request::kPayload;
@@ -38,31 +38,32 @@ Status OfiLane::post(const Op& op) {
   if (link.stalled) advance(link);
   RETURN_IF_ERROR(link.broken);
   if (link.stalled || is_held(link, op)) return Status::busy();
-  const bool asks = is_request(op) || goes_by_pane(op) || op.notify != NotifyOp::kNone;
+  const bool asks = is_request(op) || goes_by_staging_slot(op) || op.notify != NotifyOp::kNone;
   if ((asks && requests_ >= kLaneRequests) || link.transfers >= kLinkTransfers ||
       link.steps.size() >= kWaiting)
     return Status::busy();
-  Flight flight{.op = op, .link = &link, .asking = asks};
+  InFlight flight{.op = op, .link = &link, .asking = asks};
   std::vector<Transfer> transfers;
   Status ready = prepare(flight, transfers);
   if (ready.is_ok() && asks) ready = hold(link, flight);
   if (ready.is_ok())
-    fly(flight, transfers);
+    launch(flight, transfers);
   else
     give_back(flight, transfers);
   return ready;
 }
 
-// Makes my memory ready for the op. By a pane a put writes there first, and a get reads last.
-Status OfiLane::prepare(Flight& flight, std::vector<Transfer>& transfers) const {
+// Makes my memory ready for the op. By a staging slot a put writes there first, and a get reads
+// last.
+Status OfiLane::prepare(InFlight& flight, std::vector<Transfer>& transfers) const {
   const Op& op = flight.op;
   const int pe = static_cast<int>(op.pe);
   if (is_request(op)) return Status::ok();
   std::vector<Heaps::There> parts;
-  if (goes_by_pane(op)) {
-    ASSIGN_OR_RETURN(flight.pane, env_.windows->take(pe));
-    if (op.kind == OpKind::kGet) return take_room(op.bytes, flight.room);
-    parts.push_back(env_.windows->there(pe, flight.pane, op.bytes));
+  if (goes_by_staging_slot(op)) {
+    ASSIGN_OR_RETURN(flight.staging_slot, env_.windows->take(pe));
+    if (op.kind == OpKind::kGet) return take_block(op.bytes, flight.block);
+    parts.push_back(env_.windows->there(pe, flight.staging_slot, op.bytes));
   } else if (!env_.heaps->find(pe, op.remote, op.bytes, parts)) {
     return Status::error(Code::kOutOfRange,
                          fmt::format("{}: offset {:#x} was adopted memory, and is no longer",
@@ -71,14 +72,14 @@ Status OfiLane::prepare(Flight& flight, std::vector<Transfer>& transfers) const 
   return add_transfers(op, parts, transfers);
 }
 
-void OfiLane::give_back(const Flight& flight, const std::vector<Transfer>& transfers) const {
-  for (const Transfer& transfer : transfers) give(transfer.room);
-  give(flight.room);
-  env_.windows->give(flight.link->pe, flight.pane);
+void OfiLane::give_back(const InFlight& flight, const std::vector<Transfer>& transfers) const {
+  for (const Transfer& transfer : transfers) give(transfer.block);
+  give(flight.block);
+  env_.windows->give(flight.link->pe, flight.staging_slot);
 }
 
-void OfiLane::give(const Staging::Room& room) const {
-  if (room.base != nullptr) env_.staging->give(room);
+void OfiLane::give(const Staging::Block& block) const {
+  if (block.base != nullptr) env_.staging->give(block);
 }
 
 void OfiLane::push() {
@@ -97,7 +98,7 @@ void OfiLane::flush() {
 void OfiLane::ring_all() {
   while (!holding_.empty()) {
     Link& link = *holding_.back();
-    ring(link, flights_.next() - 1, false);
+    ring(link, in_flight_.next() - 1, false);
     advance(link);
   }
 }
@@ -115,7 +116,7 @@ Status OfiLane::progress() {
 // A failed op counts as complete only with its failure: the one who waits, whoever found it
 // out, learns both at once.
 void OfiLane::retire() {
-  if (error_.is_ok()) flights_.retire();
+  if (error_.is_ok()) in_flight_.retire();
 }
 
 OfiLane::Link& OfiLane::link_to(int pe) {
@@ -140,13 +141,13 @@ Status OfiLane::post_fence(const Op& op) {
     link->holds_writes |= asked || (writes && !way.orders_data(FI_ORDER_WAW, Staging::kMostBytes));
     link->holds_reads |= asked || (writes && !way.orders_data(FI_ORDER_RAW, Staging::kMostBytes));
   }
-  flights_.add({.op = op});
+  in_flight_.add({.op = op});
   retire();
   return Status::ok();
 }
 
 bool OfiLane::is_held(const Link& link, const Op& op) const {
-  if (is_request(op) || goes_by_pane(op)) return link.holds_requests;
+  if (is_request(op) || goes_by_staging_slot(op)) return link.holds_requests;
   if (op.kind == OpKind::kGet) return link.holds_reads;
   return link.holds_writes || (op.notify != NotifyOp::kNone && link.holds_requests);
 }
@@ -158,17 +159,17 @@ bool OfiLane::is_request(const Op& op) const {
 }
 
 // An op on memory that no device reaches.
-bool OfiLane::goes_by_pane(const Op& op) const {
+bool OfiLane::goes_by_staging_slot(const Op& op) const {
   return env_.windows->serves(static_cast<int>(op.pe)) && !is_request(op);
 }
 
 // --- posting -------------------------------------------------------------------------------------
 
-Request OfiLane::request_of(const Flight& flight) const {
+Request OfiLane::request_of(const InFlight& flight) const {
   const Op& op = flight.op;
   Request request;
   request.lane = static_cast<std::uint16_t>(number_);
-  request.ticket = flights_.next();
+  request.ticket = in_flight_.next();
   request.remote = op.remote;
   request.value = op.value;
   request.compare = op.compare;
@@ -178,13 +179,13 @@ Request OfiLane::request_of(const Flight& flight) const {
   request.width = op.width;
   // Else only the notify, behind the bytes.
   if (is_request(op)) request.bytes = static_cast<std::uint16_t>(op.bytes);
-  request.pane = static_cast<std::int8_t>(flight.pane);
-  if (flight.pane != Windows::kNoPane) request.compare = op.bytes;
+  request.staging_slot = static_cast<std::int8_t>(flight.staging_slot);
+  if (flight.staging_slot != Windows::kNoStagingSlot) request.compare = op.bytes;
   return request;
 }
 
-// In the letter to that PE, which is sent if it is full.
-Status OfiLane::hold(Link& link, const Flight& flight) {
+// Adds the request to the batch for that PE, which is sent before if it is full.
+Status OfiLane::hold(Link& link, const InFlight& flight) {
   const Request request = request_of(flight);
   const std::byte* payload = pointer(flight.op.local);
   std::array<std::byte, Request::kLargePayload> from_gpu;
@@ -193,16 +194,16 @@ Status OfiLane::hold(Link& link, const Flight& flight) {
     payload = from_gpu.data();
   }
   if (link.held != nullptr && !link.held->has_room(request.size()))
-    ring(link, flights_.next() - 1, false);
+    ring(link, in_flight_.next() - 1, false);
   if (link.held == nullptr) {
-    ASSIGN_OR_RETURN(link.held, env_.endpoint->take_letter());
+    ASSIGN_OR_RETURN(link.held, env_.endpoint->take_batch());
     holding_.push_back(&link);
   }
   link.held->add(request, payload);
   return Status::ok();
 }
 
-// The letter is to go; `flight` is the last in it.
+// The batch is to go; `flight` is the number of the last op in it.
 void OfiLane::ring(Link& link, std::uint64_t flight, bool after_transfers) {
   if (link.held == nullptr) return;
   std::erase(holding_, &link);
@@ -231,30 +232,30 @@ Status OfiLane::add_transfers(const Op& op, const std::vector<Heaps::There>& par
   return Status::ok();
 }
 
-Status OfiLane::take_room(std::uint64_t bytes, Staging::Room& room) const {
-  ASSIGN_OR_RETURN(room, env_.staging->take(bytes));
-  return room.base == nullptr ? Status::busy() : Status::ok();
+Status OfiLane::take_block(std::uint64_t bytes, Staging::Block& block) const {
+  ASSIGN_OR_RETURN(block, env_.staging->take(bytes));
+  return block.base == nullptr ? Status::busy() : Status::ok();
 }
 
 Status OfiLane::stage(const Op& op, Transfer& transfer, std::byte* mine) const {
-  RETURN_IF_ERROR(take_room(transfer.bytes, transfer.room));
-  transfer.local = transfer.room.base;
-  transfer.local_key = transfer.room.key;
+  RETURN_IF_ERROR(take_block(transfer.bytes, transfer.block));
+  transfer.local = transfer.block.base;
+  transfer.local_key = transfer.block.key;
   if (op.kind == OpKind::kPut) return env_.own.copy(transfer.local, mine, transfer.bytes);
   transfer.bring_to = mine;
   return Status::ok();
 }
 
-void OfiLane::fly(const Flight& taken, const std::vector<Transfer>& transfers) {
+void OfiLane::launch(const InFlight& taken, const std::vector<Transfer>& transfers) {
   Link& link = *taken.link;
   const bool asks = taken.asking;
   if (link.under_way() == 0) link.busy_since = now_ns();
-  const std::uint64_t number = flights_.next();
+  const std::uint64_t number = in_flight_.next();
   // Ops that were held before go before.
   if (!transfers.empty() && !asks) ring(link, number, false);
   for (const Transfer& transfer : transfers)
     link.steps.push_back({.flight = number, .what = transfer});
-  flights_.add(taken).transfers = static_cast<int>(transfers.size());
+  in_flight_.add(taken).transfers = static_cast<int>(transfers.size());
   link.transfers += static_cast<int>(transfers.size());
   link.requests += asks ? 1 : 0;
   requests_ += asks ? 1 : 0;
@@ -268,7 +269,7 @@ void OfiLane::fly(const Flight& taken, const std::vector<Transfer>& transfers) {
 void OfiLane::advance(Link& link) {
   link.stalled = false;
   for (auto step = link.steps.begin(); step != link.steps.end();) {
-    if (step->after_transfers && flights_[step->flight].transfers > 0) {
+    if (step->after_transfers && in_flight_[step->flight].transfers > 0) {
       ++step;
       continue;
     }
@@ -280,23 +281,24 @@ void OfiLane::advance(Link& link) {
 // False: nothing more is possible now.
 bool OfiLane::take_step(Link& link, Step& step) {
   const auto* const transfer = std::get_if<Transfer>(&step.what);
-  Status taken = transfer != nullptr ? env_.endpoint->post(*transfer, number_, step.flight)
-                                     : env_.endpoint->send(link.pe, *std::get<Letter*>(step.what));
+  Status taken = transfer != nullptr
+                     ? env_.endpoint->post(*transfer, number_, step.flight)
+                     : env_.endpoint->send(link.pe, *std::get<MessageBatch*>(step.what));
   if (taken.is_ok()) return true;
   if (taken.is(Code::kBusy)) {
     link.stalled = true;
     stalled_.store(true, std::memory_order_relaxed);
   } else {
-    const bool flies = flights_.has(step.flight);
-    break_off(link, lost(link, flies ? &flights_[step.flight].op : nullptr, taken.text()));
+    const bool flies = in_flight_.has(step.flight);
+    break_off(link, lost(link, flies ? &in_flight_[step.flight].op : nullptr, taken.text()));
   }
   return false;
 }
 
 // --- completing ----------------------------------------------------------------------------------
 
-// An op that brings bytes waits for the owner to come for them: one who has given up, and left,
-// must not find its memory written.
+// An op that brings bytes waits for the owner to come for them: an owner whose wait has timed out,
+// and who has left, must not find its memory written.
 void OfiLane::take(const Event& event) {
   const std::lock_guard lock(mutex_);
   const bool brings = event.kind == Event::Kind::kTransfer ? event.transfer.bring_to != nullptr
@@ -315,15 +317,16 @@ void OfiLane::finish(const Event& event) {
 
 void OfiLane::take_transfer(const Event& event) {
   const Transfer& transfer = event.transfer;
-  const bool expected = flights_.has(event.flight) && flights_[event.flight].transfers > 0;
+  const bool expected = in_flight_.has(event.flight) && in_flight_[event.flight].transfers > 0;
   if (expected && event.failure.empty() && transfer.bring_to != nullptr)
     fail(env_.own.copy(transfer.bring_to, transfer.local, transfer.bytes));
-  give(transfer.room);
+  give(transfer.block);
   if (!expected) return;
-  Flight& flight = flights_[event.flight];
+  InFlight& flight = in_flight_[event.flight];
   Link& link = *flight.link;
   if (!event.failure.empty()) return break_off(link, lost(link, &flight.op, event.failure));
-  if (transfer.reads) env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
+  if (transfer.reads)
+    env_.windows->give(link.pe, std::exchange(flight.staging_slot, Windows::kNoStagingSlot));
   --link.transfers;
   if (--flight.transfers == 0 && !link.steps.empty()) advance(link);
   settle(link);
@@ -336,8 +339,8 @@ void OfiLane::take_answer(const Event& event) {
 }
 
 void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer, std::string_view why) {
-  if (!flights_.has(ticket) || !flights_[ticket].asking) return;
-  Flight& flight = flights_[ticket];
+  if (!in_flight_.has(ticket) || !in_flight_[ticket].asking) return;
+  InFlight& flight = in_flight_[ticket];
   flight.asking = false;
   Link& link = *flight.link;
   --requests_;
@@ -351,7 +354,7 @@ void OfiLane::take_answer_to(std::uint64_t ticket, const Answer& answer, std::st
     bring_result(op, answer.old);
   else if (answer.has_old != 0)
     bring_word(op, answer.old);
-  if (flight.pane != Windows::kNoPane) leave_pane(ticket, code == Code::kOk);
+  if (flight.staging_slot != Windows::kNoStagingSlot) leave_staging_slot(ticket, code == Code::kOk);
 }
 
 void OfiLane::bring_word(const Op& op, std::uint64_t word) {
@@ -363,24 +366,24 @@ void OfiLane::bring_word(const Op& op, std::uint64_t word) {
 }
 
 // The owner is done with it; what it has put there is read now.
-void OfiLane::leave_pane(std::uint64_t number, bool is_well) {
-  Flight& flight = flights_[number];
+void OfiLane::leave_staging_slot(std::uint64_t number, bool is_well) {
+  InFlight& flight = in_flight_[number];
   Link& link = *flight.link;
   const Op& op = flight.op;
   if (op.kind != OpKind::kGet || !is_well) {
-    env_.windows->give(link.pe, std::exchange(flight.pane, Windows::kNoPane));
-    return give(std::exchange(flight.room, {}));
+    env_.windows->give(link.pe, std::exchange(flight.staging_slot, Windows::kNoStagingSlot));
+    return give(std::exchange(flight.block, {}));
   }
-  const Heaps::There there = env_.windows->there(link.pe, flight.pane, op.bytes);
-  const Staging::Room room = std::exchange(flight.room, {});
+  const Heaps::There there = env_.windows->there(link.pe, flight.staging_slot, op.bytes);
+  const Staging::Block block = std::exchange(flight.block, {});
   const Transfer reads{.reads = true,
                        .pe = link.pe,
                        .remote = there.address,
                        .key = there.key,
-                       .local = room.base,
-                       .local_key = room.key,
+                       .local = block.base,
+                       .local_key = block.key,
                        .bytes = there.bytes,
-                       .room = room,
+                       .block = block,
                        .bring_to = pointer(op.local)};
   link.steps.push_back({.flight = number, .what = reads});
   flight.transfers = 1;
@@ -416,10 +419,10 @@ void OfiLane::lose(int pe, std::string_view why) {
 }
 
 void OfiLane::break_if_busy(Link& link, std::string_view why) {
-  const auto oldest = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
-    return flight.link == &link && !flight.is_done();
-  });
-  if (oldest != flights_.end()) break_off(link, lost(link, &oldest->op, why));
+  const auto oldest = std::find_if(
+      in_flight_.begin(), in_flight_.end(),
+      [&](const InFlight& flight) { return flight.link == &link && !flight.is_done(); });
+  if (oldest != in_flight_.end()) break_off(link, lost(link, &oldest->op, why));
 }
 
 // Work under way there counts as complete; the failure comes from the next progress(). Memory that
@@ -432,19 +435,19 @@ void OfiLane::break_off(Link& link, Status why) {
   for (const Step& step : link.steps) {
     const auto* const transfer = std::get_if<Transfer>(&step.what);
     if (transfer == nullptr)
-      env_.endpoint->give_letter(*std::get<Letter*>(step.what));
+      env_.endpoint->give_batch(*std::get<MessageBatch*>(step.what));
     else
-      give(transfer->room);
+      give(transfer->block);
   }
   link.steps.clear();
   requests_ -= std::exchange(link.requests, 0);
   link.transfers = 0;
-  for (Flight& flight : flights_) {
+  for (InFlight& flight : in_flight_) {
     if (flight.link != &link || flight.is_done()) continue;
     flight.transfers = 0;
     flight.asking = false;
-    env_.windows->lose(link.pe, std::exchange(flight.pane, Windows::kNoPane));
-    give(std::exchange(flight.room, {}));
+    env_.windows->lose(link.pe, std::exchange(flight.staging_slot, Windows::kNoStagingSlot));
+    give(std::exchange(flight.block, {}));
     fail(link.broken);
   }
   retire();

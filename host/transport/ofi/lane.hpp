@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/transport/network/flights.hpp"
+#include "host/transport/network/in_flight.hpp"
 #include "host/transport/network/heaps.hpp"
 #include "host/transport/network/own_memory.hpp"
 #include "host/transport/network/windows.hpp"
@@ -51,46 +51,46 @@ class OfiLane {
   void push();
   // Sends what is held.
   void flush();
-  // By the lane's owner: what has come from others is brought where it belongs, and the first
-  // failure since the last call is told.
+  // By the lane's owner: brings what has come from others where it belongs, and returns the first
+  // failure since the last call.
   Status progress();
-  std::uint64_t completed() const { return flights_.completed(); }
+  std::uint64_t completed() const { return in_flight_.completed(); }
 
   // By whoever polls the endpoint, who holds no lock.
   void take(const Event& event);
   void lose(int pe, std::string_view why);
-  // By the service, from time to time: gives those up who have been silent for too long.
+  // By the service, from time to time: cuts off PEs that have been silent for too long.
   void look_at_clock(std::uint64_t now_ns);
   bool is_stalled() const { return stalled_.load(std::memory_order_relaxed); }
 
  private:
-  // One call of the provider's. A letter may wait for the transfers of the last flight in it.
+  // One call of the provider's. A batch may wait for the transfers of the last op in it.
   struct Step {
     std::uint64_t flight = 0;
-    std::variant<Transfer, Letter*> what;
+    std::variant<Transfer, MessageBatch*> what;
     bool after_transfers = false;
   };
   struct Link {
     int pe = 0;
-    Status broken;           // not ok: cut off, and why
-    std::deque<Step> steps;  // not done yet
-    Letter* held = nullptr;  // with requests that may wait for more
-    bool stalled = false;    // the provider did not take the first of them
-    int transfers = 0;       // not complete
-    int requests = 0;        // not answered
+    Status broken;                 // not ok: cut off, and why
+    std::deque<Step> steps;        // not done yet
+    MessageBatch* held = nullptr;  // with requests that may wait for more
+    bool stalled = false;          // the provider did not take the first of them
+    int transfers = 0;             // not complete
+    int requests = 0;              // not answered
     std::uint64_t busy_since = 0;
     // Behind a fence, until nothing is under way:
     bool holds_requests = false, holds_writes = false, holds_reads = false;
     int under_way() const { return transfers + requests; }
   };
   // An op that was taken.
-  struct Flight {
+  struct InFlight {
     Op op;
     Link* link = nullptr;
     int transfers = 0;
     bool asking = false;
-    int pane = Windows::kNoPane;
-    Staging::Room room = {};  // for what the owner puts into the pane
+    int staging_slot = Windows::kNoStagingSlot;
+    Staging::Block block = {};  // for what the owner puts into the staging slot
     bool is_done() const { return transfers == 0 && !asking; }
   };
 
@@ -98,19 +98,19 @@ class OfiLane {
   Link& link_to(int pe);
   bool is_request(const Op& op) const;
   bool is_held(const Link& link, const Op& op) const;
-  bool goes_by_pane(const Op& op) const;
-  Status prepare(Flight& flight, std::vector<Transfer>& transfers) const;
+  bool goes_by_staging_slot(const Op& op) const;
+  Status prepare(InFlight& flight, std::vector<Transfer>& transfers) const;
   Status add_transfers(const Op& op, const std::vector<Heaps::There>& parts,
                        std::vector<Transfer>& transfers) const;
-  Status take_room(std::uint64_t bytes, Staging::Room& room) const;
+  Status take_block(std::uint64_t bytes, Staging::Block& block) const;
   Status stage(const Op& op, Transfer& transfer, std::byte* mine) const;
-  void give(const Staging::Room& room) const;
-  void give_back(const Flight& flight, const std::vector<Transfer>& transfers) const;
-  Request request_of(const Flight& flight) const;
-  Status hold(Link& link, const Flight& flight);
+  void give(const Staging::Block& block) const;
+  void give_back(const InFlight& flight, const std::vector<Transfer>& transfers) const;
+  Request request_of(const InFlight& flight) const;
+  Status hold(Link& link, const InFlight& flight);
   void ring_all();
   void ring(Link& link, std::uint64_t flight, bool after_transfers);
-  void fly(const Flight& taken, const std::vector<Transfer>& transfers);
+  void launch(const InFlight& taken, const std::vector<Transfer>& transfers);
   void advance(Link& link);
   bool take_step(Link& link, Step& step);
   void finish(const Event& event);
@@ -118,7 +118,7 @@ class OfiLane {
   void take_answer(const Event& event);
   void take_answer_to(std::uint64_t ticket, const Answer& answer, std::string_view why);
   void bring_word(const Op& op, std::uint64_t word);
-  void leave_pane(std::uint64_t number, bool is_well);
+  void leave_staging_slot(std::uint64_t number, bool is_well);
   void fail(Status why);
   void settle(Link& link);
   void retire();
@@ -130,7 +130,7 @@ class OfiLane {
   const std::uint32_t number_;
   std::mutex mutex_;                          // of all but completed() and is_stalled()
   std::vector<std::unique_ptr<Link>> links_;  // by PE; null: not spoken to yet
-  network::Flights<Flight> flights_;
+  network::InFlightQueue<InFlight> in_flight_;
   int requests_ = 0;  // not answered, on all links
   Status error_;
   std::atomic<bool> stalled_{false};  // some link is

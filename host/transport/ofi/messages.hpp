@@ -33,23 +33,23 @@ struct Header {
 };
 
 // An op that the owner of the heap executes: an atomic; a get of one word; a put whose bytes come
-// along, or without any, and its notify. Of GPU memory that no device reaches any put or get, whose
-// bytes are in a pane, or are to be (network/windows.hpp).
+// along, or without any, and its notify. For GPU memory that no device reaches it may be any put or
+// get, whose bytes are in a staging slot, or are to be (network/windows.hpp).
 struct Request {
   // At most; and where the processor moves the bytes in any case, which the owner then does as well
   // as the provider.
   static constexpr std::size_t kPayload = 128, kLargePayload = 8192;
-  std::uint64_t ticket = 0;  // the asker's flight
+  std::uint64_t ticket = 0;  // number of the asker's op in flight
   std::uint64_t remote = 0;
   std::uint64_t value = 0;
-  std::uint64_t compare = 0;  // of what goes by a pane: how many bytes
+  std::uint64_t compare = 0;  // of an op by a staging slot: how many bytes
   std::uint64_t signal = 0;
   std::uint16_t bytes = 0;
   std::uint16_t lane = 0;  // of the asker
   OpKind kind = OpKind::kNone;
   NotifyOp notify = NotifyOp::kNone;
   std::uint8_t width = 0;
-  std::int8_t pane = network::Windows::kNoPane;
+  std::int8_t staging_slot = network::Windows::kNoStagingSlot;
 
   std::size_t payload() const { return kind == OpKind::kPut ? bytes : 0; }
   std::size_t size() const { return sizeof(Request) + (payload() + 7) / 8 * 8; }

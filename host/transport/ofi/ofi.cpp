@@ -41,7 +41,7 @@ class Ofi final : public network::NetworkTransport {
     service_.reset();
     if (endpoint_ != nullptr) endpoint_->finish_reads();
     drop_heaps();
-    // Work that was given up may still be under way, to or from what is staged.
+    // Work that was abandoned may still be under way, to or from what is staged.
     if (endpoint_ != nullptr) endpoint_->close();
   }
 
@@ -95,9 +95,10 @@ Status Ofi::start(const std::vector<network::Peer>& peers) {
   peers_ = &peers;
   own_caps().max_bytes =
       std::min<std::uint64_t>(own_caps().max_bytes, endpoint_->fabric().max_bytes());
-  RETURN_IF_ERROR(endpoint_->start(env().pe, peers, [this](const Op& op, int from, int pane) {
-    return execute(op, from, pane);
-  }));
+  RETURN_IF_ERROR(
+      endpoint_->start(env().pe, peers, [this](const Op& op, int from, int staging_slot) {
+        return execute(op, from, staging_slot);
+      }));
   service_ =
       std::make_unique<Service>(env().pe, *endpoint_,
                                 Service::Work{.poll = [this] { return poll(); },

@@ -7,9 +7,9 @@
 // peer's own kernels. The peer takes no part. Kernels have no address to load from and store to:
 // their operations come by the ring.
 //
-// Orders. An op is executed when it is posted, and is complete then: what reaches the peer is
-// there before the next op begins. So is the data of a put before its notify is queued: the stream
-// that brought it has been waited for. Who sees the word, by an acquiring load, sees the data.
+// Orders. An op is executed when it is posted, and is complete then: what reaches the peer is there
+// before the next op begins. So is the data of a put before its notify is queued: the stream that
+// brought it has been waited for. A PE that sees the word, by an acquiring load, sees the data.
 #pragma once
 
 #include <memory>

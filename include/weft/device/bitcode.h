@@ -25,8 +25,9 @@ typedef uint64_t weft_address;
  * cmp: one of these, as in `*word cmp value`. */
 enum { WEFT_EQ = 0, WEFT_NE = 1, WEFT_GT = 2, WEFT_GE = 3, WEFT_LT = 4, WEFT_LE = 5 };
 
-/* weft_current_context gives what the host has stored in the module's variable of that name with
- * _address behind it (cuModuleGetGlobal), for languages whose kernels have no argument for it.
+/* weft_current_context gives the context of the module: the host stores what
+ * weft::Context::device() gives in its variable weft_current_device_context (cuModuleGetGlobal), in
+ * constant memory. For languages whose kernels have no argument for it, and a little faster.
  * weft_thread_rank: of the calling thread in its block. Their parameter is not used: some languages
  * have no calls without any. */
 

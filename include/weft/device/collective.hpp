@@ -4,8 +4,8 @@
 // order of sums, and what happens to a team after a failure: as in weft/collective.hpp. Host and
 // kernels may take turns on a team, but one caller at a time uses a team on each PE. Blocks that
 // run collectives at once have a team each. All threads of the scope get the same answer: false
-// when the arguments were refused, a deadline passed, or the team has been given up (the fault
-// record says which).
+// when the arguments were refused, a deadline passed, or the team has failed (the fault record says
+// which).
 #pragma once
 
 #include <cstddef>

@@ -78,8 +78,8 @@ class Context {
   WEFT_DEVICE_CALL T g(const T* src, int pe) const;
 
   // --- atomics, by one thread ---------------------------------------------------------------
-  // Those that return a value acquire: who gets one that was written after a fence sees what came
-  // before that fence.
+  // Atomics that return a value acquire: a thread that gets a value which was written after a fence
+  // sees what came before that fence.
   template <class T>
   WEFT_DEVICE_CALL void atomic_set(T* dst, T value, int pe) const;
   template <class T>
@@ -172,7 +172,7 @@ class Context {
   WEFT_DEVICE_CALL void fence(Scope scope) const;
   template <class Scope>
   WEFT_DEVICE_CALL void quiet(Scope scope) const;
-  // Of what this thread has outstanding to one PE.
+  // The same, only for what this thread has outstanding to one PE.
   WEFT_DEVICE_CALL void fence_pe(int pe) const;
   WEFT_DEVICE_CALL void quiet_pe(int pe) const;
 

@@ -1,7 +1,7 @@
 // CPU target: how a kernel's entry (compiled into the user's program from dev/launch.hpp) and the
 // grid engine (in libweft, src/platform/cpu) talk. Users never include it by hand.
 //
-// A grid is host threads, all blocks at once. What a thread is, it reads from its ThreadState.
+// A grid is host threads, all blocks at once. A thread reads from its ThreadState which one it is.
 #pragma once
 
 #include <cstddef>

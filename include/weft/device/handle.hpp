@@ -1,4 +1,4 @@
-// What a kernel is given: plain data, passed by value as a kernel parameter.
+// The plain data that a kernel is given, by value, as a kernel parameter.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ struct TeamBlocks {
   std::uint64_t stride = 0;     // bytes of one block
   std::int32_t count = 0;       // WEFT_MAX_TEAMS
   std::int32_t slot_bytes = 0;  // scratch per (parity, source rank); shrinks as npes grows
-  // Of the layout, so that no call works it out: messages of a sync; where buffers and slots begin.
+  // Parts of the layout, so that no call works them out: messages of a sync; where buffers and
+  // slots begin.
   std::int32_t sync_words = 0, work = 0, slots = 0;
   // Messages up to this size go packed (dev/packed.hpp): where only kernels use the teams, and
   // every PE maps every other.
@@ -34,9 +35,9 @@ struct TeamBlocks {
   std::uint64_t pushed_bytes = ~std::uint64_t{0};
 };
 
-// Made by Context::device() on the host; in a kernel: `weft::dev::Context ctx(handle);`.
-// What every operation reads lies here, in the kernel's parameters; the rest is behind `state`.
-// No global symbol, no relocatable device code, no module initialisation.
+// Made by Context::device() on the host; in a kernel: `weft::dev::Context ctx(handle);`. The fields
+// that every operation reads lie here, in the kernel's parameters; the rest is behind `state`. No
+// global symbol, no relocatable device code, no module initialisation.
 struct DeviceContext {
   std::byte* heap = nullptr;         // my symmetric heap: offset 0
   std::byte* const* peer = nullptr;  // peer[pe]: where that PE's offset 0 is mapped; null: via ring

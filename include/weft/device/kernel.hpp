@@ -1,6 +1,6 @@
-// What kernels do, without how they are launched: for names that stand on it (weft/compat).
-// Everybody else includes weft/device.hpp. The contract first, then the bodies, which users never
-// include by hand; the host's reading of nvcc needs none.
+// The device API without launches: for names that stand on it (NVSHMEM). Everybody else
+// includes weft/device.hpp. The contract first, then the bodies, which users never include by hand;
+// the host's reading of nvcc needs none.
 #pragma once
 
 #include <weft/device/names_push.h>
@@ -11,9 +11,9 @@
 #include <weft/device/collective.hpp>
 #include <weft/device/copy.hpp>
 #include <weft/device/flag.hpp>
-#include <weft/device/packet.hpp>
+#include <weft/device/ll.hpp>
 #include <weft/device/tile.hpp>
-#include <weft/device/word.hpp>
+#include <weft/device/lamport.hpp>
 
 #if WEFT_DEVICE_BODIES
 #include <weft/dev/scope.hpp>
@@ -24,9 +24,9 @@
 #include <weft/dev/sync.hpp>
 #include <weft/dev/collective.hpp>
 #include <weft/dev/flag.hpp>
-#include <weft/dev/packet.hpp>
+#include <weft/dev/ll.hpp>
 #include <weft/dev/tile.hpp>
-#include <weft/dev/word.hpp>
+#include <weft/dev/lamport.hpp>
 #endif
 
 #include <weft/device/names_pop.h>

@@ -1,7 +1,7 @@
 // Scope: which threads call together. A parameter of device calls, not part of their names.
 //
-// All threads of a scope make the call with the same arguments; the work is split among them. What
-// a call promises on return holds for every thread of the scope.
+// All threads of a scope make the call with the same arguments; the work is split among them. The
+// promises of a call on return hold for every thread of the scope.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,8 @@ struct Block {
 // engine, or bytes are few, no multiple of 16, or do not lie at one, it copies as `Scope` does.
 //
 // `stage`: shared memory at a multiple of 16, of this scope alone, which holds nothing while it
-// calls. What is under way at a time fits in there: a link between GPUs wants 64 KiB to be full.
+// calls. All that is under way at a time fits in there: a link between GPUs wants 64 KiB to be
+// full.
 template <class Scope>
 class Bulk : public Scope {
  public:

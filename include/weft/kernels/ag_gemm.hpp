@@ -1,8 +1,8 @@
 // AllGather-GEMM: the product of the rows of all PEs of a team with a weight of one's own, as
 // tensor-parallel layers begin with it:
 //
-//   auto layer = weft::kernels::AgGemm::create(runtime, {.m = tokens_of_a_pe, .n =
-//   features_of_a_pe,
+//   auto layer = weft::kernels::AgGemm::create(runtime, {.m = tokens_of_a_pe,
+//                                                        .n = features_of_a_pe,
 //                                                        .k = hidden});
 //   status = (*layer)(stream, c, a, b);
 //
@@ -22,9 +22,9 @@
 // same calls with the same m in the same order, on one stream at a time. A CUDA graph may hold
 // calls, and be replayed any number of times.
 //
-// Operators of their own may run at once. Blocks of a product wait for rows that others push, so on
-// a GPU all that runs at a time has to have its place: give each a share (gemm.multiprocessors),
-// which counts the blocks that push.
+// Operators of their own may run at once. Blocks of a product wait for rows that others push, so
+// all that runs on a GPU at a time has to fit there: give each a share (gemm.num_sms), which counts
+// the blocks that push.
 //
 // create() is collective over the job, as that of a collective (weft/kernels/collectives.hpp), and
 // so is destruction. A member that does not come until WEFT_WAIT_TIMEOUT is printed and returned by
@@ -81,7 +81,7 @@ class WEFT_API AgGemm {
   Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
                     void* gathered = nullptr);
 
-  // What calls do, for people.
+  // Says for people what calls do.
   std::string describe() const;
   // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;

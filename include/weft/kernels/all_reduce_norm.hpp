@@ -14,7 +14,7 @@
 // float and rounded once; a row's squares are added up in an order that `hidden` alone decides. So
 // results are the same bits on every member, by every algorithm and in every run.
 //
-// What collectives.hpp says of collectives holds here, too.
+// All that collectives.hpp says of collectives holds here, too.
 #pragma once
 
 #include <cstddef>

@@ -20,9 +20,9 @@
 // create() is collective over the job (all PEs of the runtime, with the same problem and options,
 // and teams of one size; who is no member of its team gets an operator that refuses calls) and ends
 // with a barrier; so is destruction, without one: destroy an operator when its calls have ended,
-// and before its runtime, which stays where it is. What goes wrong in a kernel (a member that does
-// not come until WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(); the operator's
-// later calls then leave `out` as it is.
+// and before its runtime, which stays where it is. A failure in a kernel (a member that does not
+// come until WEFT_WAIT_TIMEOUT) is printed and returned by Runtime::health(); the operator's later
+// calls then leave `out` as it is.
 #pragma once
 
 #include <cstddef>
@@ -57,17 +57,17 @@ struct CollectiveOptions {
   // Empty: the file of WEFT_KERNELS_TABLE, which PE 0 reads for all, and behind it the built-in
   // one.
   std::vector<PlanRow> table;
-  // What others touch is symmetric memory in every call, and the same of it on all members: `out`
-  // of an AllGather, an AllToAll (where it is not `in`), an AllToAllV and a Broadcast, `in` of a
-  // ReduceScatter, both of an AllReduce. Large messages go straight there then, without workspace
-  // in between.
+  // The buffers that others touch are symmetric memory in every call, the same on all members:
+  // `out` of an AllGather, an AllToAll (where it is not `in`), an AllToAllV and a Broadcast, `in`
+  // of a ReduceScatter, both of an AllReduce. Large messages go straight there then, without
+  // workspace in between.
   bool symmetric = false;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };
 
 class CollectiveImpl;
 
-// What the operators have in common.
+// The part that all operators have in common.
 class WEFT_API CollectiveOperator {
  public:
   CollectiveOperator(CollectiveOperator&&) noexcept;
@@ -78,7 +78,7 @@ class WEFT_API CollectiveOperator {
   Result<Plan> plan(std::size_t count) const;
   // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;
-  // What it is for people: its problem, its table, the plan of its largest call.
+  // Says for people what it is: its problem, its table, the plan of its largest call.
   std::string describe() const;
 
  protected:
@@ -154,11 +154,12 @@ struct AllToAllVSizes {
   std::uint64_t* recv_counts = nullptr;         // written: how many came from rank s
 };
 
-// Counts that differ from pair to pair, and which the host need not know. max_count: of one member
-// for another; more goes too, only slower. By max_count the plan is made, since it is what the host
-// knows: of all calls the same. In packets small ones come with their counts, in the time of one
-// way to a peer; in bulk all in a second step, once these are known. out is not in. Each may be
-// null where nothing comes or goes; but not an out by which peers' are found (options.symmetric).
+// Counts differ from pair to pair, and the host need not know them. max_count: of one member for
+// another; more goes too, only slower. The plan is made by max_count, since that is what the host
+// knows, and is the same for all calls. By LL small messages come with their counts, in the time of
+// one way to a peer; by Simple all come in a second step, once the counts are known. out is not in.
+// Each may be null where nothing comes or goes; but not an out by which peers' are found
+// (options.symmetric).
 class WEFT_API AllToAllV : public CollectiveOperator {
  public:
   static Result<AllToAllV> create(Runtime& runtime, const CollectiveProblem& problem,

@@ -57,7 +57,8 @@ struct GemmProblem {
   std::int64_t lda = 0, ldb = 0, ldc = 0;
 };
 
-// Of e4m3, in memory of the same kind as the matrices. Row-major without gaps; q = ceil(k / 128).
+// The scales of e4m3, in memory of the same kind as the matrices. Row-major without gaps; q =
+// ceil(k / 128).
 struct GemmScales {
   const float* a = nullptr;  // [m, q]
   const float* b = nullptr;  // [ceil(n / 128), q]
@@ -67,11 +68,10 @@ enum class GemmBackend : std::uint8_t { kAuto, kKernels, kCublas };
 
 struct GemmOptions {
   GemmBackend backend = GemmBackend::kAuto;
-  int multiprocessors = 0;  // of the GPU that it may take; 0: all
-  // Of Weft's kernels, as describe() names it, or the number of one of cuBLASLt's algorithms, "0"
-  // first;
-  // "": the plan says, or 0. "sm80/..." are kernels of compute capability 8.0, which run on later
-  // GPUs as well.
+  int num_sms = 0;  // of the GPU that it may take; 0: all
+  // The tile of Weft's kernels, as describe() names it, or the number of one of cuBLASLt's
+  // algorithms, "0" first; "": the plan's tile, or 0. "sm80/..." are kernels of compute capability
+  // 8.0, which run on later GPUs as well.
   std::string tile{};
   // b is a constant, such as a weight: no work that may still run when a call is queued writes it.
   // A kernel of compute capability 9.0 then prefetches b while the kernel before it in the stream
@@ -88,7 +88,7 @@ class WEFT_API Gemm {
   ~Gemm();
 
   // Queues c = a * b^T. Pointers are multiples of 16 bytes, and memory that this PE's kernels
-  // reach; c overlaps neither a nor b. What lies between the rows of a matrix is not read, nor
+  // reach; c overlaps neither a nor b. Memory between the rows of a matrix is neither read nor
   // written. One call at a time; may be captured in a graph.
   Status operator()(Stream stream, void* c, const void* a, const void* b);
   // The same with fewer rows of a and c: 0 <= m <= problem.m.
@@ -97,7 +97,7 @@ class WEFT_API Gemm {
   Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
                     const GemmScales& scales);
 
-  // What a call does, for people.
+  // Says for people what a call does.
   std::string describe() const;
 
  private:

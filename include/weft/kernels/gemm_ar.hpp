@@ -11,9 +11,9 @@
 // bits on every member and in every run, and those of Gemm and AllReduce of the same tiles.
 //
 // Up to some thousand rows go by one kernel: each tile is sent as soon as it is multiplied, and the
-// same kernel adds up what comes of it. Of more, each member adds up its share while the product
-// runs, and sends it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else Gemm,
-// then AllReduce.
+// same kernel adds up what comes of it. With more rows, each member adds up its share while the
+// product runs, and sends it to all then: GemmRs (weft/kernels/gemm_rs.hpp), then AllGather. Else
+// Gemm, then AllReduce.
 //
 // Symmetric memory, streams, graphs, create() and what happens where a member does not come are as
 // GemmRs has them.
@@ -41,7 +41,7 @@ enum class GemmArAlgorithm : std::uint8_t {
   kAuto,        // what is expected to be faster
   kSequential,  // Gemm, then AllReduce
   kOverlapped,  // GemmRs, overlapped, then AllGather; kUnsupported where it cannot be
-  kDirect,      // in one kernel; kUnsupported where it cannot be
+  kOneKernel,   // in one kernel; kUnsupported where it cannot be
 };
 
 // The same on every member.
@@ -67,7 +67,7 @@ class WEFT_API GemmAr {
   // them; c overlaps nothing else.
   Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m);
 
-  // What calls do, for people.
+  // Says for people what calls do.
   std::string describe() const;
   // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;

@@ -24,8 +24,8 @@
 // what it sends, and of others the whole product. a, b and c need not be symmetric. There is no
 // barrier, before a call or behind it: members make the same calls with the same m in the same
 // order, on one stream at a time. Operators of their own may run at once where their grids fit on
-// the GPU together (GemmOptions::multiprocessors); PEs that share one get a part of it each, unless
-// that is set. A CUDA graph may hold calls, and be replayed any number of times.
+// the GPU together (GemmOptions::num_sms); PEs that share one get a part of it each, unless that is
+// set. A CUDA graph may hold calls, and be replayed any number of times.
 //
 // create() is collective over the job, as that of a collective (weft/kernels/collectives.hpp), and
 // so is destruction. A member that does not come until WEFT_WAIT_TIMEOUT is printed and returned by
@@ -54,7 +54,7 @@ enum class GemmRsAlgorithm : std::uint8_t {
   kAuto,        // what is expected to be faster
   kSequential,  // Gemm, then ReduceScatter
   kOverlapped,  // tiles as they come, of few rows too; kUnsupported where it cannot be
-  kDirect,      // in one kernel of all tiles at once; kUnsupported where problem.m rows cannot be
+  kOneKernel,   // in one kernel of all tiles at once; kUnsupported where problem.m rows cannot be
 };
 
 // The same on every member.
@@ -82,7 +82,7 @@ class WEFT_API GemmRs {
 
   // Rows that are mine of m.
   std::int64_t rows(std::int64_t m) const;
-  // What calls do, for people.
+  // Says for people what calls do.
   std::string describe() const;
   // Symmetric memory that it holds on each member.
   std::size_t workspace_bytes() const;

@@ -1,5 +1,5 @@
-// Waiting for operators in programs that no GPU compiler compiles. Those that one does have
-// weft::dev::synchronize.
+// Waiting for operators in programs that no GPU compiler compiles. Programs that one does compile
+// have weft::dev::synchronize.
 #pragma once
 
 #include <weft/runtime.hpp>

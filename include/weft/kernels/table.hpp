@@ -3,10 +3,10 @@
 //
 //   weft-kernels-table 1
 //   # collective, teams of up to, bytes up to, algorithm, blocks, threads of a block
-//   AllReduce 2 16384 packets 32 128
-//   AllReduce any any bulk 128 512
+//   AllReduce 2 16384 ll 32 128
+//   AllReduce any any simple 128 512
 //
-// Words are separated by blanks; what follows a # is a comment. Of a collective the first row that
+// Words are separated by blanks; what follows a # is a comment. The first row of a collective that
 // fits is taken; a size or team for which there is none gets the built-in row.
 #pragma once
 

@@ -22,12 +22,15 @@ that run at once on one GPU pass their contexts.
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
 import triton
 
 from weft import _weft
+from weft._current import current
 from weft._errors import UnsupportedError
 from weft.device_code import bitcode, context
 from weft.triton import device, language, libshmem_device
@@ -52,10 +55,10 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     def run(*args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         active = triton.runtime.driver.active
         gpu = active.get_current_device()
-        kwargs["extern_libs"] = {**(kwargs.get("extern_libs") or {}), KEY: _library_for(gpu)}
+        kwargs["extern_libs"] = {**(kwargs.get("extern_libs") or {}), KEY: _library_for(gpu, kwargs.get("ptx_version"))}
         if not warmup:
             _watch_loading()
-            modules.provide(gpu, context(), active.get_current_stream(gpu))
+            modules.provide(gpu, current().device_context, active.get_current_stream(gpu))
         return launch(*args, grid=grid, warmup=warmup, **kwargs)
 
     made.run = run
@@ -63,9 +66,20 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 @functools.lru_cache
-def _library_for(gpu: int) -> str:
+def _library_for(gpu: int, ptx_version: int | None) -> str:
     target = triton.runtime.driver.active.get_current_target()
-    return bitcode(target.backend, target.arch)
+    return bitcode(target.backend, target.arch, ptx=_ptx_version(target, ptx_version))
+
+
+def _ptx_version(target: Any, wanted: int | None) -> int:
+    """The version of the PTX that Triton hands to its assembler: `wanted` by a launch, else the newest that the
+    assembler takes."""
+    if target.backend != "cuda":
+        return 0
+    from triton.backends.nvidia.compiler import get_ptx_version_from_options as version
+
+    arguments = (types.SimpleNamespace(ptx_version=wanted), target.arch)
+    return int(version(*arguments[: len(inspect.signature(version).parameters)]))
 
 
 _is_watching = False

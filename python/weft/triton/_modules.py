@@ -9,7 +9,7 @@ from typing import Any
 from weft._errors import WeftError
 
 KEY = "weft"  # of extern_libs; AMD's back end links a library if its key is part of a function's name
-_VARIABLE = b"weft_current_context_address"
+_VARIABLE = b"weft_current_device_context"
 
 
 class _Driver:
@@ -28,10 +28,9 @@ class _Driver:
         found = self._get_global(ctypes.byref(address), ctypes.byref(size), ctypes.c_void_p(module), _VARIABLE)
         return address.value if found == 0 else None
 
-    def store(self, variable: int, context: int, stream: int | None) -> None:
+    def store(self, variable: int, context: bytes, stream: int | None) -> None:
         """At once, or in the order of a stream."""
-        value = ctypes.c_uint64(context)
-        where = (ctypes.c_uint64(variable), ctypes.byref(value), ctypes.c_size_t(8))
+        where = (ctypes.c_uint64(variable), ctypes.c_char_p(context), ctypes.c_size_t(len(context)))
         error = self._copy(*where) if stream is None else self._copy_async(*where, ctypes.c_void_p(stream))
         if error != 0:
             raise WeftError(f"weft.triton: the context cannot be stored in a kernel's module: error {error} of the driver")
@@ -44,9 +43,9 @@ class Modules:
         self._lock = threading.Lock()
         self._driver: _Driver | None = None
         self._variables: dict[int, list[int]] = {}  # by the GPU's number
-        self._stored: dict[int, int] = {}
+        self._stored: dict[int, bytes] = {}
 
-    def provide(self, gpu: int, context: int, stream: int) -> None:
+    def provide(self, gpu: int, context: bytes, stream: int) -> None:
         """Before a launch on that stream."""
         if self._stored.get(gpu) == context:
             return

@@ -1,7 +1,7 @@
 """NVSHMEM's device functions for kernels, by the names that Triton-distributed's users know: all but remote_mc_ptr.
 
-What ends in _block or _warp is called by all threads of the program or of a warp, begins and ends with their barrier,
-and acts once. What has no suffix acts for each thread that calls it: a call by the whole program is one by each of its
+A function in _block or _warp is called by all threads of the program or of a warp, begins and ends with their barrier,
+and acts once. One without a suffix acts for each thread that calls it: a call by the whole program is one by each of its
 threads. A `team` is 0 for all PEs, or what weft.triton.team_address() gives. Numbers of comparisons and signal operators
 are NVSHMEM's.
 """

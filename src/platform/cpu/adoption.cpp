@@ -29,7 +29,7 @@ struct Source {
   std::size_t lead;
 };
 
-// What is adopted now, by address.
+// The memory that is adopted now, by address.
 struct Registry {
   std::mutex mutex;
   std::map<std::byte*, Source> live;

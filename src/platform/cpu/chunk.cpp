@@ -16,7 +16,7 @@
 #include "src/base/status.hpp"
 #include "src/platform/cpu/fd_of_process.hpp"
 #include "src/platform/cpu/placement.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::cpu {
 namespace {
@@ -74,7 +74,7 @@ Status check_file(int fd, std::uint64_t bytes) {
 // More than the machine can have at all is refused; the kernel may grant what it does not seem to
 // have now.
 Status check_room(std::size_t bytes) {
-  const Room room = memory_room();
+  const AvailableMemory room = available_memory();
   if (bytes <= room.bytes) return Status::ok();
   if (bytes <= room.most) {
     LOG(kWarn, "platform",

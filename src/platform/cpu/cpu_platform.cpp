@@ -12,7 +12,7 @@
 #include "src/platform/cpu/chunk.hpp"
 #include "src/platform/cpu/owned.hpp"
 #include "src/platform/cpu/reservation.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {
@@ -120,7 +120,7 @@ class CpuPlatform final : public Platform {
   Status prepare(std::span<const Kernel* const>, const Kernel&) override { return Status::ok(); }
   Status launch(const Kernel& kernel, unsigned blocks, unsigned threads, const void* argument,
                 Stream stream) override {
-    // Of what operator new gives, which every argument's alignment is at most.
+    // operator new aligns enough: every argument's alignment is at most what it gives.
     std::shared_ptr<std::byte[]> copy(new std::byte[kernel.argument_bytes]);
     std::memcpy(copy.get(), argument, kernel.argument_bytes);
     return cpu::launch(blocks, threads, 0, kernel.on_host,

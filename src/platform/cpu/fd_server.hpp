@@ -1,8 +1,8 @@
 // How the file descriptor of a chunk reaches another process: over an abstract unix socket, which
 // leaves no name in any file system and works across pid namespaces.
 //
-// A chunk that is shared has a ticket, 128 random bits that travel through the bootstrap. Who
-// presents it on the socket, and runs as the same user, is handed the descriptor.
+// A chunk that is shared has a ticket, 128 random bits that travel through the bootstrap. A
+// process that presents it on the socket, and runs as the same user, is handed the descriptor.
 #pragma once
 
 #include <memory>

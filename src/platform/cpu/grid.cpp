@@ -9,7 +9,7 @@
 
 #include "src/base/status.hpp"
 #include "src/platform/cpu/grid_queue.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::cpu {
 namespace {
@@ -48,7 +48,7 @@ Status check(const GridShape& shape) {
 Status check_shared(const GridShape& shape) {
   constexpr std::size_t kSmall = std::size_t{64} << 20;
   if (shape.shared_bytes <= kSmall / shape.blocks) return Status::ok();
-  const Room room = memory_room();
+  const AvailableMemory room = available_memory();
   if (shape.shared_bytes <= room.bytes / shape.blocks) return Status::ok();
   return Status::error(Code::kOutOfMemory,
                        fmt::format("{} of shared memory in each of {} blocks, {} available in all "

@@ -10,7 +10,7 @@
 #include <weft/device/cpu_grid.hpp>
 #include <weft/result.hpp>
 
-#include "src/platform/cpu/crew.hpp"
+#include "src/platform/cpu/thread_pool.hpp"
 
 namespace weft::cpu {
 
@@ -22,14 +22,14 @@ struct GridShape {
   std::size_t shared_bytes = 0;
 };
 
-class Grid final : public Crew::Job {
+class Grid final : public ThreadPool::Job {
  public:
   // Fails when the shape is empty, too large, or its shared memory cannot be had.
   static Result<std::unique_ptr<Grid>> create(GridShape shape, Entry entry,
                                               std::shared_ptr<const void> kernel);
 
   unsigned threads() const { return shape_.blocks * shape_.threads; }
-  // Who hears of it when the last thread has returned from the kernel.
+  // The queue that is told when the last thread has returned from the kernel.
   void set_queue(GridQueue& queue) { queue_ = &queue; }
   void run(unsigned rank) override;
 

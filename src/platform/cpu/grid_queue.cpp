@@ -64,7 +64,7 @@ Result<GridQueue*> GridQueue::from(Stream handle) {
 Status GridQueue::launch(std::unique_ptr<Grid> grid) {
   grid->set_queue(*this);
   const std::lock_guard lock(mutex_);
-  RETURN_IF_ERROR(crew_.grow(grid->threads()));
+  RETURN_IF_ERROR(pool_.grow(grid->threads()));
   ++launched_;
   if (busy_) {
     queue_.push_back(std::move(grid));
@@ -77,7 +77,7 @@ Status GridQueue::launch(std::unique_ptr<Grid> grid) {
 void GridQueue::start(std::unique_ptr<Grid> grid) {
   busy_ = true;
   running_ = std::move(grid);
-  crew_.start(*running_, running_->threads());
+  pool_.start(*running_, running_->threads());
 }
 
 void GridQueue::finished() {

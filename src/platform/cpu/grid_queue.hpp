@@ -39,7 +39,7 @@ class GridQueue {
 
   std::uint64_t magic_;
   OwnerProcess process_;
-  Crew crew_;
+  ThreadPool pool_;
   std::unique_ptr<Grid> running_;  // belongs to its last thread while busy
   std::mutex mutex_;               // of what follows
   std::condition_variable progressed_;

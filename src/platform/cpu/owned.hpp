@@ -1,4 +1,4 @@
-// What stands behind a Memory of any platform: so that share() can tell a chunk from the rest.
+// The owner behind a Memory of any platform, by which share() can tell a chunk from the rest.
 #pragma once
 
 namespace weft::cpu {

@@ -10,7 +10,7 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::cpu {
 namespace {

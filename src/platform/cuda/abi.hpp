@@ -1,4 +1,4 @@
-// What CUDA's driver has and HIP's has not, or has otherwise.
+// The part of CUDA's driver that HIP's has not, or has otherwise.
 #pragma once
 
 #include "src/platform/gpu/abi.hpp"

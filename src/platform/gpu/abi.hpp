@@ -1,4 +1,4 @@
-// What Weft calls of the drivers of GPUs, laid down for C, so that a driver is used without its
+// The part of GPUs' drivers that Weft calls, laid down for C, so that a driver is used without its
 // headers: CUDA's from 11.7 on, HIP's from ROCm 5.1 on. HIP mirrors CUDA so closely that numbers,
 // structures and most functions are the same but for names. cuda_abi_test.cpp and hip_abi_test.cpp
 // hold this against the headers.
@@ -92,7 +92,7 @@ enum class PointerAttribute : unsigned {
   kOrdinal = 9,
 };
 enum class CaptureStatus : unsigned { kNone = 0 };
-// What the captures of streams forbid a thread meanwhile. kRelaxed: nothing but work on those
+// The work that captures of streams forbid a thread meanwhile. kRelaxed: none but work on those
 // streams that cannot be captured.
 enum class CaptureMode : unsigned { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 
@@ -104,7 +104,7 @@ inline Stream const kPerThreadStream = reinterpret_cast<Stream>(2);  // the call
 inline constexpr unsigned kNonBlocking = 1;                          // flag of stream_create
 inline constexpr unsigned kEnablePeerAccess = 1;                     // flag of ipc_open
 
-// What a call came to, and which one it was, for messages.
+// The result of a call, and which one it was, for messages.
 struct Outcome {
   Error error;
   const char* function;  // "cuMemMap"

@@ -17,7 +17,7 @@
 namespace weft::gpu {
 namespace {
 
-// What share() tells, before a MemoryBlob for each allocation.
+// The head of what share() tells, before a MemoryBlob for each allocation.
 struct PieceBlob {
   static constexpr std::uint64_t kMagic = 0x3130'6563'6569'7077;
   std::uint64_t magic = kMagic;
@@ -186,8 +186,8 @@ bool Adoption::is_current() const {
                               [this](const Segment& segment) { return is_current(segment); });
 }
 
-// What is mapped by handles is known by its handle, since a driver may tell the addresses of a
-// reservation the same id whatever is mapped there.
+// Memory that is mapped by handles is known by its handle, since a driver may give the addresses of
+// a reservation the same id whatever is mapped there.
 bool Adoption::is_current(const Segment& segment) const {
   if (segment.memory != nullptr) return segment.memory->is_at(segment.allocation.base);
   return segment.id == device_.driver().buffer_id(own_.base);

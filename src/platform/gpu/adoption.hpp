@@ -1,7 +1,7 @@
 // Adoption: GPU memory that a program has already, and how peers find it. It stays where it is;
-// each peer's GPU maps the allocations that it lies in wherever there is room. What was mapped by
-// handles (cuMemCreate) goes as a heap's chunks do, each allocation by itself; what was allocated
-// (cudaMalloc) goes by its IPC handle, or as it is between threads of one process.
+// each peer's GPU maps the allocations that it lies in wherever there is room. Memory that was
+// mapped by handles (cuMemCreate) goes as a heap's chunks do, each allocation by itself; allocated
+// memory (cudaMalloc) goes by its IPC handle, or as it is between threads of one process.
 #pragma once
 
 #include <cstddef>

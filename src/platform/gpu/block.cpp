@@ -6,7 +6,7 @@
 
 #include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 #include "src/platform/gpu/memory_blob.hpp"
 #include "src/platform/gpu/peer_block.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Registry = ReservationRegistry<Block>;
 
-// Of a thread of this process: its addresses are good here, if the GPU reaches them.
+// Opens memory of a thread of this process: its addresses are good here, if the GPU reaches them.
 Result<Memory> open_here(const Device& device, const MemoryBlob& peer) {
   const Range range{abi::address(peer.base + peer.offset), peer.bytes};
   ASSIGN_OR_RETURN(auto block, containing<Block>(range));

@@ -8,7 +8,7 @@
 
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 #include "src/platform/gpu/last_calls.hpp"
 
 namespace weft::gpu {

@@ -18,7 +18,7 @@
 
 namespace weft::gpu {
 
-// What tells one GPU from another, on every process of a host.
+// The identity that tells one GPU from another, on every process of a host.
 struct Identity {
   Uuid uuid{};
   char bus[16] = {};  // "0000:1b:00.0"
@@ -56,15 +56,15 @@ class Device {
   Status check(abi::Outcome outcome, std::string_view what) const {
     return outcome.error == abi::Error::kSuccess ? Status::ok() : failure(outcome, what);
   }
-  // For the failures of destructors, which nobody can return. Those that follow from what is known
-  // already are not repeated.
+  // For the failures of destructors, which nobody can return. Failures that follow from what is
+  // known already are not repeated.
   void warn(abi::Outcome outcome, std::string_view what) const;
   // Whether the program has reset the GPU since (cudaDeviceReset), and all that the context had is
   // gone. HIP's driver does not say.
   bool was_reset() const;
   void tell_of_reset() const;    // once
   std::string describe() const;  // "GPU 0 (0000:1b:00.0)"
-  // What the driver's error does not say: what was asked for and what is there. In a Scope.
+  // An error with what the driver's does not say: what was asked for and what is there. In a Scope.
   Status no_room(abi::Outcome outcome, std::size_t bytes, std::string_view option) const;
 
   // Lets this GPU load and store there. In a Scope, as the next.
@@ -97,7 +97,7 @@ class Device {
   // Memory that belongs to the context: where it is there no longer, the context is another one.
   abi::Pointer mark_ = 0;
   std::uint64_t mark_id_ = 0;  // 0: the driver gives none
-  // Of Weft's own work: never waits behind a stream of the user.
+  // The stream of Weft's own work: never waits behind a stream of the user.
   Stream stream_ = nullptr;
   mutable std::mutex kept_mutex_;
   mutable std::vector<std::shared_ptr<void>> kept_;  // what work of stream_ may still write to

@@ -127,7 +127,7 @@ std::uint64_t Driver::buffer_id(const void* address) const {
   return asked.error == Error::kSuccess ? id : 0;
 }
 
-// What the driver does not know at all is memory of the host.
+// Memory that the driver does not know at all is the host's.
 int Driver::owner_of(const void* address) const {
   const auto ask = [&](abi::PointerAttribute attribute, void* value) {
     return call().pointer_attribute(value, attribute, abi::pointer(address)).error ==

@@ -36,14 +36,15 @@ class Driver {
   using HostFunction = abi::Error(Stream stream, void (*function)(void*), void* argument,
                                   void (*release)(void*));
 
-  // What succeeded once is kept for the process; a failure is tried again.
+  // A driver that was started is kept for the process; a failure is tried again.
   static Result<const Driver*> get(const Library& library);
   virtual ~Driver() = default;
 
   const abi::Table& call() const { return table_; }
   const Words& words() const { return words_; }
   Kind kind() const { return kind_; }
-  // Of a driver without GPUs, a test's: kernels of the host's own code run in its streams instead.
+  // For a driver without GPUs, a test's: kernels of the host's own code run in its streams instead.
+  // Null for all others.
   const abi::Entry<HostFunction>* on_host() const {
     return host_function_.address == nullptr ? nullptr : &host_function_;
   }
@@ -60,8 +61,8 @@ class Driver {
   // The GPU that has the memory at `address`, managed or not; -1: none, it is the host's or
   // nothing. In a Scope, as the next.
   int owner_of(const void* address) const;
-  // What tells the allocation at `address` from one that comes there later; 0: there is none, or
-  // the driver does not say.
+  // The id that tells the allocation at `address` from one that comes there later; 0: there is
+  // none, or the driver does not say.
   std::uint64_t buffer_id(const void* address) const;
   // Memory that the driver moves between GPUs and the host.
   bool is_managed(const void* address) const;
@@ -120,7 +121,7 @@ class Driver {
                               abi::Entry<Signature>& function) {
     return library.has(name) ? find(library, name, function) : Status::ok();
   }
-  // What a driver without export_dmabuf() says.
+  // The error of a driver without export_dmabuf().
   Status no_dmabuf(std::string_view function) const;
   Status find_all(const Dynlib& library);  // but for the vendor's own
   abi::Table table_;

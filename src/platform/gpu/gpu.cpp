@@ -35,7 +35,7 @@ Result<Gpu> describe(const Driver& driver, int ordinal) {
   return gpu;
 }
 
-// What a heap does, in small: chunks of several sizes in one reservation, shared, and opened beside
+// A heap's work in small: chunks of several sizes in one reservation, shared, and opened beside
 // one another. Drivers and sandboxes that say yes to each question fail in this.
 Status try_sharing(const Device& device) {
   const std::size_t unit = device.granularity();

@@ -33,7 +33,7 @@ struct Gpu {
 
 // Whether this process has loaded the driver: a framework did, say.
 bool is_loaded(Kind kind);
-// What the driver shows to this process: how many, and what each is.
+// The GPUs that the driver shows to this process: how many, and what each is.
 Result<int> count_gpus(const Library& library);
 Result<std::vector<Gpu>> gpus(const Library& library);
 // The GPU that somebody has made current in the calling thread (cudaSetDevice, hipSetDevice); -1:

@@ -11,7 +11,7 @@
 #include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
 #include "src/platform/cpu/owned.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 #include "src/platform/gpu/adoption.hpp"
 #include "src/platform/gpu/block.hpp"
 #include "src/platform/gpu/chunk.hpp"
@@ -25,7 +25,7 @@ using cpu::Owned;
 // Through Owned, which is what share() takes the pointer for.
 Memory hold(Range range, std::shared_ptr<Owned> owner) { return {range, std::move(owner)}; }
 
-// What a PE tells the others of its GPU.
+// The facts that a PE tells the others of its GPU.
 struct Introduction {
   Identity gpu;
   Kind kind{};

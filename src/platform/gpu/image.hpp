@@ -8,7 +8,8 @@
 
 namespace weft::gpu {
 
-// What the driver loads as a module; nothing in a libweft that was built without its compiler.
+// The image that the driver loads as a module; empty in a libweft that was built without its
+// compiler.
 std::span<const std::byte> kernel_image(Kind kind);
 
 }  // namespace weft::gpu

@@ -97,7 +97,7 @@ Status Kernels::launch_on_host(const Kernel& kernel, unsigned blocks, unsigned t
                                const void* argument, Stream stream) const {
   auto copy = std::make_shared<std::vector<std::byte>>(kernel.argument_bytes);
   std::memcpy(copy->data(), argument, kernel.argument_bytes);
-  // Of host threads there are fewer; kernels share the work among as many as there are.
+  // Host threads are fewer; kernels share the work among as many as there are.
   auto grid = std::make_unique<HostGrid>(
       HostGrid{&kernel, std::min(blocks, 3u), std::min(threads, 8u), std::move(copy)});
   return device_.check(

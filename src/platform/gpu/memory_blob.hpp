@@ -1,4 +1,4 @@
-// What share() tells open(): whose memory it is, and what opens it.
+// The message from share() to open(): whose memory it is, and what opens it.
 #pragma once
 
 #include <cstddef>

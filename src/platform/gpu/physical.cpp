@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "src/base/status.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::gpu {
 namespace {

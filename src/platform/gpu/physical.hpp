@@ -19,9 +19,9 @@ class Physical {
  public:
   // All in a Scope. New memory, which goes to others the device's way:
   static Result<std::unique_ptr<Physical>> create(const Device& device, std::size_t bytes);
-  // What somebody has mapped at `address`; kInvalidArgument if that is not memory with a handle.
+  // The memory that somebody has mapped at `address`; kInvalidArgument if it has no handle.
   static Result<std::unique_ptr<Physical>> retain(const Device& device, std::byte* address);
-  // What a peer has shared.
+  // The memory that a peer has shared.
   static Result<std::unique_ptr<Physical>> import(const Device& device, const MemoryBlob& peer);
 
   Physical(const Device& device, abi::Handle handle) : device_(device), handle_(handle) {}

@@ -7,7 +7,7 @@
 
 #include "src/base/round_up.hpp"
 #include "src/base/status.hpp"
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 
 namespace weft::gpu {
 namespace {

@@ -1,4 +1,4 @@
-// What the two kinds of symmetric memory of a GPU have in common: memory that is mapped where one
+// The common part of the two kinds of symmetric memory of a GPU: memory that is mapped where one
 // likes (Chunk, in a Reservation), and a part of one allocation (Part, in a Block).
 #pragma once
 

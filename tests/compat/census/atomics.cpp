@@ -49,7 +49,7 @@ Word one(const Subject& s) {
   return word;
 }
 
-// What becomes of `word`.
+// The update that the rule makes to `word`.
 void apply(const Subject& s, const Rule& rule, Word& word, const Word& value, const Word& compare) {
   switch (rule.update) {
     case Update::kNone: return;

@@ -95,7 +95,7 @@ bool equal_bytes(const void* a, const void* b) {
   return std::memcmp(a, b, kBytes) == 0;
 }
 
-// Of a row: its type, or so many bytes where that is void.
+// The element of a row: of its type, or of so many bytes where the type is void.
 template <class T, std::size_t kBytes>
 Element element_of() {
   if constexpr (std::is_void_v<T>)

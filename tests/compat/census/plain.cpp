@@ -228,7 +228,7 @@ void synchronisation() {
   static long* const sync = static_cast<long*>(shmem_malloc(4 * SHMEM_SYNC_SIZE * sizeof(long)));
   std::fill(sync, sync + 4 * SHMEM_SYNC_SIZE, SHMEM_SYNC_VALUE);
   begin();
-  // What was put before it is there after it.
+  // Values that were put before the call are there after it.
   const auto check = [](const char* name, const std::function<void()>& barrier, bool is_barrier) {
     static int value = 0;
     ++value;

@@ -81,7 +81,7 @@ Steps steps(bool blocks) {
           least + static_cast<std::ptrdiff_t>(random() % 4), block};
 }
 
-// What lies at `to` after `count` blocks were copied there: elements between them are poison.
+// The contents of `to` after a copy of `count` blocks: elements between them are poison.
 std::vector<std::byte> strided(const Subject& s, const Steps& by, std::size_t count,
                                const std::vector<std::byte>& from) {
   std::vector<std::byte> to(12 * 64 * s.element.size, kPoison);

@@ -128,7 +128,7 @@ void test(const Subject& s, F f) {
 // f(words, count, [indices,] excluded, cmp, value or values)
 enum class Form { kAll, kAny, kSome };
 
-// What a call says: kAll whether all hold (a wait says nothing), kAny an index, kSome indices.
+// The answer of a call: kAll whether all hold (a wait gives none), kAny an index, kSome indices.
 struct Answer {
   bool all = true;
   std::size_t any = kNone;

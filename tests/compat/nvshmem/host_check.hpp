@@ -42,7 +42,7 @@ T* symmetric(std::size_t count) {
   CHECK(memory != nullptr);
   return memory;
 }
-// What lies in my symmetric memory, and putting something there.
+// My own symmetric memory is read and written by calls of the library.
 template <class T>
 std::vector<T> read(const T* memory, std::size_t count) {
   std::vector<T> values(count);

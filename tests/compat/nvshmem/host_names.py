@@ -47,7 +47,7 @@ def typed(prefix, operations, types, suffix=""):
 
 
 def puts_and_gets(prefix, suffix=""):
-    """What moves memory, for the host and, with other names, on a stream."""
+    """The calls that move memory, for the host and, with other names, on a stream."""
     for operation in ["put", "get"]:
         for later in ["", "_nbi"]:
             yield from typed(prefix, [operation + later], RMA, suffix)
@@ -106,7 +106,7 @@ def routines():
 
 
 def beyond():
-    """What Weft has on hosts and NVSHMEM in kernels only, and reductions of ptrdiff_t, which OpenSHMEM has."""
+    """The calls that Weft has on hosts and NVSHMEM in kernels only, and reductions of ptrdiff_t, which OpenSHMEM has."""
     for later in ["", "_nbi"]:
         yield from typed("nvshmem", [f"put_signal{later}"], RMA)
         yield from (f"nvshmem_put{size}_signal{later}" for size in [*SIZES, "mem"])

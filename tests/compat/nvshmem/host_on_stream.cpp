@@ -1,5 +1,5 @@
-// What hosts queue on a stream, between neighbours in a ring, on the default stream and on none
-// of the program's own: each PE's is its own.
+// Calls that hosts queue on a stream, between neighbours in a ring. All use the default stream, of
+// which each PE has its own, and no stream of the program's.
 #include <cstdint>
 #include <cstring>
 

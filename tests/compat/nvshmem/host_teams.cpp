@@ -6,37 +6,37 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <weft/compat/nvshmem/state.hpp>
+#include <nvshmem/state.hpp>
 
 #include "tests/compat/nvshmem/host_check.hpp"
 #include "tests/support/fake_gpu/control.hpp"
 
 namespace {
 
-using weft::nvshmem::Picture;
+using weft::nvshmem::ModuleState;
 
 int me() { return nvshmem_my_pe(); }
 int npes() { return nvshmem_n_pes(); }
 
 // --- modules: what units that nvcc has compiled are to the library -------------------------------
 
-Picture seen;          // what the module was told last
+ModuleState seen;      // what the module was told last
 int told = 0;          // how often
 int refusals_to_come;  // CUDA does not know the module so often
 
-int set(const void* picture, std::size_t bytes) {
+int set(const void* module_state, std::size_t bytes) {
   if (refusals_to_come > 0) {
     --refusals_to_come;
     return 13;  // cudaErrorInvalidSymbol
   }
   ++told;
-  CHECK(bytes == sizeof(Picture));
-  std::memcpy(&seen, picture, sizeof(seen));
+  CHECK(bytes == sizeof(ModuleState));
+  std::memcpy(&seen, module_state, sizeof(seen));
   return 0;
 }
 weft_nvshmem_module module_of_program = {set, nullptr};
 
-// What a kernel would load.
+// The team that a kernel would load.
 weft::Team shown(nvshmem_team_t team) {
   weft::Team value;
   nvshmem_getmem(&value, seen.teams + team, sizeof(value), me());
@@ -114,41 +114,42 @@ void check_wrong() {
 // --- what modules are told -----------------------------------------------------------------------
 
 void check_modules() {
-  CHECK(told == 1 && seen.magic == weft::nvshmem::kPictureMagic);
+  CHECK(told == 1 && seen.magic == weft::nvshmem::kModuleStateMagic);
   CHECK(seen.context.pe == me() && seen.context.npes == npes());
   CHECK(seen.world.size == npes() && seen.team_count > NVSHMEM_TEAMS_MIN);
 
   // A library that is loaded now, before CUDA knows it: told at some later call.
   weft_nvshmem_module library = {set, nullptr};
-  seen = Picture{};
+  seen = ModuleState{};
   refusals_to_come = 1;
   weft_nvshmem_attach(&library);
   CHECK(told == 1);
   nvshmem_quiet();
-  CHECK(seen.magic == weft::nvshmem::kPictureMagic);
+  CHECK(seen.magic == weft::nvshmem::kModuleStateMagic);
   weft_nvshmem_detach(&library);
 }
 
 // Modules that the driver has loaded: the fake one, since these are none of a real one's.
 void check_driver_modules() {
   if (std::getenv("WEFT_CUDA_LIBRARY") == nullptr) return;
-  Picture picture;
+  ModuleState module_state;
   char small[8] = "";
-  weft::test::FakeGpuModule module{"weft_nvshmem_picture", &picture, sizeof(picture)};
-  weft::test::FakeGpuModule other{"something_else", &picture, sizeof(picture)};
-  weft::test::FakeGpuModule old{"weft_nvshmem_picture", small, sizeof(small)};
+  weft::test::FakeGpuModule module{"weft_nvshmem_module_state", &module_state,
+                                   sizeof(module_state)};
+  weft::test::FakeGpuModule other{"something_else", &module_state, sizeof(module_state)};
+  weft::test::FakeGpuModule old{"weft_nvshmem_module_state", small, sizeof(small)};
   const auto as_module = [](auto& m) { return reinterpret_cast<CUmodule>(&m); };
   const auto as_library = [](auto& m) { return reinterpret_cast<CUlibrary>(&m); };
   CHECK(nvshmemx_cumodule_init(as_module(other)) != 0);
   CHECK(nvshmemx_cumodule_init(as_module(old)) != 0);
   CHECK(nvshmemx_cumodule_init(as_module(module)) == 0);
-  CHECK(std::memcmp(&picture, &seen, sizeof(seen)) == 0);
+  CHECK(std::memcmp(&module_state, &seen, sizeof(seen)) == 0);
   CHECK(nvshmemx_cumodule_finalize(as_module(module)) == 0);
-  CHECK(picture.magic == 0);
+  CHECK(module_state.magic == 0);
   CHECK(nvshmemx_culibrary_init(as_library(module)) == 0);
-  CHECK(picture.magic == weft::nvshmem::kPictureMagic);
+  CHECK(module_state.magic == weft::nvshmem::kModuleStateMagic);
   CHECK(nvshmemx_culibrary_finalize(as_library(module)) == 0);
-  CHECK(picture.magic == 0);
+  CHECK(module_state.magic == 0);
 }
 
 void check_memory() {

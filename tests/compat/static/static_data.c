@@ -202,7 +202,7 @@ static void check_library(int shared) {
   EXPECT(hidden[999] == previous && hidden[998] == 0);
 }
 
-// What nobody touches takes no memory.
+// Data that nobody touches takes no memory.
 static void check_untouched(void) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   const uintptr_t begin = ((uintptr_t)large + page - 1) / page * page;

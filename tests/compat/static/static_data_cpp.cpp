@@ -58,7 +58,7 @@ int main() {
   exchange(&nested::variable, 6, "a variable of a namespace");
   exchange(&in_function(), 7, "a function's static variable");
   expect(!shmem_addr_accessible(&kConstant, 0), "a constant is not symmetric");
-  // What the objects own stays where it was.
+  // Memory that the objects own stays where it was.
   expect(made_at_start.size() == 3 && made_at_start[2] == 3, "a vector made at start");
   text += ", and grows";
   expect(text.size() == 45 + 11, "a string that grows");

@@ -458,7 +458,7 @@ TEST(LaunchBind, BindsOrSaysWhatIsMissing) {
   for (const char* pe : {"PE 0 is bound to core 0 (CPUs ", "PE 1 is bound to core "}) {
     EXPECT_THAT(job.err(), HasSubstr(pe));
   }
-  // What the report says is what the kernel says.
+  // The report names the same CPUs as the kernel.
   for (const std::string& line : lines_of(job.err())) {
     const auto open = line.find("(CPUs ");
     ASSERT_NE(open, std::string::npos) << line;

@@ -1,4 +1,5 @@
-// What the launch tests start under weft-run. The first argument says what to do, the rest how.
+// The program that the launch tests start under weft-run. The first argument says what to do, the
+// rest how.
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

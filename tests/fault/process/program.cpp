@@ -68,8 +68,8 @@ bool all_are(const Word* words, Word value) {
   return true;
 }
 
-// Memory, sockets and events of the library are not behind a standard stream. Those that
-// were there from the beginning may be anything.
+// Memory, sockets and events of the library are not behind a standard stream. Streams that were
+// open from the beginning may be anything.
 void check_streams(const std::vector<bool>& was_open) {
   for (int fd = 0; fd <= 2; ++fd) {
     struct stat info {};

@@ -2,8 +2,8 @@
 // the host.
 //
 // GPUs count from 0; memory of one is a memfd, a mapping is a mapping of that, and addresses are
-// the host's, so that tests may look at what a real GPU would hide. What a GPU may reach is checked
-// in copies and fills. A stream is a thread; the default stream is whoever calls.
+// the host's, so that tests may look at what a real GPU would hide. Copies and fills check what a
+// GPU may reach. A stream is a thread; the default stream is whoever calls.
 //
 // The environment says what there is:
 //   FAKE_GPU_DEVICES       how many GPUs; 2
@@ -26,7 +26,7 @@
 
 namespace weft::test {
 
-// What there is now; of the calling thread: `current`.
+// The objects that exist now; `current` is of the calling thread.
 struct FakeGpuLive {
   std::size_t reservations, handles, mappings, host_blocks, streams, allocations;
   std::size_t bytes;    // of memory created here and not yet free, on all GPUs
@@ -34,7 +34,7 @@ struct FakeGpuLive {
   bool operator==(const FakeGpuLive&) const = default;
 };
 
-// What a test gives out as a CUmodule or CUlibrary: code with one symbol.
+// The object that a test gives out as a CUmodule or CUlibrary: code with one symbol.
 struct FakeGpuModule {
   const char* symbol;
   void* address;

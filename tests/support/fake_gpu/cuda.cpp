@@ -1,4 +1,4 @@
-// What CUDA's driver has and HIP's has not, or has otherwise: contexts, above all.
+// Functions that CUDA's driver has and HIP's has not, or has otherwise: contexts, above all.
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -64,8 +64,8 @@ extern "C" Error cuDevicePrimaryCtxRetain(Context* context, Device device) {
   return Error::kSuccess;
 }
 
-// What cudaDeviceReset() does: what belongs to contexts is gone, what is mapped by handles is not.
-// A test has one GPU a process.
+// The effect of cudaDeviceReset(): all that belongs to contexts is gone, memory that is mapped by
+// handles is not. A test has one GPU a process.
 extern "C" __attribute__((visibility("default"))) Error cuDevicePrimaryCtxReset_v2(Device device) {
   std::map<Stream, std::unique_ptr<fake_gpu::Queue>> gone;  // outside the lock
   Call call("cuDevicePrimaryCtxReset_v2");

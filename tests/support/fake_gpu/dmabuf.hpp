@@ -1,4 +1,4 @@
-// What the fake driver's dmabufs hold, so that the fake library of verbs finds the memory.
+// The contents of the fake driver's dmabufs, by which the fake library of verbs finds the memory.
 #pragma once
 
 #include <cstdint>

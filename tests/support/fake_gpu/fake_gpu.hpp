@@ -19,7 +19,7 @@ namespace weft::test {
 inline constexpr bool kIsHip = WEFT_FAKE_HIP;
 inline const gpu::Library kFake{kIsHip ? gpu::Kind::kHip : gpu::Kind::kCuda, WEFT_FAKE_LIBRARY};
 
-// What one of the vendors says where the other says something else.
+// The text of this vendor, where the two say different things.
 inline std::string said_by(const char* cuda, const char* hip) { return kIsHip ? hip : cuda; }
 
 // The name that this vendor has for a function of CUDA's.

@@ -1,4 +1,4 @@
-// What HIP's runtime has and CUDA's driver has not, or has otherwise.
+// Functions that HIP's runtime has and CUDA's driver has not, or has otherwise.
 #include "src/platform/hip/abi.hpp"
 #include "tests/support/fake_gpu/state.hpp"
 

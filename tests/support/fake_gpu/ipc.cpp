@@ -54,7 +54,7 @@ struct Piece {
   }
 };
 
-// What was created or allocated together.
+// The memory at `address` that was created or allocated as one; empty: none was.
 Piece piece_at(Pointer address) {
   if (const auto* const mapped = mapping_at(address)) return {mapped->first, mapped->second.bytes};
   if (const auto* const allocated = allocation_at(address))

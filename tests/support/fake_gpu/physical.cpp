@@ -31,7 +31,7 @@ UniqueFd dirty_file(int device, std::size_t bytes) {
 
 namespace {
 
-// Of blocks by where they begin, the one that holds `address`; null: none.
+// The block that holds `address`, of blocks by where they begin; null: none.
 template <class Block>
 const std::pair<const Pointer, Block>* block_at(const std::map<Pointer, Block>& blocks,
                                                 Pointer address) {

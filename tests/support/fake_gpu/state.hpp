@@ -1,4 +1,4 @@
-// What the parts of the fake driver share.
+// Declarations that the parts of the fake driver share.
 #pragma once
 
 #include <condition_variable>
@@ -88,7 +88,7 @@ struct Allocation {
 
 inline constexpr std::size_t kPage = std::size_t{2} << 20;
 
-// What a stream is: a thread that does one thing after the other.
+// A stream: a thread that does one thing after the other.
 class Queue {
  public:
   Queue();
@@ -171,7 +171,7 @@ UniqueFd open_token(const Token& token, int* device, std::size_t* bytes);
 void drop_allocations();  // of this process
 void free_host(void* memory);
 Error reach(int peer);  // lets the current GPU
-// What is mapped, or allocated, at an address, and where; null: nothing.
+// The mapping, or the allocation, that holds an address, and where it begins; null: none.
 const std::pair<const Pointer, Mapping>* mapping_at(Pointer address);
 const std::pair<const Pointer, Allocation>* allocation_at(Pointer address);
 // kSuccess if the current GPU may touch all of it: host memory, or mapped and allowed.

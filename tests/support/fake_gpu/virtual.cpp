@@ -15,7 +15,7 @@ using fake_gpu::State;
 
 namespace {
 
-// Of memory of a GPU, mapped or allocated, at an address: which GPU; -1: there is none.
+// The GPU whose memory is mapped or allocated at an address; -1: there is none.
 int device_at(Pointer address) {
   if (const auto* const mapped = fake_gpu::mapping_at(address))
     return mapped->second.physical->device;

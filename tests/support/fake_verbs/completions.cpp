@@ -1,4 +1,4 @@
-// What completion queues hold, and who hears of it.
+// The contents of completion queues, and who hears of them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +51,7 @@ void complete_send(Qp& qp, const Send& work, ibv_wc_status status, std::size_t b
   wc.qp_num = qp.qp_num;
   wc.opcode = opcode_of(work.wr.opcode);
   wc.byte_len = static_cast<std::uint32_t>(bytes);
-  // Of a failure the rest means nothing; nobody shall take it for something.
+  // The rest of a failed completion means nothing: a wrong opcode shows clients that use it.
   if (status != IBV_WC_SUCCESS) wc.opcode = IBV_WC_RECV;
   add(qp.sends_to(), {wc, &qp, work.number, nullptr}, false);
 }

@@ -1,4 +1,4 @@
-// What tests do to the fake library.
+// Calls by which tests control the fake library.
 #include "tests/support/fake_verbs/state.hpp"
 
 namespace weft::fake_verbs {

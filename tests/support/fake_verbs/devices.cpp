@@ -9,7 +9,7 @@
 
 #include "tests/support/fake_verbs/state.hpp"
 
-// What ibv_query_port fills: ibv_port_attr as it once was.
+// The structure that ibv_query_port fills: ibv_port_attr as it once was.
 struct _compat_ibv_port_attr {
   ibv_port_state state;
   ibv_mtu max_mtu, active_mtu;

@@ -1,4 +1,4 @@
-// What clients wait for at a file descriptor, which can be read while there is something.
+// Events that clients wait for at a file descriptor, which can be read while there are some.
 #pragma once
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // libfakeverbs: the functions of libibverbs that Weft calls, between the threads of one process.
 //
-// A device has one port, which reaches the ports of all others. What is posted, a thread carries
-// out: one request of one queue pair at a time, picked at random, so that queue pairs overtake each
-// other, and requests of one of them do not. Memory is what ibv_reg_mr said it is, and sizes are
-// what was asked for, not more: what a real NIC would let pass is refused here.
+// A device has one port, which reaches the ports of all others. A thread carries out what is
+// posted: one request of one queue pair at a time, picked at random, so that queue pairs overtake
+// each other, and requests of one of them do not. Memory is what ibv_reg_mr said it is, and sizes
+// are what was asked for, not more: what a real NIC would let pass is refused here.
 //
 // The environment says what there is; it is read by ibv_get_device_list() while no device is open:
 //   FAKE_VERBS_DEVICES   how many devices; 1
@@ -21,7 +21,7 @@
 
 namespace weft {
 
-// What there is now, in the process.
+// The objects that exist now, in the process.
 struct FakeVerbsLive {
   std::size_t devices, pds, mrs, cqs, qps, srqs, channels, ahs;
   bool operator==(const FakeVerbsLive&) const = default;
@@ -41,8 +41,8 @@ std::size_t fake_verbs_carried(int device);
 // Pulls the cable of that device, and puts it back.
 void fake_verbs_cut(int device);
 void fake_verbs_mend(int device);
-// Pulls it at the nth request from now that the device sends over reliable connections. That one
-// may still take effect at the other end; its sender does not hear of it.
+// Pulls it at the nth request from now that the device sends over reliable connections. This
+// request may still take effect at the other end; its sender does not hear of it.
 void fake_verbs_cut_after(int device, std::size_t nth, bool takes_effect);
 // At the nth request from now that the device would send over reliable connections, it sleeps over
 // that queue pair's queue, until so many more calls have posted sends there; nth 0: it does not.

@@ -151,7 +151,7 @@ FAKE_VERB ibv_mr* ibv_reg_mr(ibv_pd* pd, void* base, std::size_t bytes, int acce
                          static_cast<unsigned>(access));
 }
 
-// What ibv_reg_mr is for flags that only newer kernels know.
+// The form that ibv_reg_mr takes for flags that only newer kernels know.
 FAKE_VERB ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* base, std::size_t bytes, std::uint64_t iova,
                                    unsigned access) {
   if (const int error = failing(__func__)) return refuse(error);

@@ -1,4 +1,4 @@
-// What clients hold pointers to.
+// Objects that clients hold pointers to.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,4 +1,4 @@
-// What is sent over reliable connections.
+// Requests over reliable connections.
 #include <cstring>
 
 #include "tests/support/fake_verbs/state.hpp"
@@ -133,7 +133,7 @@ Result carry_out_rc(Qp& qp, Send& work) {
                    : opcode == IBV_WR_RDMA_READ  ? read
                                                  : change_word;
   const Result result = act(qp, *peer, *local, work);
-  // Whoever is asked for what he must not do takes no more requests either.
+  // A peer that is asked for what it must not do takes no more requests either.
   if (result.status == IBV_WC_REM_ACCESS_ERR || result.status == IBV_WC_REM_INV_REQ_ERR)
     fail(*peer);
   if (result.status == IBV_WC_SUCCESS) peer->taken += packets_of(qp, *local, opcode);

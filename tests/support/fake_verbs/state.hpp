@@ -1,4 +1,4 @@
-// What the parts of the fake library share.
+// Declarations that the parts of the fake library share.
 #pragma once
 
 #include <atomic>

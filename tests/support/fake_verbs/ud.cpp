@@ -11,8 +11,8 @@ namespace {
 
 using Header = std::array<std::byte, kGrhBytes>;
 
-// Of RoCE v2 between IPv4 addresses the last 20 bytes are a header of IPv4; else all are a GRH.
-// What is not said is not to be looked at.
+// The last 20 bytes are a header of IPv4 with RoCE v2 between IPv4 addresses; else all are a GRH.
+// Bytes that are not set are not to be looked at.
 Header header_of(const Device& from, const ibv_ah_attr& to, std::size_t bytes) {
   Header header;
   header.fill(std::byte{0xaa});
@@ -41,7 +41,7 @@ bool is_lost() {
   return all.lost_each != 0 && ++all.datagrams % all.lost_each == 0;
 }
 
-// Who hears it; null: nobody does.
+// The queue pair that hears it; null: none does.
 Qp* listener(const Qp& qp, const Send& work) {
   const auto found = state().qps.find(work.wr.wr.ud.remote_qpn);
   if (found == state().qps.end()) return nullptr;

@@ -12,7 +12,7 @@
 extern "C" void faulty_fabric_fail(const char* call, int nth, int error);
 // Completions of reads and writes that are errors from now on, or not.
 extern "C" void faulty_fabric_cut(bool cut);
-// What was opened and not closed.
+// The number of objects that were opened and not closed.
 extern "C" int faulty_fabric_live();
 // Calls that named no descriptor of memory where one is needed.
 extern "C" int faulty_fabric_unregistered();

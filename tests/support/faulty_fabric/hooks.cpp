@@ -10,7 +10,7 @@ namespace faulty_fabric {
 
 namespace {
 
-// Of one object: what it has now, and had before.
+// The tables of one object: those that it has now, and those that it had before.
 struct Hook {
   const fid_domain* domain_of = nullptr;  // of a queue or an endpoint
   fi_ops fid{};

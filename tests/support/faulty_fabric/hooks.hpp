@@ -1,5 +1,5 @@
-// What stands before the real library's objects: their tables of functions, each a copy in which
-// some are replaced.
+// Hooks before the real library's objects: their tables of functions, each a copy in which some are
+// replaced.
 #pragma once
 
 #include <rdma/fabric.h>

@@ -1,4 +1,4 @@
-// What the real library exports.
+// The functions that the real library exports.
 #include <dlfcn.h>
 
 #include <atomic>

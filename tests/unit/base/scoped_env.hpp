@@ -23,7 +23,7 @@ class ScopedEnv {
     old_.emplace_back(name, environment_value(name));
     ::setenv(name.c_str(), value.c_str(), 1);
   }
-  // What the caller of the tests has set must not reach them.
+  // Variables that the caller of the tests has set must not reach them.
   void clear_weft() {
     for (const auto& [name, value] : environment_with_prefix("WEFT_")) {
       old_.emplace_back(name, value);

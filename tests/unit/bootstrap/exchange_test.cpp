@@ -12,8 +12,8 @@
 namespace weft::tcp {
 namespace {
 
-constexpr Call kAllgather{Meeting::Call::kAllgather, 1};
-constexpr Call kBarrier{Meeting::Call::kBarrier, 1};
+constexpr Call kAllgather{Rendezvous::Call::kAllgather, 1};
+constexpr Call kBarrier{Rendezvous::Call::kBarrier, 1};
 constexpr std::size_t kCallBytes = 9;
 
 struct Traffic {
@@ -21,7 +21,8 @@ struct Traffic {
   std::size_t bytes = 0;
 };
 
-// Lets PEs act in random order until nobody can. What each has sent is added up.
+// Lets PEs act in random order until nobody can. The frames and bytes that each has
+// sent are added up.
 std::vector<Traffic> run(std::vector<Exchange>& pes, std::mt19937_64& random) {
   const int npes = static_cast<int>(pes.size());
   std::vector<Traffic> traffic(pes.size());
@@ -133,7 +134,7 @@ TEST(Exchange, AnotherCallAndMalformedBlocksAreErrors) {
   const Blob mine(4);
   Exchange self(0, 2, kAllgather, mine);
   EXPECT_CODE(self.take(Exchange(1, 2, kBarrier, {}).send()), Code::kInvalidArgument);
-  EXPECT_CODE(self.take(Exchange(1, 2, {Meeting::Call::kAllgather, 2}, mine).send()),
+  EXPECT_CODE(self.take(Exchange(1, 2, {Rendezvous::Call::kAllgather, 2}, mine).send()),
               Code::kInvalidArgument);
   net::Bytes good = Exchange(1, 2, kAllgather, mine).send();
   for (std::size_t cut = 0; cut < good.size(); ++cut) {

@@ -111,7 +111,7 @@ class Victim {
       if (!channel.receive(Deadline(30), "the start")) ::_exit(5);
     }
     const auto call = net::encode_frame(static_cast<std::uint32_t>(Message::kWaiting),
-                                        encode(Call{Meeting::Call::kAllgather, 1}));
+                                        encode(Call{Rendezvous::Call::kAllgather, 1}));
     send_part(fd, call, moment == Moment::kHalfCall ? call.size() / 2 : call.size());
     here();
     ::pause();
@@ -142,7 +142,7 @@ TEST_P(KilledTest, TheOthersLearnWhoItWas) {
       status = made.status();
       if (!made) return;
       if (moment == Moment::kLeft) return (void)(status = (*made)->leave());
-      // Who is killed in a call may have brought its share; then the next call misses it.
+      // A PE that is killed in a call may have brought its share; then the next call misses it.
       status = (*made)->allgather({}).status();
       if (status.is_ok()) status = (*made)->barrier();
     });

@@ -263,8 +263,8 @@ TEST(Pmi1Launcher, NamesWhatTheEnvironmentLacks) {
   EXPECT_THAT(launcher.status().to_string(), HasSubstr("PMI_RANK is -1"));
 }
 
-// What a client says of a server that answers its greeting so, and then closes or stays silent.
-Status greeted_with(const std::string& answer, bool close, double patience_s) {
+// The status of a client whose server answers its handshake so, and then closes or stays silent.
+Status handshake_with(const std::string& answer, bool close, double patience_s) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   UniqueFd server(ends[0]);
@@ -275,18 +275,18 @@ Status greeted_with(const std::string& answer, bool close, double patience_s) {
 }
 
 TEST(Pmi1Launcher, ABrokenLauncherIsAnErrorAndNeverAHang) {
-  EXPECT_TRUE(greeted_with("", true, kPatience_s).is(Code::kPeerLost));
-  EXPECT_TRUE(greeted_with("", false, 0.01).is(Code::kTimeout));
-  EXPECT_THAT(greeted_with("cmd=something else\n", false, kPatience_s).to_string(),
+  EXPECT_TRUE(handshake_with("", true, kPatience_s).is(Code::kPeerLost));
+  EXPECT_TRUE(handshake_with("", false, 0.01).is(Code::kTimeout));
+  EXPECT_THAT(handshake_with("cmd=something else\n", false, kPatience_s).to_string(),
               HasSubstr("answered PMI init with something else"));
-  EXPECT_THAT(greeted_with("HTTP/1.1 400\n", false, kPatience_s).to_string(),
+  EXPECT_THAT(handshake_with("HTTP/1.1 400\n", false, kPatience_s).to_string(),
               HasSubstr("no PMI message"));
   EXPECT_THAT(
-      greeted_with("cmd=response_to_init rc=-1 msg=go away\n", false, kPatience_s).to_string(),
+      handshake_with("cmd=response_to_init rc=-1 msg=go away\n", false, kPatience_s).to_string(),
       HasSubstr("go away"));
-  EXPECT_THAT(greeted_with("cmd=response_to_init rc=0\ncmd=maxes vallen_max=2\n"
-                           "cmd=my_kvsname kvsname=k\n",
-                           false, kPatience_s)
+  EXPECT_THAT(handshake_with("cmd=response_to_init rc=0\ncmd=maxes vallen_max=2\n"
+                             "cmd=my_kvsname kvsname=k\n",
+                             false, kPatience_s)
                   .to_string(),
               HasSubstr("too few for anything"));
 }

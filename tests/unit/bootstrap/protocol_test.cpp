@@ -30,15 +30,15 @@ TEST(Protocol, MessagesComeBackAsTheyWere) {
   EXPECT_EQ(join_back->contact.address.port, 4712);
   EXPECT_EQ(join_back->contact.nonce, join.contact.nonce);
 
-  const auto call = decode_call(encode(Call{Meeting::Call::kAllgather, 17}));
+  const auto call = decode_call(encode(Call{Rendezvous::Call::kAllgather, 17}));
   ASSERT_OK(call);
-  EXPECT_EQ(call->call, Meeting::Call::kAllgather);
+  EXPECT_EQ(call->call, Rendezvous::Call::kAllgather);
   EXPECT_EQ(call->sequence, 17u);
 
-  const auto greeting = decode_greeting(encode(Greeting{3, hello.nonce}));
-  ASSERT_OK(greeting);
-  EXPECT_EQ(greeting->pe, 3);
-  EXPECT_EQ(greeting->nonce, hello.nonce);
+  const auto handshake = decode_handshake(encode(Handshake{3, hello.nonce}));
+  ASSERT_OK(handshake);
+  EXPECT_EQ(handshake->pe, 3);
+  EXPECT_EQ(handshake->nonce, hello.nonce);
 
   const auto nonce = decode_challenge(encode_challenge(hello.nonce));
   ASSERT_OK(nonce);
@@ -92,7 +92,7 @@ TEST(Protocol, WhatIsCutOrTooLongIsMalformed) {
   EXPECT_CODE(decode_call({}), Code::kIo);
   EXPECT_CODE(decode_abort({}), Code::kIo);
   EXPECT_CODE(decode_accepted({}), Code::kIo);
-  EXPECT_CODE(decode_greeting({}), Code::kIo);
+  EXPECT_CODE(decode_handshake({}), Code::kIo);
   EXPECT_CODE(decode_challenge({}), Code::kIo);
   EXPECT_CODE(decode_leave({}), Code::kIo);
   EXPECT_CODE(decode_start(net::Bytes(5)), Code::kIo);
@@ -101,7 +101,7 @@ TEST(Protocol, WhatIsCutOrTooLongIsMalformed) {
 
 TEST(Protocol, ValuesThatDoNotExistAreMalformed) {
   for (const int kind : {0, 3, 4, 255}) {
-    const auto bytes = encode(Call{static_cast<Meeting::Call>(kind), 1});
+    const auto bytes = encode(Call{static_cast<Rendezvous::Call>(kind), 1});
     EXPECT_CODE(decode_call(bytes), Code::kIo) << kind;
   }
   net::Writer unknown_code;

@@ -84,7 +84,7 @@ TEST_F(ServerTest, AWrongSecretIsRefusedToThatPeAlone) {
   expect_good_job();
 }
 
-// What somebody on the wire has recorded is of no use on another connection.
+// A message that somebody on the wire has recorded is of no use on another connection.
 TEST_F(ServerTest, ARecordedJoinIsRefused) {
   start(2);
   const Hello hello = good_hello();
@@ -119,7 +119,7 @@ TEST_F(ServerTest, WhoeverAnswersWithoutTheSecretIsNotBelieved) {
   ASSERT_TRUE(made);
   EXPECT_CODE(*made, Code::kInvalidArgument);
   EXPECT_THAT(text_of(*made), AllOf(HasSubstr(net::to_string(id.address)),
-                                    HasSubstr("not the job's meeting point")));
+                                    HasSubstr("not the job's rendezvous point")));
 }
 
 TEST_F(ServerTest, AnotherNumberOfPesIsRefusedWithBothNumbers) {
@@ -204,7 +204,7 @@ TEST_F(ServerTest, SilentStrangersAreLetGoAndKeepNobodyOut) {
   expect_hung_up(silent.front());
 }
 
-// A PE's own door, where its neighbours come: PE 1 is played by hand, and knows where that is.
+// A PE's own listener, where its neighbours come: PE 1 is played by hand, and knows where that is.
 TEST_F(ServerTest, StrangersAtAPesDoorDisturbNobody) {
   start(2);
   Neighbours by_hand;
@@ -225,28 +225,29 @@ TEST_F(ServerTest, StrangersAtAPesDoorDisturbNobody) {
   auto contacts = decode_start(expect(channel, Message::kStart).payload);
   ASSERT_OK(contacts);
   ASSERT_EQ(contacts->size(), 1u);
-  const Contact door = contacts->front();
+  const Contact listener = contacts->front();
 
   std::vector<net::Channel> strangers;
   for (int i = 0; i < 90; ++i) {
-    auto socket = net::connect_to(door.address, Deadline(30));
+    auto socket = net::connect_to(listener.address, Deadline(30));
     ASSERT_OK(socket);
     strangers.emplace_back(std::move(*socket), "PE 0", 1 << 20);
   }
   (void)!::send(strangers[80].fd(), "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL);
-  const Greeting false_greeting{1, *random_bits()};
-  const Nonces nonces{false_greeting.nonce, door.nonce};
-  send(strangers[81], Message::kGreeting,
-       seal(*random_bits(), kGreetingSeal, nonces, encode(false_greeting)));
-  const Greeting no_neighbour{0, *random_bits()};
-  send(strangers[82], Message::kGreeting,
-       seal(id_.secret, kGreetingSeal, {no_neighbour.nonce, door.nonce}, encode(no_neighbour)));
+  const Handshake false_handshake{1, *random_bits()};
+  const Nonces nonces{false_handshake.nonce, listener.nonce};
+  send(strangers[81], Message::kHandshake,
+       seal(*random_bits(), kHandshakeSeal, nonces, encode(false_handshake)));
+  const Handshake no_neighbour{0, *random_bits()};
+  send(
+      strangers[82], Message::kHandshake,
+      seal(id_.secret, kHandshakeSeal, {no_neighbour.nonce, listener.nonce}, encode(no_neighbour)));
   send(strangers[83], Message::kBlocks, {});
   for (const int i : {0, 80, 81, 82, 83}) expect_hung_up(strangers[static_cast<std::size_t>(i)]);
 
   by_hand.learn(std::move(*contacts));
   const Blob five(5);
-  Exchange exchange(1, 2, {Meeting::Call::kAllgather, 1}, five);
+  Exchange exchange(1, 2, {Rendezvous::Call::kAllgather, 1}, five);
   Status status = Status::busy();
   for (const Deadline deadline(30); status.is(Code::kBusy) && !deadline.expired();) {
     status = by_hand.advance(exchange);

@@ -49,7 +49,7 @@ class ServerTest : public ::testing::Test {
     for (auto& pe : pes) pe.join();
   }
 
-  // The one PE of a job comes to where `answer` stands in for the meeting point.
+  // The one PE of a job comes to where `answer` stands in for the rendezvous point.
   void join_impostor(IdText& id, std::optional<Made>& made,
                      const std::function<void(net::Accepted)>& answer) {
     auto listener = net::listen_at("127.0.0.1", 0);

@@ -135,7 +135,7 @@ TEST_F(StrangersTest, AMemberThatTalksIsReadInPieces) {
   const Made other = join(0);
   ASSERT_OK(other);
   const net::Bytes frame = net::encode_frame(static_cast<std::uint32_t>(Message::kWaiting),
-                                             encode(Call{Meeting::Call::kBarrier, 1}));
+                                             encode(Call{Rendezvous::Call::kBarrier, 1}));
   net::Bytes many;
   for (int i = 0; i < 100'000; ++i) many.insert(many.end(), frame.begin(), frame.end());
   for (std::size_t sent = 0; sent < many.size();) {
@@ -230,7 +230,7 @@ class ByHand {
   const Neighbours& neighbours() const { return neighbours_; }
 
   void barrier(std::uint64_t sequence) {
-    Exchange exchange(1, 2, {Meeting::Call::kBarrier, sequence}, {});
+    Exchange exchange(1, 2, {Rendezvous::Call::kBarrier, sequence}, {});
     Status status = Status::busy();
     for (const Deadline deadline(60); status.is(Code::kBusy) && !deadline.expired();) {
       status = neighbours_.advance(exchange);

@@ -1,4 +1,4 @@
-// What PEs must have alike, without PEs.
+// Values that all PEs must have alike, tested without PEs.
 #include "host/runtime/agreement.hpp"
 
 #include <gmock/gmock.h>

@@ -25,7 +25,7 @@ TEST(TeamHosts, AreReadAsTheyWereWritten) {
   }
 }
 
-// Whoever sends, one member of each other host hears it, and knows that.
+// One member of each other host hears a sender, whichever sends, and knows that.
 TEST(TeamHosts, EachSenderHasOneGateAtAnotherHost) {
   const std::vector<int> host_of = {0, 0, 0, 1, 1, 0, 2, 0};
   for (std::size_t sender = 0; sender < host_of.size(); ++sender) {
@@ -42,7 +42,7 @@ TEST(TeamHosts, EachSenderHasOneGateAtAnotherHost) {
           return true;
         });
       }
-      EXPECT_EQ(gates, std::vector<int>{his.gate(host, his.place())});
+      EXPECT_EQ(gates, std::vector<int>{his.leader(host, his.place())});
     }
   }
 }

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// Those who look for an id together, and what they exchange.
+// Members that look for an id together, and what they exchange.
 class Group {
  public:
   explicit Group(std::vector<std::size_t> members)

@@ -1,4 +1,4 @@
-// Who belongs to a team: against the definition, for all small cases.
+// The members of a team, against the definition, for all small cases.
 #include "host/team/members.hpp"
 
 #include <gtest/gtest.h>

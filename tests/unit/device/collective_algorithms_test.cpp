@@ -22,10 +22,10 @@ namespace {
 
 using dev::coll::ElementFold;
 using memory_job::Job;
-using memory_job::Meeting;
 using memory_job::MemoryPort;
 using memory_job::OneThread;
 using memory_job::Reach;
+using memory_job::StepBarrier;
 using memory_job::Threads;
 using script::Kind;
 using script::Script;
@@ -182,18 +182,18 @@ TEST_P(CollectiveAlgorithms, RandomSequencesMatchTheReference) {
           shape.packed_bytes);
   if (shape.hosts != 0) job.place(shape.hosts, random());
 
-  std::vector<std::unique_ptr<Meeting>> meetings;
+  std::vector<std::unique_ptr<StepBarrier>> meetings;
   std::vector<std::thread> threads;
   for (int pe = 0; pe < shape.npes; ++pe) {
-    meetings.push_back(std::make_unique<Meeting>(shape.threads));
-    Meeting& meeting = *meetings.back();
+    meetings.push_back(std::make_unique<StepBarrier>(shape.threads));
+    StepBarrier& barrier = *meetings.back();
     const std::uint64_t own = random();
     for (int t = 0; t < shape.threads; ++t)
       threads.emplace_back([&, pe, t, own] {
         if (shape.threads == 1)
           play(job, script, pe, OneThread{}, own);
         else
-          play(job, script, pe, Threads(meeting, t), own);
+          play(job, script, pe, Threads(barrier, t), own);
       });
   }
   for (auto& thread : threads) thread.join();
@@ -363,15 +363,15 @@ TEST(CollectiveFailure, AMissingMemberFailsTheCallAndTheTeamStaysBroken) {
     job.deadline = std::chrono::milliseconds(50);
     on_all(npes - 1, [&](int pe) {  // PE 3 never comes
       const Team team = world(npes, pe);
-      Meeting meeting(threads);
+      StepBarrier barrier(threads);
       on_all(threads, [&](int t) {
         MemoryPort port(job, pe, 0);
         std::byte* words = job.buffers(pe);
         const ElementFold<std::uint64_t, ReduceOp::kSum> fold;
-        dev::TeamMember<MemoryPort, Threads> first(port, Threads(meeting, t), team);
+        dev::TeamMember<MemoryPort, Threads> first(port, Threads(barrier, t), team);
         EXPECT_FALSE(first.broken());
         EXPECT_FALSE(first.finish(dev::coll::reduce(first, words, words, 1, fold)));
-        dev::TeamMember<MemoryPort, Threads> second(port, Threads(meeting, t), team);
+        dev::TeamMember<MemoryPort, Threads> second(port, Threads(barrier, t), team);
         EXPECT_TRUE(second.broken());
       });
     });
@@ -381,7 +381,7 @@ TEST(CollectiveFailure, AMissingMemberFailsTheCallAndTheTeamStaysBroken) {
 // Long ago everybody sent messages with the flags that are to come.
 TEST(CollectivePacked, FlagsThatBeginAnewMeetNoneOfBefore) {
   constexpr int kPes = 3, kRounds = kGenerations;
-  constexpr std::size_t kWords = 8;
+  constexpr std::size_t kLamport = 8;
   Job job(kPes, 4096, Reach::kAll, 1, 64);
   std::barrier<> idle(kPes);
   on_all(kPes, [&](int pe) {
@@ -395,15 +395,15 @@ TEST(CollectivePacked, FlagsThatBeginAnewMeetNoneOfBefore) {
       idle.arrive_and_wait();
       for (std::uint64_t round = 0; round < kRounds; ++round) {
         const std::uint64_t mine = 1000 * period + round;
-        std::fill_n(words, kWords, mine);
+        std::fill_n(words, kLamport, mine);
         if (pe == 0)
           for (int i = 0; i < 100; ++i) std::this_thread::yield();
         auto* bytes = reinterpret_cast<std::byte*>(words);
         const OneThread alone;
         dev::PackedMember<MemoryPort, OneThread> m(port, alone, team);
         ASSERT_TRUE(
-            dev::coll::fold_packed(m, dev::Folding::kReduce, {bytes, bytes, 8 * kWords}, sum));
-        for (std::size_t i = 0; i < kWords; ++i) ASSERT_EQ(words[i], kPes * mine);
+            dev::coll::fold_packed(m, dev::Folding::kReduce, {bytes, bytes, 8 * kLamport}, sum));
+        for (std::size_t i = 0; i < kLamport; ++i) ASSERT_EQ(words[i], kPes * mine);
       }
       idle.arrive_and_wait();
     }

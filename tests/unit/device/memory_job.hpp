@@ -32,8 +32,8 @@ struct OneThread {
   bool all(bool mine) const { return mine; }
 };
 
-struct Meeting {
-  explicit Meeting(int threads) : size(threads) {}
+struct StepBarrier {
+  explicit StepBarrier(int threads) : size(threads) {}
   const int size;
   std::atomic<int> arrived{0};
   std::atomic<int> phase{0};
@@ -42,30 +42,30 @@ struct Meeting {
 
 class Threads {
  public:
-  Threads(Meeting& meeting, int rank) : meeting_(&meeting), rank_(rank) {}
+  Threads(StepBarrier& barrier, int rank) : barrier_(&barrier), rank_(rank) {}
   int rank() const { return rank_; }
-  int size() const { return meeting_->size; }
+  int size() const { return barrier_->size; }
   void sync() const {
-    const int phase = meeting_->phase.load(std::memory_order_relaxed);
-    if (meeting_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == meeting_->size) {
-      meeting_->arrived.store(0, std::memory_order_relaxed);
-      meeting_->phase.store(phase + 1, std::memory_order_release);
+    const int phase = barrier_->phase.load(std::memory_order_relaxed);
+    if (barrier_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier_->size) {
+      barrier_->arrived.store(0, std::memory_order_relaxed);
+      barrier_->phase.store(phase + 1, std::memory_order_release);
     } else {
-      while (meeting_->phase.load(std::memory_order_acquire) == phase) std::this_thread::yield();
+      while (barrier_->phase.load(std::memory_order_acquire) == phase) std::this_thread::yield();
     }
   }
   bool all(bool mine) const {
-    if (!mine) meeting_->against.fetch_add(1, std::memory_order_relaxed);
+    if (!mine) barrier_->against.fetch_add(1, std::memory_order_relaxed);
     sync();
-    const bool all = meeting_->against.load(std::memory_order_relaxed) == 0;
+    const bool all = barrier_->against.load(std::memory_order_relaxed) == 0;
     sync();
-    if (rank_ == 0) meeting_->against.store(0, std::memory_order_relaxed);
+    if (rank_ == 0) barrier_->against.store(0, std::memory_order_relaxed);
     sync();
     return all;
   }
 
  private:
-  Meeting* meeting_;
+  StepBarrier* barrier_;
   int rank_;
 };
 
@@ -165,7 +165,7 @@ class Job {
     for (int pe = 0; pe < npes; ++pe)
       host_of.push_back(static_cast<int>(random() % static_cast<std::uint64_t>(hosts)));
   }
-  // What the runtime writes into a member's block.
+  // The runtime writes the same into a member's block.
   void tell_hosts(const Team& team, int pe) {
     if (host_of.empty()) return;
     std::vector<int> of_rank;

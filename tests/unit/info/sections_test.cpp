@@ -1,4 +1,4 @@
-// What the sections say about this very machine must agree with what the system says.
+// The sections must agree with the system about this very machine.
 #include "host/info/sections.hpp"
 
 #include <gmock/gmock.h>

@@ -71,7 +71,7 @@ TEST(OffsetAllocator, AlignsToAnyPowerOfTwo) {
     ASSERT_TRUE(offset) << align;
     EXPECT_EQ(*offset % align, 0u);
     EXPECT_EQ(*offset % OffsetAllocator::kGranule, 0u);
-    // What the alignment skipped is still there.
+    // The space that the alignment skipped is still free.
     EXPECT_EQ(space.in_use(), 64u + 128);
     if (align > 128) {
       EXPECT_EQ(space.allocate(64, 64), 64u);

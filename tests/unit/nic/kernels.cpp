@@ -1,13 +1,13 @@
-// Every operation of the third door in a kernel: what the GPU compilers are given.
+// Every operation of the GPU-initiated queue pair in a kernel: what the GPU compilers are given.
 #include <weft/device.hpp>
 
-#include <weft/dev/nic/door.hpp>
+#include <weft/dev/nic/operations.hpp>
 #include <weft/dev/nic/mlx5.hpp>
 
 namespace weft::test {
 namespace {
 
-struct UseTheDoor {
+struct UseTheQueue {
   DeviceContext h;
   Op op;
   std::uint64_t* word;
@@ -27,6 +27,6 @@ struct UseTheDoor {
 }  // namespace
 
 // Never called: it makes the kernel.
-bool make_nic_kernel() { return dev::launch(dev::Grid{1, 1, 0}, UseTheDoor{}).is_ok(); }
+bool make_nic_kernel() { return dev::launch(dev::Grid{1, 1, 0}, UseTheQueue{}).is_ok(); }
 
 }  // namespace weft::test

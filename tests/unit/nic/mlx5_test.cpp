@@ -57,7 +57,7 @@ class Mlx5Requests : public ::testing::Test {
   Segment* wanted(std::size_t unit) {
     return reinterpret_cast<Segment*>(wanted_.bytes + unit * kUnit);
   }
-  // What the NIC reads: the units that the control segment names.
+  // The NIC reads the units that the control segment names.
   void compare(std::size_t bytes) {
     ASSERT_EQ(std::memcmp(slots_[index_ % kCapacity].bytes, wanted_.bytes, bytes), 0);
     std::uint64_t head;

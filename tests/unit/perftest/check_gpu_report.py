@@ -43,7 +43,7 @@ def expect(condition, what, output):
 
 
 def row_of(output, *words):
-    """What stands behind the words with which a line begins."""
+    """The words of a line that follow those with which it begins."""
     for text in output.splitlines():
         parts = text.split()
         if parts[: len(words)] == list(words):

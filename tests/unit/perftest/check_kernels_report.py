@@ -17,19 +17,19 @@ REPORT = ROOT / "perftest/kernels_report.sh"
 SMI = "case $* in *index*) echo 0; echo 1 ;; *) echo 'NVIDIA H100 80GB HBM3, 580.1'; echo 'NVIDIA H100 80GB HBM3, 580.1' ;; esac"
 KERNELS = """AllReduce: workspace of 35.1 MiB; GB/s: 2 (n-1)/n * bytes / us / 1000
      bytes         us     GB/s    NCCL us     GB/s   ratio  plan
-         8       3.40      0.0       5.70      0.0    1.68  packets, 1 blocks of 128 threads
-      4096       3.70      1.1       3.50      1.2    0.95  packets, 4 blocks of 128 threads
-   1048576      10.80     97.1      13.60     77.1    1.26  bulk, 64 blocks of 512 threads, pieces of 8192 bytes
+         8       3.40      0.0       5.70      0.0    1.68  ll, 1 blocks of 128 threads
+      4096       3.70      1.1       3.50      1.2    0.95  ll, 4 blocks of 128 threads
+   1048576      10.80     97.1      13.60     77.1    1.26  simple, 64 blocks of 512 threads, pieces of 8192 bytes
 AllReduceNorm 8192: workspace of 64.0 MiB
      bytes         us     GB/s   NCCL+ us     GB/s   ratio  plan
-     16384       5.00      3.3      10.00      1.6    2.00  packets, 1 blocks of 512 threads
+     16384       5.00      3.3      10.00      1.6    2.00  ll, 1 blocks of 512 threads
 """
 KERNELS_ALONE = """without NCCL: libnccl.so.2: cannot open shared object file
 AllReduce: workspace of 35.1 MiB
      bytes         us     GB/s    NCCL us     GB/s   ratio  plan
-         8       3.40      0.0       0.00      0.0    0.00  packets, 1 blocks of 128 threads
+         8       3.40      0.0       0.00      0.0    0.00  ll, 1 blocks of 128 threads
 """
-GEMM = """NVIDIA H100 80GB HBM3, 132 multiprocessors, bfloat16; M N K; TFLOP/s: 2 M N K / us / 10^6
+GEMM = """NVIDIA H100 80GB HBM3, 132 SMs, bfloat16; M N K; TFLOP/s: 2 M N K / us / 10^6
   8192   3584   8192    690.00 us  697.1 TFLOP/s  cuBLASLt    700.00 us  687.2  ratio 1.014  128x256, 132 blocks
    128   5120   3200     10.00 us  419.4 TFLOP/s  cuBLASLt      9.00 us  466.0  ratio 0.900  64x64, 80 blocks
 large: geometric mean of the ratios 0.955
@@ -181,11 +181,11 @@ def check_one_gpu(machine):
 
 
 def check_no_cublas(machine):
-    """What fails is said, with its reason, and the others' rows are there."""
+    """A failure is reported with its reason, and the others' rows are there."""
     out = machine.folder / "no cublas"
     why = "weft-gpu-gemm: unsupported: Gemm: cuBLASLt is needed for this, and not found; install CUDA's cublas"
     machine.prints("weft-gpu-kernels", KERNELS)
-    machine.prints("weft-gpu-gemm", "NVIDIA H100, 132 multiprocessors, bfloat16\n", status=1, error=why)
+    machine.prints("weft-gpu-gemm", "NVIDIA H100, 132 SMs, bfloat16\n", status=1, error=why)
     machine.prints("weft-gpu-fused", FUSED, status=1, error="weft-gpu-fused: 3 elements of GPT-3 are wrong")
     done = machine.report("--vs", "cublas,torch", str(out))
     expect(done.returncode == 1 and why in done.stderr and "gemm.txt: has no row" in done.stderr, "who failed", done.stderr)
@@ -197,7 +197,7 @@ def check_no_cublas(machine):
 
 
 def check_bare_machine(machine):
-    """What all programs need is looked for before any runs."""
+    """The things that all programs need are looked for before any runs."""
     out = str(machine.folder / "bare")
 
     def refused(text, status=1, *arguments):

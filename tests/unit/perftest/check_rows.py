@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every row of weft-perf once, tiny, on threads, with its hand-written twin: all data must be
+"""Runs every row of weft-perf once, tiny, on threads, with its hand-written baseline: all data must be
 right, and what --json and --csv say must be complete. No time is judged."""
 import csv
 import io
@@ -49,10 +49,10 @@ def main():
         check_result(result)
     ran = {(result["test"], result["api"]) for result in document["results"]}
     assert ran == listed(program), ran ^ listed(program)
-    twins = {key for key, test in document["tests"].items() if test["floor"]}
+    baselines = {key for key, test in document["tests"].items() if test["floor"]}
     for result in document["results"]:
-        twin = f"{result['test']}/{result['api']}" in twins
-        assert (result["floor_p50_ns"] is not None) == twin, result
+        baseline = f"{result['test']}/{result['api']}" in baselines
+        assert (result["floor_p50_ns"] is not None) == baseline, result
 
     # Both directions, another type, every operator; as CSV.
     text = run(program, "all", "--api", "host", *few, *sizes, "--bidir", "-d", "int", "-o", "all", "--csv")

@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     done = call(run, "-n", "3", program, WEFT_KERNELS_TABLE=str(table))
     expect(done.returncode == 0, "a program with the table", done)
-    table.write_text("weft-kernels-table 1\nAllReduce any any bulk none 1\n", encoding="utf-8")
+    table.write_text("weft-kernels-table 1\nAllReduce any any simple none 1\n", encoding="utf-8")
     done = call(run, "-n", "3", program, WEFT_KERNELS_TABLE=str(table))
     expect(done.returncode != 0 and f"{table}:2: blocks is 'none'" in done.stderr, "a bad table", done)
 

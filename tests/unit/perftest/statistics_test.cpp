@@ -57,7 +57,7 @@ TEST(Statistics, RatioIsTheMedianOfPairs) {
   EXPECT_DOUBLE_EQ(paired_ratio({12, 24, 12, 120, 240}, {10, 20, 10, 100, 200}), 1.2);
   EXPECT_DOUBLE_EQ(paired_ratio({3, 5, 100}, {1, 1, 1}), 5);
   EXPECT_EQ(paired_ratio({1, 2}, {}), 0);
-  EXPECT_EQ(paired_ratio({1}, {0}), 0) << "a twin of no time says nothing";
+  EXPECT_EQ(paired_ratio({1}, {0}), 0) << "a baseline of no time says nothing";
   EXPECT_DOUBLE_EQ(paired_ratio({4, 6, 9}, {2}), 2) << "what has no pair is left out";
 }
 

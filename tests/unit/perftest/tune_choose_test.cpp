@@ -1,4 +1,4 @@
-// What a table says of measurements.
+// The tables that are made from measurements.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,24 +11,24 @@ namespace {
 using kernels::Algorithm;
 using kernels::Collective;
 
-constexpr Way kFew = {Algorithm::kPackets, 32, 128}, kMany = {Algorithm::kPackets, 128, 512},
-              kBulk = {Algorithm::kBulk, 128, 512}, kThere = {Algorithm::kSymmetric, 128, 512};
+constexpr Way kFew = {Algorithm::kLL, 32, 128}, kMany = {Algorithm::kLL, 128, 512},
+              kSimple = {Algorithm::kSimple, 128, 512}, kThere = {Algorithm::kZeroCopy, 128, 512};
 
 TEST(Choose, TakesTheBestOfEachSize) {
   const auto rows = choose(Collective::kAllReduce, 4,
-                           {{kBulk, 4096, 4},
+                           {{kSimple, 4096, 4},
                             {kFew, 1024, 1},
                             {kMany, 1024, 2},
                             {kFew, 2048, 3},
                             {kMany, 2048, 2},
-                            {kBulk, 2048, 5}});
+                            {kSimple, 2048, 5}});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].up_to, 1024u);
   EXPECT_EQ(rows[0].blocks, 32u);
   EXPECT_EQ(rows[1].up_to, 2048u);
   EXPECT_EQ(rows[1].threads, 512u);
   EXPECT_EQ(rows[2].up_to, ~std::size_t{0});
-  EXPECT_EQ(rows[2].algorithm, Algorithm::kBulk);
+  EXPECT_EQ(rows[2].algorithm, Algorithm::kSimple);
   for (const auto& row : rows) {
     EXPECT_EQ(row.most_pes, 4);
     EXPECT_EQ(row.what, Collective::kAllReduce);
@@ -44,10 +44,10 @@ TEST(Choose, KeepsAWayWhileAnotherIsHardlyBetter) {
 
 TEST(Choose, LeavesAWayThatWasNotMeasuredAnyMore) {
   const auto rows =
-      choose(Collective::kAllGather, 2, {{kFew, 8, 1}, {kBulk, 8, 4}, {kBulk, 16, 9}});
+      choose(Collective::kAllGather, 2, {{kFew, 8, 1}, {kSimple, 8, 4}, {kSimple, 16, 9}});
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].up_to, 8u);
-  EXPECT_EQ(rows[1].algorithm, Algorithm::kBulk);
+  EXPECT_EQ(rows[1].algorithm, Algorithm::kSimple);
 }
 
 std::vector<std::pair<std::size_t, Algorithm>> text_of(const std::vector<kernels::PlanRow>& rows) {
@@ -63,24 +63,24 @@ TEST(Choose, PutsWhatTakesSymmetricBuffersWhereItPays) {
                            {{kFew, 8, 1},
                             {kFew, 16, 2},
                             {kFew, 32, 8},
-                            {kBulk, 8, 4},
-                            {kBulk, 16, 4},
-                            {kBulk, 32, 4},
-                            {kBulk, 64, 8},
+                            {kSimple, 8, 4},
+                            {kSimple, 16, 4},
+                            {kSimple, 32, 4},
+                            {kSimple, 64, 8},
                             {kThere, 8, 0.5},
                             {kThere, 16, 3},
                             {kThere, 32, 3},
                             {kThere, 64, 5}});
-  EXPECT_THAT(text_of(rows), ::testing::ElementsAre(std::pair(16, Algorithm::kPackets),
-                                                    std::pair(31, Algorithm::kBulk),
-                                                    std::pair(kAll, Algorithm::kSymmetric),
-                                                    std::pair(kAll, Algorithm::kBulk)));
-  EXPECT_THAT(
-      text_of(choose(Collective::kAllGather, 2, {{kBulk, 8, 2}, {kThere, 8, 1}})),
-      ::testing::ElementsAre(std::pair(7, Algorithm::kBulk), std::pair(kAll, Algorithm::kSymmetric),
-                             std::pair(kAll, Algorithm::kBulk)));
-  EXPECT_THAT(text_of(choose(Collective::kAllGather, 2, {{kBulk, 8, 1}, {kThere, 8, 2}})),
-              ::testing::ElementsAre(std::pair(kAll, Algorithm::kBulk)));
+  EXPECT_THAT(text_of(rows), ::testing::ElementsAre(std::pair(16, Algorithm::kLL),
+                                                    std::pair(31, Algorithm::kSimple),
+                                                    std::pair(kAll, Algorithm::kZeroCopy),
+                                                    std::pair(kAll, Algorithm::kSimple)));
+  EXPECT_THAT(text_of(choose(Collective::kAllGather, 2, {{kSimple, 8, 2}, {kThere, 8, 1}})),
+              ::testing::ElementsAre(std::pair(7, Algorithm::kSimple),
+                                     std::pair(kAll, Algorithm::kZeroCopy),
+                                     std::pair(kAll, Algorithm::kSimple)));
+  EXPECT_THAT(text_of(choose(Collective::kAllGather, 2, {{kSimple, 8, 1}, {kThere, 8, 2}})),
+              ::testing::ElementsAre(std::pair(kAll, Algorithm::kSimple)));
 }
 
 TEST(Choose, HasNothingToSayOfNothing) {

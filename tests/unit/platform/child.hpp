@@ -85,7 +85,8 @@ inline bool expect(bool holds, const std::string& what) {
   return holds;
 }
 
-// Of the whole process. Sanitizers map and open things when they like; use differences of many.
+// Counts of the whole process. Sanitizers map and open things when they like; use differences of
+// many.
 std::size_t open_descriptors();
 std::size_t mappings();
 

@@ -79,7 +79,7 @@ Status write(Platform& by, std::byte* to, const std::vector<std::byte>& data) {
   return queued.is_ok() ? by.synchronize(nullptr) : queued;
 }
 
-// What the GPU `by` reads there.
+// The bytes that the GPU `by` reads there.
 Result<std::vector<std::byte>> read(Platform& by, const std::byte* from, std::size_t bytes) {
   std::vector<std::byte> data(bytes);
   if (Status queued = by.copy(data.data(), from, bytes, nullptr); !queued.is_ok()) return queued;
@@ -817,7 +817,7 @@ TEST(GpuTestOfWays, FabricHandlesWhereDescriptorsAreRefused) {
   EXPECT_EQ(fake_gpu_live(), before);
 }
 
-// What a driver refuses in the trial, it refuses later: whatever that is, there is a way.
+// A call that a driver refuses in the trial is refused later: whatever that is, there is a way.
 class WithoutSharing : public testing::Test {
  protected:
   static constexpr int kMine = 4, kOther = 5;

@@ -1,4 +1,4 @@
-// What launches on GPUs say; the launches themselves are compiled into programs.
+// The errors of launches on GPUs; the launches themselves are compiled into programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

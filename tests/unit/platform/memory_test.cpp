@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/platform/cpu/room.hpp"
+#include "src/platform/cpu/available_memory.hpp"
 #include "src/platform/platform.hpp"
 #include "tests/support/random.hpp"
 #include "tests/unit/platform/child.hpp"
@@ -152,7 +152,7 @@ TEST(CpuMemory, AGibibyteCostsNothingUntilTouched) {
 }
 
 TEST(CpuMemory, RefusesWhatTheMachineCannotHold) {
-  const std::size_t bytes = 4 * std::bit_ceil(cpu::memory_room().most / 2 + 1);
+  const std::size_t bytes = 4 * std::bit_ceil(cpu::available_memory().most / 2 + 1);
   auto reserved = cpu_platform().reserve(bytes);
   if (!reserved) GTEST_SKIP() << "no such address space: " << reserved.status().to_string();
   const auto refused = cpu_platform().commit(reserved->range(), kHints);

@@ -162,11 +162,11 @@ TEST_F(DeviceRingTest, AResultIsThereBeforeItsCompletion) {
   op.width = 8;
   op.remote = 8;
   op.value = 5;
-  dev::ring::Turn turn;
-  ASSERT_TRUE(dev::ring::try_publish(view, turn, op, dev::ring::Cell::kBrings, 0));
+  dev::ring::PushAttempt attempt;
+  ASSERT_TRUE(dev::ring::try_publish(view, attempt, op, dev::ring::ResultUse::kBrings, 0));
   step();
   EXPECT_EQ(completed(view), 1u);
-  EXPECT_EQ(view.results[turn.ticket], 42u);
+  EXPECT_EQ(view.results[attempt.ticket], 42u);
   EXPECT_EQ(heap[8], std::byte{47});
 }
 

@@ -18,9 +18,9 @@ inline Op numbered_put(std::uint64_t number, std::uint32_t pe = 0) {
 }
 
 inline bool push(const RingView& ring, const Op& op) {
-  dev::ring::Turn turn;
+  dev::ring::PushAttempt attempt;
   const auto publish = [&] {
-    return dev::ring::try_publish(ring, turn, op, dev::ring::Cell::kNone, 0);
+    return dev::ring::try_publish(ring, attempt, op, dev::ring::ResultUse::kNone, 0);
   };
   return publish() || publish();  // who was refused looks for more credit
 }

@@ -36,7 +36,7 @@ class ProxyTest : public ::testing::Test {
     proxy = std::move(*made);
   }
 
-  // What a kernel's thread leaves behind, in the order in which it does.
+  // A fault as a kernel's thread leaves it behind, with its stores in the same order.
   void leave_fault(FaultCode code) {
     FaultRecord& record = *proxy->fault();
     ASSERT_EQ(__atomic_exchange_n(&record.claimed, 1u, __ATOMIC_ACQUIRE), 0u);

@@ -74,7 +74,7 @@ TEST_F(ApplyTest, PutToMyselfMayOverlap) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), heap + 3));
 }
 
-// What each atomic leaves behind, told independently of the code under test.
+// The word that each atomic leaves behind, told independently of the code under test.
 std::uint64_t wanted_word(OpKind kind, std::uint64_t old, std::uint64_t value,
                           std::uint64_t compare) {
   switch (kind) {

@@ -112,7 +112,7 @@ TEST_F(FakeVerbsTest, QueuePairsOvertakeEachOtherAndTheirRequestsDoNot) {
   EXPECT_EQ(ids, 15u);
 }
 
-// What fails, and how.
+// A request that fails, and its status.
 struct Failing {
   const char* name;
   ibv_wc_status status;

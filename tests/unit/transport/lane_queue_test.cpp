@@ -107,7 +107,7 @@ class PiecesTest : public LaneQueueTest {
     op.local = 1000;
     op.notify = NotifyOp::kAdd;
   }
-  // Of what was posted: offset in the op, bytes, notify.
+  // A piece that was posted: offset in the op, bytes, notify.
   using Piece = std::tuple<std::uint64_t, std::uint64_t, NotifyOp>;
   std::vector<Piece> pieces() const {
     std::vector<Piece> all;
@@ -172,7 +172,7 @@ TEST_F(PiecesTest, GivingUpInTheMiddleLeavesNothingBehindForTheNextOp) {
     return each.remote == 110 ? Status::busy() : Status::ok();
   };
   EXPECT_TRUE(queue.post(op).is(Code::kBusy));
-  queue.give_up();
+  queue.mark_failed();
   transport[0]->refuse = {};
   transport[0]->ops.clear();
   ASSERT_TRUE(queue.post(op).is_ok());

@@ -119,7 +119,7 @@ TEST(Routes, AFailureInsteadOfTransportsIsOneOfAll) {
   EXPECT_THAT(std::string(results[0].text()), ::testing::HasSubstr("PE 1"));
 }
 
-// Of two networks, of which the first may not reach a PE.
+// Two networks, of which the first may not reach a PE.
 TEST(Routes, ASecondNetworkIsOpenedOnlyIfSomebodyNeedsIt) {
   for (const int lacking : {-1, 2}) {
     auto bootstraps = make_local_bootstraps(3, Options{});

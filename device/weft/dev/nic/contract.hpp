@@ -1,5 +1,5 @@
-// What a type of NIC provides to the third door (door.hpp): documentation, and a check at compile
-// time that all of it is there. To add one, write a header beside mlx5.hpp.
+// The contract of a type of NIC with the GPU-initiated queue pair (operations.hpp): documentation,
+// and a check at compile time that all of it is there. To add one, write a header beside mlx5.hpp.
 //
 // All are static and depend on nothing but their arguments and what those point to. A request is
 // one slot, whatever the NIC's own units are; the queue's request `index` lies in slot

@@ -7,9 +7,9 @@
 // How the host must make the queue pair: reliable (RC); no small results scattered to completions;
 // registered memory keeps the order of writes; the peer's access includes atomics. And a completion
 // queue of its own, collapsed to one entry that every completion overwrites, its overrun ignored,
-// and its entry invalid at first: the door asks how many requests are complete, which the newest
-// completion alone says, and no reader has to keep up with an index. So the entry's owner bit says
-// nothing. What is lost is that after an error the NIC flushes all later requests, and their
+// and its entry invalid at first: the queue pair asks how many requests are complete, which the
+// newest completion alone says, and no reader has to keep up with an index. So the entry's owner
+// bit says nothing. The price is that after an error the NIC flushes all later requests, and their
 // entries may overwrite the one that says why: then the syndrome is kFlushed.
 #pragma once
 

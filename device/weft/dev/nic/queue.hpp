@@ -1,7 +1,7 @@
-// The send queue of one queue pair as a kernel sees it: the third door to a peer, beside memory
-// that is mapped and the ring. The kernel writes requests and rings the doorbell itself (door.hpp);
-// what bytes that takes is the NIC type's to know (contract.hpp). Plain data: lies outside the
-// target namespace.
+// The send queue of one queue pair as a kernel sees it: the GPU-initiated queue pair to a peer,
+// beside memory that is mapped and the ring. The kernel writes requests and rings the doorbell
+// itself (operations.hpp); what bytes that takes is the NIC type's to know (contract.hpp). Plain
+// data: lies outside the target namespace.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace weft {
 
-// What kernels count of a queue among themselves. In their own memory: every request passes by
-// here. Requests are counted from the queue's first on, in 64 bits whatever the NIC counts in.
+// The counts of a queue that kernels keep among themselves, in their own memory: every request
+// passes by here. Requests are counted from the queue's first on, in 64 bits whatever the NIC
+// counts in.
 struct QueueCounts {
   alignas(128) std::uint64_t reserved = 0;  // free ticket
   alignas(128) std::uint64_t credit = 0;    // slots that nobody has taken; below zero, as a signed

@@ -3,10 +3,10 @@
 //
 // A ticket is taken only with credit in hand, as in ring.hpp, so its slot is free and the request
 // is written at once. Then its slot is marked as written. Nobody waits between ticket and mark, so
-// there is never a hole that later requests would wait behind, whoever gives up. Whoever finds the
-// bell free rings for all that is written without a gap: one doorbell for many requests. A thread
-// stays until its own request is rung, by itself or another; if it gives up, the next one to ring
-// or to wait rings for it.
+// there is never a hole that later requests would wait behind, whoever gives up. A thread that
+// finds the doorbell free rings for all that is written without a gap: one doorbell for many
+// requests. A thread stays until its own request is rung, by itself or another; if it gives up, the
+// next one to ring or to wait rings for it.
 //
 // Locks are tried, never waited for: on GPUs whose lanes run in lock step no lane may wait for a
 // neighbour, and what holds a lock does not wait at all.
@@ -92,7 +92,8 @@ WEFT_DEVICE bool take_ticket(const QueueView& queue, std::uint64_t* ticket) {
   if (!credit::take(&counts.credit)) return false;
   *ticket =
       platform::fetch_add<Order::kRelaxed, Reach::kDevice>(&counts.reserved, std::uint64_t{1});
-  // Who made the credit has counted before: on processors that keep that order it holds at once.
+  // The thread that made the credit has counted before: on processors that keep that order it holds
+  // at once.
   while (!slot_is_free(queue, *ticket)) platform::relax();  // mutation: equivalent, holds at once
   return true;
 }
@@ -108,16 +109,16 @@ WEFT_DEVICE bool is_written(const QueueView& queue, std::uint64_t ticket) {
          static_cast<std::uint32_t>(ticket + 1);
 }
 
-// --- the bell -----------------------------------------------------------------------------------
+// --- the doorbell -------------------------------------------------------------------------------
 
 // Tells the NIC of the first `count` requests.
 template <class Nic>
-WEFT_DEVICE void ring_bell(const QueueView& queue, std::uint64_t count) {
+WEFT_DEVICE void ring_doorbell(const QueueView& queue, std::uint64_t count) {
   const std::uint64_t value = Nic::doorbell_value(queue, count);
   // Release: pairs with the NIC that reads the record; the requests are there, also those of others
   // that I have found written.
   platform::store<Order::kRelease, Reach::kSystem>(queue.record, Nic::record_value(count));
-  // Release: pairs with the NIC that hears the bell; the record is there.
+  // Release: pairs with the NIC that hears the doorbell; the record is there.
   platform::store<Order::kRelease, Reach::kSystem>(queue.doorbell, value);
 }
 
@@ -131,7 +132,7 @@ WEFT_DEVICE void ring_for_written(const QueueView& queue) {
   WEFT_DEVICE_AS_A_LOOP
   while (is_written(queue, end)) ++end;  // at most once round: no slot is used again unrung
   if (end != first) {
-    ring_bell<Nic>(queue, end);
+    ring_doorbell<Nic>(queue, end);
     counts.next_to_ring = end;
     platform::store<Order::kRelaxed, Reach::kDevice>(&counts.rung, end);
   }

@@ -29,7 +29,7 @@ WEFT_DEVICE void make_barrier(unsigned at) {
 WEFT_DEVICE void end_barrier(unsigned at) {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" : : "r"(at) : "memory");
 }
-// What threads have stored is there for the engine, the barriers included.
+// The engine sees what threads have stored, the barriers included.
 WEFT_DEVICE void fence() { asm volatile("fence.proxy.async;" : : : "memory"); }
 
 // So many bytes will come for that barrier.

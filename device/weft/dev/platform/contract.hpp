@@ -1,7 +1,8 @@
-// What a platform provides to the device API, in namespace weft::dev::platform: documentation, and
-// a check at compile time that all of it is there. To port Weft, write a header beside this one.
+// The contract of a platform with the device API, in namespace weft::dev::platform: documentation,
+// and a check at compile time that all of it is there. To port Weft, write a header beside this
+// one.
 //
-// Who am I
+// Identity
 //   kWarpSize                         threads of a warp; the last warp of a block may be short
 //   unsigned thread_rank()            0 .. block_size() - 1, linear also in a block of 3 dimensions
 //   unsigned block_size()

@@ -25,7 +25,7 @@ namespace platform {
 
 inline constexpr unsigned kWarpSize = weft::cpu::kWarpSize;
 
-// --- who am I -----------------------------------------------------------------------------------
+// --- identity -----------------------------------------------------------------------------------
 
 // The model is named since gcc 13.3 breaks down in large kernels where it chooses it by itself.
 #define WEFT_THREAD_LOCAL inline thread_local __attribute__((tls_model("global-dynamic")))
@@ -204,9 +204,9 @@ inline constexpr bool kCopiesShares = true;
 
 // --- together -----------------------------------------------------------------------------------
 
-// Whoever comes last has acquired what every earlier one released by its count, and passes it on
-// with the phase.
-inline void meet(weft::cpu::Barrier& barrier, unsigned threads) {
+// The last thread to arrive has acquired what every earlier one released by its count, and passes
+// it on with the phase.
+inline void arrive_at(weft::cpu::Barrier& barrier, unsigned threads) {
   if (threads == 1) return;
   const std::uint32_t phase = load<Order::kRelaxed, Reach::kBlock>(&barrier.phase);
   const std::uint32_t before = fetch_add<Order::kAcqRel, Reach::kBlock>(&barrier.arrived, 1u);
@@ -218,7 +218,7 @@ inline void meet(weft::cpu::Barrier& barrier, unsigned threads) {
   }
 }
 
-// The threads of my warp, or of my block: who they are and where they meet.
+// The threads of my warp, or of my block: who they are, and their barrier.
 struct Group {
   weft::cpu::Barrier* barrier = nullptr;  // null: a thread alone
   std::uint64_t* exchange = nullptr;      // two words per thread of the group
@@ -226,7 +226,7 @@ struct Group {
   unsigned size = 1;
 
   void sync() const {
-    if (barrier != nullptr) meet(*barrier, size);
+    if (barrier != nullptr) arrive_at(*barrier, size);
   }
 };
 
@@ -246,7 +246,7 @@ inline Group my_warp() {
           left < kWarpSize ? left : kWarpSize};
 }
 
-// Every thread leaves a value, and reads that of `from`. The second meeting keeps the next exchange
+// Every thread leaves a value, and reads that of `from`. The second barrier keeps the next exchange
 // from overtaking slow readers of this one.
 template <class T>
 inline T exchange_in(const Group& group, T value, unsigned from) {

@@ -23,7 +23,7 @@ namespace platform {
 
 inline constexpr unsigned kWarpSize = 32;
 
-// --- who am I -----------------------------------------------------------------------------------
+// --- identity -----------------------------------------------------------------------------------
 
 WEFT_DEVICE unsigned thread_rank() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -112,9 +112,9 @@ WEFT_DEVICE T from_register(typename Register<sizeof(T)>::type given) {
   return value;
 }
 
-// One instruction in each of its forms, which are few, since nvcc reads each some four times. What
-// orders for a block alone orders for the device: nothing does so often. The branches not taken are
-// never instantiated, so a form that PTX does not have (ld.release) is never assembled.
+// One instruction in each of its forms, which are few, since nvcc reads each some four times. A
+// form that orders for a block alone orders for the device: few calls do so. The branches not taken
+// are never instantiated, so a form that PTX does not have (ld.release) is never assembled.
 #define WEFT_PTX_FOR_REACH(form, order, ...) \
   if constexpr (kReach == Reach::kSystem) {  \
     form(order ".sys", __VA_ARGS__);         \
@@ -172,11 +172,13 @@ WEFT_DEVICE T load(const T* from) {
 }
 
 // A fence that does nothing but acquire takes no time to speak of. PTX has it since 8.6, which is
-// CUDA 12.8; clang asks for an older one.
+// CUDA 12.8; clang asks for an older one, unless device/bitcode defines this.
+#ifndef WEFT_PTX_HAS_ACQUIRE_FENCE
 #if defined(__CUDACC_VER_MAJOR__) && !defined(__clang__)
 #define WEFT_PTX_HAS_ACQUIRE_FENCE (__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208)
 #else
 #define WEFT_PTX_HAS_ACQUIRE_FENCE 0
+#endif
 #endif
 template <class T, class Holds>
 WEFT_DEVICE bool acquire([[maybe_unused]] const T* from, [[maybe_unused]] Holds holds) {

@@ -20,7 +20,7 @@ namespace platform {
 
 inline constexpr unsigned kWarpSize = 64;
 
-// --- who am I -----------------------------------------------------------------------------------
+// --- identity -----------------------------------------------------------------------------------
 
 WEFT_DEVICE unsigned thread_rank() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);

@@ -12,7 +12,7 @@ enum class Order {
   kAcqRel,   // read-modify-write: both
 };
 
-// Who takes part: threads of my block, of my device, or of all devices and hosts.
+// The threads that take part: those of my block, of my device, or of all devices and hosts.
 enum class Reach { kBlock, kDevice, kSystem };
 
 // Two words that lie one behind the other, at a multiple of 16 bytes.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kTiles = 13, kTile = 1000, kCount = kTiles * kTile;  // elements
 constexpr unsigned kProducers = 2, kConsumers = 2;                         // blocks
 
-// What PE `pe` makes.
+// The value that PE `pe` makes.
 WEFT_HOST_DEVICE float made_by(int pe, std::size_t i) {
   return static_cast<float>(static_cast<std::size_t>(pe) * 1000 + i);
 }

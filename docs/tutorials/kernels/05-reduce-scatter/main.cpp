@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kCount = 10007;  // elements that each PE owns; no multiple of anything
 constexpr unsigned kBlocks = 4;
 
-// What PE `pe` adds to element i of `owner`: fractions, so that a sum in another order is another
-// one.
+// The value that PE `pe` adds to element i of `owner`: fractions, so that a sum in another order is
+// another one.
 float value(int pe, int owner, std::size_t i) {
   const std::size_t mixed =
       static_cast<std::size_t>(pe) * 7919 + static_cast<std::size_t>(owner) * 104729 + i * (i + 1);

@@ -25,7 +25,7 @@ def check(code):
 
 
 class Handle:
-    """What a create() of the library made, and its destroy() ends."""
+    """An object that a create() of the library made, and its destroy() ends."""
 
     def __init__(self, name, *arguments):
         self.value, self.destroy = ctypes.c_void_p(), getattr(weft, name + "_destroy")

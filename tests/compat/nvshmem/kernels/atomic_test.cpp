@@ -20,7 +20,7 @@ constexpr int kCallers = kPes * static_cast<int>(kThreads);
 // Everybody counts on PE 0; the sums of what was there before tell that no two saw the same.
 template <class T, class Count>
 void check_counts(Way way, T step, Count count) {
-  on_pictured_pes(way, kPes, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, kPes, [&](Pe& pe, WithModuleState& pictured) {
     T* word = pe.allocate<T>(2);
     T* before = pe.allocate<T>(kThreads);
     std::fill_n(word, 2, T{0});
@@ -72,10 +72,11 @@ WEFT_COUNTS(ptrdiff, std::ptrdiff_t)
 WEFT_FLOAT_COUNTS(float, float)
 WEFT_FLOAT_COUNTS(double, double)
 
-// What a thread does to its next PE, one after the other: what each call returns.
+// A thread makes the calls of `body` on a word of its next PE, one after the other; `wanted` is
+// what each returns.
 template <class T, class Body>
 void check_results(Way way, Body body, const std::vector<T>& wanted) {
-  on_pictured_pes(way, kPes, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, kPes, [&](Pe& pe, WithModuleState& pictured) {
     T* word = pe.allocate<T>(1);
     T* seen = pe.allocate<T>(wanted.size());
     *word = T{1};

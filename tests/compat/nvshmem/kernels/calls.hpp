@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <weft/compat/nvshmem/device.hpp>
+#include <nvshmem/device.hpp>
 
 #include "tests/device/world.hpp"
 
@@ -34,43 +34,43 @@ inline unsigned my_group(int scope) {
 
 inline constexpr nvshmem_team_t kEven = NVSHMEM_TEAMS_MIN;  // the PEs of even number
 
-// A PE's picture of the world and of one more team; outlives its kernels.
-class Pictured {
+// A PE's module state of the world and of one more team; outlives its kernels.
+class WithModuleState {
  public:
-  explicit Pictured(Pe& pe) : pe_(pe) {
+  explicit WithModuleState(Pe& pe) : pe_(pe) {
     teams_[NVSHMEM_TEAM_WORLD] = pe.world();
     std::vector<int> even;
     for (int i = 0; i < pe.npes(); i += 2) even.push_back(i);
     teams_[kEven] = pe.team(even);
-    picture_.magic = nvshmem::kPictureMagic;
-    picture_.context = pe.handle();
-    picture_.world = teams_[NVSHMEM_TEAM_WORLD];
-    picture_.teams = teams_.data();
-    picture_.team_count = static_cast<std::int32_t>(teams_.size());
+    module_state_.magic = nvshmem::kModuleStateMagic;
+    module_state_.context = pe.handle();
+    module_state_.world = teams_[NVSHMEM_TEAM_WORLD];
+    module_state_.teams = teams_.data();
+    module_state_.team_count = static_cast<std::int32_t>(teams_.size());
   }
   template <class Body>
   void run(unsigned threads, Body body) {
     struct Kernel {
-      nvshmem::Picture picture;
+      nvshmem::ModuleState module_state;
       Body body;
       void operator()() const {
-        weft_nvshmem_picture = picture;
+        weft_nvshmem_module_state = module_state;
         body();
       }
     };
-    pe_.run(1, threads, Kernel{picture_, body});
+    pe_.run(1, threads, Kernel{module_state_, body});
   }
 
  private:
   Pe& pe_;
-  nvshmem::Picture picture_;
+  nvshmem::ModuleState module_state_;
   std::array<Team, kEven + 1> teams_;
 };
 
-using PeWithPicture = std::function<void(Pe&, Pictured&)>;
-inline void on_pictured_pes(Way way, int npes, const PeWithPicture& body) {
+using PeWithModuleState = std::function<void(Pe&, WithModuleState&)>;
+inline void on_pes_with_module_state(Way way, int npes, const PeWithModuleState& body) {
   on_pes(way, npes, [&](Pe& pe) {
-    Pictured pictured(pe);
+    WithModuleState pictured(pe);
     pe.barrier();
     body(pe, pictured);
     pe.barrier();

@@ -38,14 +38,14 @@ double shown(__nv_bfloat16 value) {
   return as_float(value);
 }
 
-// Who of a block calls: one thread, one warp, all.
+// The callers of a block: one thread, one warp, all.
 bool calls(int scope) { return my_group(scope) == 0; }
 
 // `call(scope, team, dst, src, count)` on every team, scope and count; wanted(rank, size, i, count)
 // is element i of what a member gets, `times` the blocks of `count` that it gets, 0: one from each.
 template <class T, class Call, class Wanted>
 void check(Way way, int times, Call call, Wanted wanted) {
-  on_pictured_pes(way, kPes, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, kPes, [&](Pe& pe, WithModuleState& pictured) {
     T* dst = pe.allocate<T>(kMost * kPes);
     T* src = pe.allocate<T>(kMost * kPes);
     int* code = pe.allocate<int>(1);
@@ -142,7 +142,7 @@ TEST_P(NvshmemCollectiveTest, SmallFloatReduces) {
 
 // All members get one pair: the greatest value, and of equal ones the smallest index.
 TEST_P(NvshmemCollectiveTest, MaxlocFindsThePairOfTheGreatestValue) {
-  on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), kPes, [](Pe& pe, WithModuleState& pictured) {
     constexpr std::size_t kPairs = 4;
     double2* src = pe.allocate<double2>(kPairs);
     double2* dst = pe.allocate<double2>(kPairs);
@@ -177,9 +177,9 @@ TEST_P(NvshmemCollectiveTest, MaxlocFindsThePairOfTheGreatestValue) {
   });
 }
 
-// What a PE put before a barrier is there after it, at every scope.
+// A value that a PE put before a barrier is there after it, at every scope.
 TEST_P(NvshmemCollectiveTest, Barriers) {
-  on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), kPes, [](Pe& pe, WithModuleState& pictured) {
     constexpr int kKinds = 2 * kScopes;
     int* word = pe.allocate<int>(kKinds);
     int* seen = pe.allocate<int>(kKinds);

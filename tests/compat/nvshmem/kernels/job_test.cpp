@@ -1,4 +1,4 @@
-// Who is there, teams, and where a peer's memory lies.
+// Queries for the PEs of a job, for teams, and for the address of a peer's memory.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ class NvshmemJobTest : public ::testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, NvshmemJobTest, ::testing::ValuesIn(kWays), way_name);
 
 TEST_P(NvshmemJobTest, Queries) {
-  on_pictured_pes(GetParam(), 3, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), 3, [](Pe& pe, WithModuleState& pictured) {
     int* seen = pe.allocate<int>(16);
     char* name = pe.allocate<char>(NVSHMEM_MAX_NAME_LEN);
     pictured.run(1, [=] {
@@ -54,7 +54,7 @@ TEST_P(NvshmemJobTest, Queries) {
 }
 
 TEST_P(NvshmemJobTest, PointersToPeers) {
-  on_pictured_pes(GetParam(), 2, [way = GetParam()](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), 2, [way = GetParam()](Pe& pe, WithModuleState& pictured) {
     int* word = pe.allocate<int>(1);
     *word = 100 + pe.pe();
     int* seen = pe.allocate<int>(2);
@@ -74,7 +74,7 @@ TEST_P(NvshmemJobTest, PointersToPeers) {
 
 // Instead of writing to wherever nothing is.
 TEST(NvshmemJobDeathTest, KernelsBeforeInitEnd) {
-  weft_nvshmem_picture = {};
+  weft_nvshmem_module_state = {};
   constexpr const char* kWhy = "nvshmem_init.. was not called";
   EXPECT_DEATH(nvshmem_my_pe(), kWhy);
   EXPECT_DEATH(nvshmem_barrier_all(), kWhy);

@@ -117,7 +117,7 @@ def routines():
 
 
 def beyond():
-    """What Weft has besides: reductions of ptrdiff_t, which OpenSHMEM has, and names of NVSHMEM 3.4."""
+    """The calls that Weft has besides: reductions of ptrdiff_t, which OpenSHMEM has, and names of NVSHMEM 3.4."""
     yield from at_each_scope(f"tile_{op}_allreduce" for op in ["sum", "min", "max"])
     for form in ["reduce", "reducescatter"]:
         yield from scoped(of_types([f"{op}_{form}" for op in ["min", "max", "sum", "prod"]], ["ptrdiff"]))
@@ -131,7 +131,7 @@ def why_omitted(name):
 def program(names):
     """Each name is declared, in both readings of nvcc. (A host compiler has those of host threads.)"""
     lines = ["#ifdef __CUDACC__", "#include <nvshmem.h>", "#include <nvshmemx.h>", "#define HERE", "#else",
-             "#include <weft/compat/nvshmem/tile.hpp>", "#define HERE weft::nvshmem::kernels", "#endif",
+             "#include <nvshmem/tile.hpp>", "#define HERE weft::nvshmem::kernels", "#endif",
              "namespace each {"]
     lines += [f"using HERE::{name};" for name in names]
     return "\n".join([*lines, "}", ""])
@@ -139,7 +139,7 @@ def program(names):
 
 def stamped(compiler):
     """{name: scope} of what the headers define for kernels on host threads."""
-    source = "#include <weft/compat/nvshmem/tile.hpp>\n"
+    source = "#include <nvshmem/tile.hpp>\n"
     text = subprocess.run([*compiler, "-E", "-P", "-x", "c++", "-"], input=source, capture_output=True, text=True,
                           check=True).stdout
     pattern = r"\b(nvshmemx?_\w+|tile_\w+)\s*\([^()]*\)\s*\{\s*return\s+weft::nvshmem::(\w+?)(?:Tile)?Calls::"

@@ -63,7 +63,7 @@ void expect_moved(const T* seen, int from, unsigned groups, Steps steps, const c
 
 template <class T, class Move>
 void check_moves(Way way, Move move) {
-  on_pictured_pes(way, 3, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, 3, [&](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next(), prev = (pe.pe() + pe.npes() - 1) % pe.npes();
     for (int scope = 0; scope < kScopes; ++scope) {
       Arrays<T> a{};
@@ -100,7 +100,7 @@ void check_moves(Way way, Move move) {
 
 template <class T, class Move>
 void check_strided(Way way, Move move) {
-  on_pictured_pes(way, 3, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, 3, [&](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next(), prev = (pe.pe() + pe.npes() - 1) % pe.npes();
     for (int scope = 0; scope < kScopes; ++scope) {
       T* src = pe.allocate<T>(kAll * kSrc);
@@ -172,7 +172,7 @@ TEST_P(NvshmemRmaTest, StridedBits) {
 
 template <class T, class P, class G>
 void check_values(Way way, P p, G g) {
-  on_pictured_pes(way, 3, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, 3, [&](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next(), prev = (pe.pe() + pe.npes() - 1) % pe.npes();
     T* src = pe.allocate<T>(kThreads);
     T* put = pe.allocate<T>(kThreads);
@@ -200,10 +200,10 @@ TEST_P(NvshmemRmaTest, SingleValues) {
   check_values<std::int32_t>(GetParam(), nvshmem_int32_p<>, nvshmem_int32_g<>);
 }
 
-// What is put before a fence is there when the signal behind it is; a block's puts are complete
-// after its flush.
+// A value that is put before a fence is there when the signal after the fence is; a block's puts
+// are complete after its flush.
 TEST_P(NvshmemRmaTest, SignalsAndOrder) {
-  on_pictured_pes(GetParam(), 3, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), 3, [](Pe& pe, WithModuleState& pictured) {
     const int next = pe.next(), prev = (pe.pe() + pe.npes() - 1) % pe.npes();
     int* data = pe.allocate<int>(2);
     auto* signal = pe.allocate<std::uint64_t>(2);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/compat/nvshmem/tile.hpp>
+#include <nvshmem/tile.hpp>
 
 #include "tests/compat/nvshmem/kernels/calls.hpp"
 #include "tests/support/random.hpp"
@@ -112,7 +112,7 @@ float shown(__nv_bfloat16 value) {
   return as_float(value);
 }
 
-// What a PE gives; not whole numbers, so that the order of a sum shows.
+// The elements that a PE gives; not whole numbers, so that the order of a sum shows.
 template <class T>
 T given(int pe, std::size_t i) {
   const auto mixed = (i * 2654435761u + static_cast<std::size_t>(pe) * 40503u) % 1009;
@@ -157,7 +157,7 @@ void for_elements(const Play& play, Body body) {
 // call(play, src, dst) in a kernel of each PE for which `takes_part`; then wanted(play, buffers).
 template <class T, class Call, class Wanted>
 void rounds(Way way, int many, std::vector<int> members, Call call, Wanted wanted) {
-  on_pictured_pes(way, kPes, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, kPes, [&](Pe& pe, WithModuleState& pictured) {
     Buffers<T> buffers(pe);
     std::mt19937_64 random(test_seed());
     for (int round = 0; round < many; ++round) {
@@ -296,7 +296,7 @@ TEST_P(NvshmemTileTest, Broadcasts) {
 // The members' tiles fill dst along its contiguous dimension first.
 template <class T, tile_coll_algo_t kAlgorithm>
 void gather(Way way, int down, bool by_rows) {
-  on_pictured_pes(way, kPes, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, kPes, [&](Pe& pe, WithModuleState& pictured) {
     Buffers<T> buffers(pe);
     std::mt19937_64 random(test_seed());
     for (int round = 0; round < 6; ++round) {
@@ -339,9 +339,9 @@ TEST_P(NvshmemTileTest, AllgathersInASquare) {
   gather<float, NVLS_ONE_SHOT_PUSH_NBI>(GetParam(), 2, false);
 }
 
-// What the compiler knows, five dimensions, one, none; coordinates that say nothing.
+// Sizes that the compiler knows; five dimensions, one, none; coordinates that say nothing.
 TEST_P(NvshmemTileTest, ShapesOfEveryRank) {
-  on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), kPes, [](Pe& pe, WithModuleState& pictured) {
     Buffers<float> buffers(pe);
     buffers.prepare(pe);
     float *const src = buffers.src, *const dst = buffers.dst;
@@ -383,7 +383,7 @@ TEST_P(NvshmemTileTest, ShapesOfEveryRank) {
 }
 
 TEST(NvshmemTileErrorTest, WhatDoesNotGoTogetherMovesNothing) {
-  on_pictured_pes(Way::kMapped, 2, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(Way::kMapped, 2, [](Pe& pe, WithModuleState& pictured) {
     Buffers<float> buffers(pe);
     buffers.prepare(pe);
     float *const src = buffers.src, *const dst = buffers.dst;
@@ -420,9 +420,9 @@ TEST(NvshmemTileErrorTest, WhatDoesNotGoTogetherMovesNothing) {
   });
 }
 
-// What a PE put before is there after it.
+// A value that a PE put before the barrier is there after it.
 TEST_P(NvshmemTileTest, WarpgroupsMeet) {
-  on_pictured_pes(GetParam(), kPes, [](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(GetParam(), kPes, [](Pe& pe, WithModuleState& pictured) {
     int* word = pe.allocate<int>(1);
     int* seen = pe.allocate<int>(1);
     *word = -1;

@@ -26,7 +26,7 @@ struct Answers {
   std::uint64_t* at;
   void operator()(std::uint64_t answer) { *at++ = answer; }
 };
-// Of a set of indices: which, and how many.
+// One word for a set of indices: a bit for each, and their count from bit 8 on.
 std::uint64_t set_of(std::size_t count, const std::size_t* indices) {
   std::uint64_t all = count << 8;
   for (std::size_t i = 0; i < count; ++i) all |= std::uint64_t{1} << indices[i];
@@ -35,7 +35,7 @@ std::uint64_t set_of(std::size_t count, const std::size_t* indices) {
 
 template <class T, class Set, class Look>
 void check(Way way, Set set, Look look, const std::vector<std::uint64_t>& wanted) {
-  on_pictured_pes(way, 3, [&](Pe& pe, Pictured& pictured) {
+  on_pes_with_module_state(way, 3, [&](Pe& pe, WithModuleState& pictured) {
     T* words = pe.allocate<T>(kWords);
     auto* answers = pe.allocate<std::uint64_t>(wanted.size());
     std::fill_n(words, kWords, T{0});

@@ -28,7 +28,7 @@ __device__ void expect(bool holds, int* faults) {
   if (!holds) atomicAdd(faults, 1);
 }
 
-// What PE `pe` gives as element i.
+// Element i of those that PE `pe` gives.
 __device__ int number(int pe, size_t i) { return pe * 100 + static_cast<int>(i % 91); }
 
 // One block.

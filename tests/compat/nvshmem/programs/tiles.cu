@@ -32,7 +32,7 @@ __device__ void expect(bool holds, int* faults) {
   if (!holds) atomicAdd(faults, 1);
 }
 
-// What PE `pe` gives; small, so that sums of 16-bit floats are exact.
+// An element that PE `pe` gives; small, so that sums of 16-bit floats are exact.
 __device__ int number(int pe, int row, int column) { return (row * 7 + column + 3 * pe) % 29; }
 
 __device__ float shown(float value) { return value; }

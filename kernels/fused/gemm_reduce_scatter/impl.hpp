@@ -1,0 +1,36 @@
+// The parts of a GemmRs: the checks of its calls, and the strategies by which they go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <weft/kernels/gemm_rs.hpp>
+
+#include "kernels/core/strategy.hpp"
+#include "kernels/fused/gemm_reduce_scatter/rows.hpp"
+#include "kernels/fused/setting.hpp"
+
+namespace weft::kernels::gemm_rs {
+
+class Impl {
+ public:
+  static Result<std::unique_ptr<Impl>> create(Runtime& runtime, const Team& team,
+                                              const GemmProblem& problem,
+                                              const GemmRsOptions& options);
+
+  Status run(Stream stream, const fused::GemmCall& call) const;
+  std::string describe() const;
+  std::size_t workspace_bytes() const { return strategies_.workspace_bytes(); }
+  std::int64_t most_rows() const { return setting_.problem.m; }
+  std::int64_t rows(std::int64_t m) const { return rows_of(setting_.team, m); }  // of mine
+
+ private:
+  explicit Impl(const fused::Setting& setting) : setting_(setting) {}
+
+  const fused::Setting setting_;
+  Strategies<fused::GemmCall> strategies_;
+};
+
+}  // namespace weft::kernels::gemm_rs

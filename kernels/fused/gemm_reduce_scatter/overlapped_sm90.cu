@@ -1,0 +1,128 @@
+// On NVIDIA's GPUs of compute capability 9.0: one kernel, which multiplies, sends and adds up.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/core/status.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_target.hpp"
+#include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
+#include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/kernel_sm90.hpp"
+#include "kernels/gemm/tensor_map_sm90.hpp"
+
+namespace weft::kernels::gemm_rs {
+namespace {
+
+using gemm::failed;
+
+class Sm90Overlapped : public OverlappedTarget {
+ public:
+  Sm90Overlapped(const gemm::Gpu& gpu, const GemmProblem& problem, int members,
+              const DeviceModel& device, const Plan& largest, gemm::Encode* encode)
+      : gpu_(gpu),
+        p_(problem),
+        count_(members),
+        device_(device),
+        largest_(largest),
+        kernel_(sm90::scatter_kernel(problem.dtype, largest.gemm.tile)),
+        maps_(problem.dtype, encode) {}
+
+  Status start() const {
+    RETURN_IF_FAILED("preparing a kernel", kernel_.prepare());
+    return Status::ok();
+  }
+
+  Needs needs() const override {
+    const gemm::Plan& p = largest_.gemm;
+    const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(p.tile)];
+    return {static_cast<std::uint64_t>(p.rows) * static_cast<std::uint64_t>(tile.sharing) *
+                static_cast<std::uint64_t>(p.columns),
+            kernel_.tile_bytes, sm90::kTileFlags};
+  }
+
+  Status use(Runtime& runtime, const Team& team, const Space& space) override {
+    auto handle = runtime.context().device();
+    if (!handle) return std::move(handle).status();
+    members_ = {};
+    members_.handle = *handle;
+    members_.team = team;
+    members_.space = space;
+    for (int rank = 0; rank < team.size; ++rank) {
+      if (rank == team.rank) continue;
+      const int sender = sender_number(team.rank, rank, team.size);
+      const auto there = [&](void* mine) { return runtime.context().ptr(mine, team.pe_of(rank)); };
+      members_.slot[rank] = static_cast<std::byte*>(there(space.slot(0, sender)));
+      members_.flags[rank] = static_cast<std::uint64_t*>(there(space.flag(sender, 0)));
+    }
+    return Status::ok();
+  }
+
+  Status run(Stream stream, void* c, const void* a, const void* b, int rows) override {
+    RETURN_IF_ERROR(gemm::check_current(gpu_));
+    const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
+    sm90::ScatterCall call{};
+    call.plan =
+        rows == p_.m ? largest_ : overlapped_plan({count_, rows, n, k}, device_, largest_.gemm.tile);
+    const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(largest_.gemm.tile)];
+    call.rows_a = std::min(tile.m, gemm::ceil_div(rows, 8) * 8);
+    RETURN_IF_ERROR(maps_.get({a, count_, rows, k, p_.lda, call.rows_a, sm90::kKBlock}, &call.a));
+    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel_.box_b, sm90::kKBlock}, &call.b));
+    RETURN_IF_ERROR(maps_.get({c, 1, rows, n, p_.ldc, 64, kernel_.box_c}, &call.c));
+    call.members = members_;
+    call.k = k;
+    call.stream = static_cast<cudaStream_t>(stream);
+    RETURN_IF_FAILED("launching a kernel", kernel_.run(call));
+    return Status::ok();
+  }
+
+  std::string describe() const override {
+    gemm::Plan all = largest_.gemm;
+    all.us = largest_.us;
+    return gemm::describe(all);
+  }
+
+ private:
+  const gemm::Gpu gpu_;
+  const GemmProblem p_;  // m: rows of each member
+  const int count_;      // of members
+  const DeviceModel device_;
+  const Plan largest_;
+  const sm90::ScatterKernel& kernel_;
+  gemm::TensorMaps maps_;
+  sm90::Members members_{};
+};
+
+}  // namespace
+
+Result<DeviceModel> overlapped_device_model(const GemmOptions& options) {
+  gemm::Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
+  DeviceModel device;
+  device.num_sms = 0;
+  if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return device;
+  device.num_sms = gemm::num_sms_of(gpu, options);
+  const sm90::ScatterKernel& any = sm90::scatter_kernel(DType::kBfloat16, gemm::tile_of(128, 128));
+  int pairs = 0;
+  RETURN_IF_FAILED("preparing a kernel", any.prepare());
+  RETURN_IF_FAILED("asking how many clusters run at a time", any.pairs(&pairs));
+  device.clusters[2] = std::min(pairs, device.num_sms / 2);
+  return device;
+}
+
+Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem& problem, int members,
+                                                  const DeviceModel& device, int tile) {
+  gemm::Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
+  gemm::Encode* encode = nullptr;
+  ASSIGN_OR_RETURN(encode, gemm::find_encode());
+  const Shape shape{members, static_cast<int>(problem.m), static_cast<int>(problem.n),
+                    static_cast<int>(problem.k)};
+  auto made = std::make_unique<Sm90Overlapped>(gpu, problem, members, device,
+                                            overlapped_plan(shape, device, tile), encode);
+  RETURN_IF_ERROR(made->start());
+  return std::unique_ptr<OverlappedTarget>(std::move(made));
+}
+
+}  // namespace weft::kernels::gemm_rs

@@ -1,0 +1,1 @@
+int own(void) { return 0; }

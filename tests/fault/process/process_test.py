@@ -31,11 +31,11 @@ def cases():
             yield f"PEs {redirections}", job(2, *close, PROGRAM, "streams"), {0}
             lost = {0} if ">&-" not in closed and "2>&-" not in closed else {OUTPUT_LOST}
             yield f"weft-run {redirections}", [*close, *job(2, PROGRAM, "streams")], lost
-            yield f"silent weft-run {redirections}", [*close, *job(2, PROGRAM, "fork_own")], {0}
+            yield f"silent weft-run {redirections}", [*close, *job(2, PROGRAM, "silent")], {0}
     for case in ["fork_static", "fork_own"]:
-        yield f"{case} alone", [PROGRAM, case], {0}
-        yield f"{case} of 3 PEs", job(3, PROGRAM, case), {0}
-    yield "fork_beside_threads", shell(f'{PROGRAM} fork_beside_threads 2> /dev/null'), {0}
+        yield f"{case} alone", [PROGRAM, case], {0, SKIPPED}
+        yield f"{case} of 3 PEs", job(3, PROGRAM, case), {0, SKIPPED}
+    yield "fork_beside_threads", shell(f'{PROGRAM} fork_beside_threads 2> /dev/null'), {0, SKIPPED}
     for case in ["fork_local", "no_threads", "many_pes"]:
         yield case, [PROGRAM, case], {0, SKIPPED}
     yield "no_threads_in_job", job(2, PROGRAM, "no_threads_in_job"), {0, SKIPPED}

@@ -16,6 +16,7 @@ tests/lint/check_descriptors.py
 tests/lint/check_listed.py
 tests/lint/check_readme.py
 tests/lint/check_terms.py
+tests/lint/check_transports.py
 tests/lint/check_docs.py
 tests/lint/check_docs_test.py
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "host/info/sections.hpp"
 #include "host/transport/routes.hpp"
@@ -70,14 +71,20 @@ Result<Routes> connect(const Options& options, Bootstrap& bootstrap) {
   return connect_routes(std::move(transports), bootstrap);
 }
 
+// Where the row is among those that an option names; nothing: not there.
+std::optional<std::size_t> index_of(const TransportRow& row, const Options& options, bool is_gpu) {
+  const auto rows = transport_rows(options, is_gpu);
+  if (!rows.is_ok()) return std::nullopt;
+  const auto at = std::find(rows->begin(), rows->end(), &row);
+  if (at == rows->end()) return std::nullopt;
+  return static_cast<std::size_t>(at - rows->begin());
+}
+
 Line transport_line(const TransportRow& row, const Routes& routes, const Options& options) {
-  const auto& made = routes.transports;
-  const auto used = std::find_if(made.begin(), made.end(), [&](const auto& transport) {
-    return transport->name().find(row.name) != std::string_view::npos;  // or a wrapper of it
-  });
-  if (used != made.end())
-    return there(row.name, fmt::format("{}: {}", row.help, abilities((*used)->caps())));
-  if (options.gpu_transports.find(row.name) != std::string::npos)
+  if (const auto used = index_of(row, options, false))
+    return there(row.name,
+                 fmt::format("{}: {}", row.help, abilities(routes.transports[*used]->caps())));
+  if (index_of(row, options, true).has_value())
     return there(row.name, fmt::format("{}; for memory of GPUs alone", row.help));
   if (!row.carries) return there(row.name, row.help);
   return missing(row.name, fmt::format("{}; not asked for", row.help),

@@ -79,6 +79,22 @@ Status connect(const Stage& transports, std::size_t of, Bootstrap& bootstrap) {
   return Status::ok();
 }
 
+// "loopback": those that serve such memory, for people.
+std::string names_of(HostMemory memory) {
+  std::string names;
+  for (const TransportRow& row : transport_registry())
+    if (row.serves == memory) names += (names.empty() ? "" : " or ") + std::string(row.name);
+  return names;
+}
+
+Status out_of_reach(std::size_t pe, int from, std::string_view why) {
+  const bool is_itself = pe == static_cast<std::size_t>(from);
+  return Status::error(
+      Code::kUnsupported,
+      fmt::format("no transport reaches PE {} from PE {}: {}{}", pe, from, why,
+                  is_itself ? "; name " + names_of(HostMemory::kOwn) + " too" : ""));
+}
+
 // Among those that are wired.
 Status choose(Routes& routes, const Stage& wired, Bootstrap& bootstrap) {
   const int npes = bootstrap.npes();
@@ -97,10 +113,7 @@ Status choose(Routes& routes, const Stage& wired, Bootstrap& bootstrap) {
   routes.reason.clear();
   for (Pick& pick : select(offers, npes)) {
     const std::size_t pe = routes.via.size();
-    if (pick.offer < 0)
-      return Status::error(Code::kUnsupported,
-                           fmt::format("no transport reaches PE {} from PE {}: {}", pe,
-                                       bootstrap.pe(), pick.reason));
+    if (pick.offer < 0) return out_of_reach(pe, bootstrap.pe(), pick.reason);
     routes.via.push_back(static_cast<std::uint32_t>(pick.offer));
     routes.reason.push_back(std::move(pick.reason));
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kRows = {
     TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p,
                  HostMemory::kOfHosts},
-    TransportRow{"loopback", "this PE itself", make_loopback},
+    TransportRow{"loopback", "this PE itself", make_loopback, HostMemory::kOwn},
     TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
                  make_staged, HostMemory::kOfGpus},
     TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
@@ -48,18 +48,24 @@ std::vector<std::string> split_names(std::string_view list) {
   return names;
 }
 
-const std::string& list_of(const TransportEnv& env) {
-  return env.is_gpu ? env.options->gpu_transports : env.options->transports;
+// An option that lists transports.
+struct List {
+  const char* option;
+  const std::string& names;
+};
+
+List list_of(const Options& options, bool is_gpu) {
+  return is_gpu ? List{"WEFT_GPU_TRANSPORTS", options.gpu_transports}
+                : List{"WEFT_TRANSPORTS", options.transports};
 }
 
-Status bad_list(const TransportEnv& env, std::string_view why) {
+Status bad_list(const List& list, std::string_view why) {
   std::string known;
   for (const TransportRow& row : kRows) known += fmt::format("\n  {:<9} {}", row.name, row.help);
   return Status::error(Code::kInvalidArgument,
                        fmt::format("{}={}: {}; name some of these, separated by commas, the "
                                    "preferred first:{}",
-                                   env.is_gpu ? "WEFT_GPU_TRANSPORTS" : "WEFT_TRANSPORTS",
-                                   list_of(env), why, known));
+                                   list.option, list.names, why, known));
 }
 
 // WEFT_IB_ATOMICS=nic wants a transport that does so.
@@ -79,18 +85,23 @@ Status check_atomics(const TransportEnv& env,
 
 std::span<const TransportRow> transport_registry() { return kRows; }
 
+Result<std::vector<const TransportRow*>> transport_rows(const Options& options, bool is_gpu) {
+  const List list = list_of(options, is_gpu);
+  std::vector<const TransportRow*> rows;
+  for (const std::string& name : split_names(list.names)) {
+    const TransportRow* const row = find_row(name);
+    if (row == nullptr) return bad_list(list, fmt::format("transport '{}' does not exist", name));
+    if (std::find(rows.begin(), rows.end(), row) != rows.end())
+      return bad_list(list, fmt::format("'{}' is there twice", name));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env) {
   const Options& options = *env.options;
   ASSIGN_OR_RETURN(const FaultSpec spec, parse_fault_spec(options.fault));
-  const std::vector<std::string> names = split_names(list_of(env));
-  std::vector<const TransportRow*> rows;
-  for (const std::string& name : names) {
-    rows.push_back(find_row(name));
-    if (rows.back() == nullptr)
-      return bad_list(env, fmt::format("transport '{}' does not exist", name));
-    if (std::count(names.begin(), names.end(), name) > 1)
-      return bad_list(env, fmt::format("'{}' is there twice", name));
-  }
+  ASSIGN_OR_RETURN(const auto rows, transport_rows(options, env.is_gpu));
   TransportEnv all = env;
   all.host_is_served = std::any_of(rows.begin(), rows.end(), [&](const TransportRow* row) {
     return row->serves == (env.is_gpu ? HostMemory::kOfGpus : HostMemory::kOfHosts);

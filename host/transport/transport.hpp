@@ -43,6 +43,9 @@ struct Caps {
   float gbps = 0, usec = 0;  // rough, for topology's choice among several
 };
 
+// Why most transports do not reach their own PE, which another one serves.
+inline constexpr const char* kIsThisPe = "that is this PE itself";
+
 struct Mapping {
   std::byte* heap = nullptr;   // where the peer's heap offset 0 lies in my address space; or null
   std::byte* apart = nullptr;  // where the chunk does, if it lies apart: adopted GPU memory
@@ -113,21 +116,22 @@ Result<Facts> facts_of(const TransportEnv& env);
 
 // The memory of one host that a transport serves without a network, as far as can be told without
 // asking GPUs what they reach.
-enum class HostMemory : std::uint8_t { kNone, kOfHosts, kOfGpus };
+enum class HostMemory : std::uint8_t { kNone, kOwn, kOfHosts, kOfGpus };
 
 // Registry: one row per transport, in transport.cpp.
 struct TransportRow {
   const char* name;
   const char* help;
   std::unique_ptr<Transport> (*make)(const TransportEnv& env);
-  HostMemory serves = HostMemory::kNone;  // where all PEs of a host are served
-  bool carries = true;                    // false: for measurements, nothing arrives
+  HostMemory serves = HostMemory::kNone;
+  bool carries = true;  // false: for measurements, nothing arrives
 };
 std::span<const TransportRow> transport_registry();
 
-// The transports of options.transports (for GPU memory options.gpu_transports), in that order, each
-// inside a fault injector if options.fault is set. An unknown name is an error that lists the known
-// ones.
+// The rows that options.transports (for GPU memory options.gpu_transports) name, in that order. An
+// unknown name is an error that lists the known ones.
+Result<std::vector<const TransportRow*>> transport_rows(const Options& options, bool is_gpu);
+// Their transports, each inside a fault injector if options.fault is set.
 Result<std::vector<std::unique_ptr<Transport>>> make_transports(const TransportEnv& env);
 
 }  // namespace weft

@@ -17,7 +17,7 @@ class Loopback final : public MappedTransport {
   Status connect(std::span<const Blob>) override { return Status::ok(); }
   bool reaches(int pe) const override { return pe == env().pe; }
   std::string why_not(int pe) const override {
-    return reaches(pe) ? "" : "loopback carries what a PE sends to itself only";
+    return reaches(pe) ? "" : "it carries what a PE sends to itself only";
   }
 
   Result<Blob> expose(const Region&) override { return Blob(); }

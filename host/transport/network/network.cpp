@@ -53,8 +53,9 @@ bool NetworkTransport::nobody_needs_it() const {
 
 Result<Blob> NetworkTransport::open_if_needed() {
   if (nobody_needs_it())  // a device takes its time to open
-    return Status::error(Code::kUnsupported, env_.is_gpu ? "all PEs of this job are on one host"
-                                                         : "p2p reaches every PE of this job");
+    return Status::error(Code::kUnsupported, env_.is_gpu
+                                                 ? "all PEs of this job are on one host"
+                                                 : "all PEs of this job map each other's memory");
   ASSIGN_OR_RETURN(Blob way, open());
   if (env_.is_gpu) RETURN_IF_ERROR(open_gpu_memory());
   return way;
@@ -127,11 +128,11 @@ Status NetworkTransport::connect(std::span<const Blob> all) {
 }
 
 std::string NetworkTransport::why_not_reached(int pe) const {
-  if (pe == env_.pe) return "that is this PE itself, which loopback carries";
+  if (pe == env_.pe) return kIsThisPe;
   const auto& mine = peers_[static_cast<std::size_t>(env_.pe)];
   const auto& theirs = peers_[static_cast<std::size_t>(pe)];
   if (!env_.is_gpu && others_do(mine.facts, theirs.facts))
-    return "its memory can be mapped, which p2p does";
+    return "its memory can be mapped, which needs no network";
   if (!mine.usable) return mine.why;
   if (!theirs.usable) return fmt::format("there, {}", theirs.why);
   return why_not_to(mine, theirs);

@@ -18,7 +18,7 @@ class Null final : public MappedTransport {
   Status connect(std::span<const Blob>) override { return Status::ok(); }
   bool reaches(int pe) const override { return why_not(pe).empty(); }
   std::string why_not(int pe) const override {
-    if (pe == env().pe) return "that is this PE itself, which loopback carries";
+    if (pe == env().pe) return kIsThisPe;
     return env().is_gpu ? "" : "null brings nothing, so it is for WEFT_GPU_TRANSPORTS alone";
   }
 

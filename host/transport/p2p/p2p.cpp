@@ -15,7 +15,7 @@ class P2p final : public OpenedTransport {
 
  private:
   std::string why_not_opened(int pe, const Blob& identity) const override {
-    if (pe == env().pe) return "that is this PE itself, which loopback carries";
+    if (pe == env().pe) return kIsThisPe;
     return env().platform->why_not_mapped(identity);
   }
   Result<Platform*> opener(int, const Blob&) override { return env().platform; }

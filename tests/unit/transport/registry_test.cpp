@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bootstrap/bootstrap.hpp"
+#include "host/transport/routes.hpp"
 #include "host/transport/transport.hpp"
 #include "tests/support/status.hpp"
 
@@ -108,6 +110,21 @@ TEST_F(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   }
   EXPECT_THAT(std::string(names("sockets", "").status().text()), HasSubstr("'sockets'"));
   EXPECT_THAT(std::string(names("p2p,p2p", "").status().text()), HasSubstr("twice"));
+}
+
+TEST_F(RegistryTest, APeThatNothingServesIsToldWhatWould) {
+  auto heap = cpu_platform().reserve(kReserveAlign);
+  ASSERT_OK(heap);
+  options.transports = "p2p";
+  TransportEnv alone = env();
+  alone.npes = 1;
+  alone.platform = &cpu_platform();
+  alone.heap = heap->range();
+  auto bootstraps = make_local_bootstraps(1, options);
+  const auto routes = connect_routes(make_transports(alone), *bootstraps[0]);
+  EXPECT_EQ(routes.status().code(), Code::kUnsupported);
+  EXPECT_THAT(std::string(routes.status().text()),
+              HasSubstr("p2p: that is this PE itself; name loopback too"));
 }
 
 TEST_F(RegistryTest, ABadFaultSpecIsAnError) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_installed.sh BUILD COMPILER SANITIZE GENERATOR: installs BUILD into a scratch prefix, moves that, then builds
 # and runs main.cpp against it only, through find_package and through pkg-config; shmem.c and operators.c through these and weft-cc; and
-# nvshmem.cpp through find_package and as NVSHMEM_HOME.
+# nvshmem.cpp through find_package, pkg-config and as NVSHMEM_HOME.
 set -eu
 build=$1 compiler=$2 sanitize=$(echo "$3" | tr ';' ',') generator=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -150,6 +150,10 @@ LISTS
   cmake --build "$scratch/nvshmem-project/build" > "$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
   "$prefix/bin/weft-run" -n 2 "$scratch/nvshmem-project/build/by-weft"
   "$prefix/bin/weft-run" -n 2 "$scratch/nvshmem-project/build/by-nvshmem"
+  # shellcheck disable=SC2046
+  "$compiler" $flags "$here/nvshmem.cpp" $(pkg-config --cflags --libs weft_nvshmem) -Wl,-rpath,"$libdir" \
+      -o "$scratch/nvshmem-by-pkg-config"
+  "$prefix/bin/weft-run" -n 2 "$scratch/nvshmem-by-pkg-config"
   "$compiler" $flags "$here/nvshmem.cpp" "-I$home/include" "-L$home/lib" -lnvshmem_host -lnvshmem_device \
       -Wl,-rpath,"$home/lib" -o "$scratch/by-home"
   "$prefix/bin/weft-run" -n 3 "$scratch/by-home"

@@ -7,6 +7,8 @@
 
 #include <weft/kernels/gemm.hpp>
 
+#include "kernels/core/target.hpp"
+
 namespace weft::kernels::gemm {
 
 class Backend {
@@ -20,8 +22,8 @@ class Backend {
   virtual std::string describe() const = 0;
 };
 
-Result<std::unique_ptr<Backend>> make_host(const GemmProblem& problem, const GemmOptions& options);
-// On the current GPU.
-Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options);
+// By the table of back ends (backends.def.hpp); Target::kCuda: on the current GPU.
+Result<std::unique_ptr<Backend>> make_backend(Target target, const GemmProblem& problem,
+                                              const GemmOptions& options);
 
 }  // namespace weft::kernels::gemm

@@ -143,8 +143,14 @@ class Sm80 : public GpuBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_sm80(const Gpu& gpu, const GemmProblem& problem,
-                                           const GemmOptions& options) {
+Result<std::unique_ptr<Backend>> make_sm80(const GemmProblem& problem, const GemmOptions& options) {
+  if (options.backend == GemmBackend::kCublas) return refuse("options.backend asks for cuBLAS");
+  Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, current_gpu());
+  // A caller that asks for Weft's kernels on compute capability 9.0 is told that sm90's are missing.
+  if (options.backend == GemmBackend::kKernels && gpu.capability == 90 &&
+      !sm80::is_name(options.tile))
+    return refuse("its kernels stand in for sm90's where options.tile names one of them");
   int tile = -1;
   ASSIGN_OR_RETURN(tile, sm80::tile_named(options.tile));
   auto made = std::make_unique<Sm80>(gpu, problem, tile);

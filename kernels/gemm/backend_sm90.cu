@@ -8,6 +8,7 @@
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
 #include "kernels/gemm/launch_sm90.hpp"
+#include "kernels/gemm/plan_sm80.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
 
 #define WEFT_DECLARE(tile)                        \
@@ -200,8 +201,8 @@ class Sm90 : public GpuBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
-                                              const GemmOptions& options, int segments) {
+Result<std::unique_ptr<GpuBackend>> make_gathering_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                                        const GemmOptions& options, int segments) {
   int tile = -1;
   ASSIGN_OR_RETURN(tile, tile_named("Gemm", options.tile, tiles_of(problem.dtype)));
   Encode* encode = nullptr;
@@ -209,6 +210,21 @@ Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem&
   auto made = std::make_unique<Sm90>(gpu, problem, options.constant_b, tile, segments, encode);
   RETURN_IF_ERROR(made->start(num_sms_of(gpu, options)));
   return std::unique_ptr<GpuBackend>(std::move(made));
+}
+
+Result<std::unique_ptr<Backend>> make_sm90(const GemmProblem& problem, const GemmOptions& options) {
+  if (options.backend == GemmBackend::kCublas) return refuse("options.backend asks for cuBLAS");
+  if (problem.dtype != DType::kFloat8E4m3 && sm80::is_name(options.tile))
+    return refuse("options.tile is one of sm80's");
+  Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, current_gpu());
+  if (!has_sm90(gpu))
+    return refuse(
+        "this libweft_kernels was built without its kernels; configure Weft with 90a among "
+        "WEFT_CUDA_ARCHITECTURES");
+  std::unique_ptr<GpuBackend> made;
+  ASSIGN_OR_RETURN(made, make_gathering_sm90(gpu, problem, options, 1));
+  return std::unique_ptr<Backend>(std::move(made));
 }
 
 }  // namespace weft::kernels::gemm

@@ -1,4 +1,4 @@
-// Gemm: arguments, and which backend.
+// Gemm: the checks of its arguments; a back end carries it out.
 #include <weft/kernels/gemm.hpp>
 
 #include <utility>
@@ -15,15 +15,6 @@
 
 namespace weft::kernels {
 namespace {
-
-Result<std::unique_ptr<gemm::Backend>> make_backend([[maybe_unused]] Target target,
-                                                    const GemmProblem& problem,
-                                                    const GemmOptions& options) {
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (target == Target::kCuda) return gemm::make_gpu(problem, options);
-#endif
-  return gemm::make_host(problem, options);
-}
 
 Status check_scale(DType dtype, const char* name, const float* scale) {
   const bool wanted = dtype == DType::kFloat8E4m3;
@@ -54,7 +45,7 @@ Result<Gemm> Gemm::create(Runtime& runtime, const GemmProblem& problem,
     Target target{};
     ASSIGN_OR_RETURN(target, target_of(runtime));
     std::unique_ptr<gemm::Backend> backend;
-    ASSIGN_OR_RETURN(backend, make_backend(target, complete, options));
+    ASSIGN_OR_RETURN(backend, gemm::make_backend(target, complete, options));
     return Gemm(complete, std::move(backend));
   }();
   if (!made) return report(std::move(made).status());

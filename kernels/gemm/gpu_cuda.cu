@@ -1,5 +1,4 @@
-// make_gpu(): the kernels of sm_90a on the current GPU where it is one, else cuBLASLt; where that
-// is not found, or where they are asked for, the kernels of sm_80.
+// The common part of the back ends on NVIDIA's GPUs.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -7,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
+#include "kernels/gemm/backend_table.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
-#include "kernels/gemm/plan_sm80.hpp"
 
 namespace weft::kernels::gemm {
 
@@ -68,44 +67,15 @@ Status GpuBackend::clear(Stream stream, void* c, int m) {
 
 bool has_sm90(const Gpu& gpu) { return gpu.capability == 90 && WEFT_HAS_SM90A; }
 
-Result<std::unique_ptr<Backend>> make_gpu(const GemmProblem& problem, const GemmOptions& options) {
+Result<Device> current_device(Target target) {
+  Device device{target};
+  if (target == Target::kCpu) return device;
   Gpu gpu;
   ASSIGN_OR_RETURN(gpu, current_gpu());
-  const bool asks_cublas = options.backend == GemmBackend::kCublas;
-  const bool is_e4m3 = problem.dtype == DType::kFloat8E4m3;
-  if (is_e4m3 && (asks_cublas || !has_sm90(gpu))) {
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format("Gemm: float8_e4m3 has kernels for GPUs of compute capability 9.0 alone (90a "
-                    "among WEFT_CUDA_ARCHITECTURES; this GPU has {}.{}), and cuBLAS does not stand "
-                    "in for them; leave options.backend kAuto there, or use bfloat16",
-                    gpu.capability / 10, gpu.capability % 10));
-  }
-  if (asks_cublas) return make_cublas(gpu, problem, options);
-  const bool kernels = options.backend == GemmBackend::kKernels;
-  if (kernels && gpu.capability < 80) {
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format("Gemm: its kernels are for GPUs of compute capability 8.0 and more, and "
-                    "this one has {}.{}; leave options.backend kAuto",
-                    gpu.capability / 10, gpu.capability % 10));
-  }
-  if (!is_e4m3 && sm80::is_name(options.tile)) return make_sm80(gpu, problem, options);
-  if (has_sm90(gpu)) {
-    std::unique_ptr<GpuBackend> made;
-    ASSIGN_OR_RETURN(made, make_sm90(gpu, problem, options));
-    return std::unique_ptr<Backend>(std::move(made));
-  }
-  if (kernels && gpu.capability == 90) {
-    return Status::error(
-        Code::kUnsupported,
-        "Gemm: this libweft_kernels was built without kernels for this GPU: configure "
-        "Weft with 90a among WEFT_CUDA_ARCHITECTURES, or leave options.backend kAuto");
-  }
-  if (kernels) return make_sm80(gpu, problem, options);
-  auto theirs = make_cublas(gpu, problem, options);
-  if (gpu.capability < 80 || !theirs.status().is(Code::kUnsupported)) return theirs;
-  return make_sm80(gpu, problem, options);
+  device.capability = gpu.capability;
+  return device;
 }
+
+Status refuse(const char* why) { return Status::error(Code::kUnsupported, why); }
 
 }  // namespace weft::kernels::gemm

@@ -49,15 +49,12 @@ class GpuBackend : public Backend {
   const GemmProblem p_;
 };
 
-// problem.m: rows of a segment.
-Result<std::unique_ptr<GpuBackend>> make_sm90(const Gpu& gpu, const GemmProblem& problem,
-                                              const GemmOptions& options, int segments = 1);
 // The kernels of sm_90a are there, and for this GPU.
 bool has_sm90(const Gpu& gpu);
-// The kernels of sm_80, which run on later GPUs, too.
-Result<std::unique_ptr<Backend>> make_sm80(const Gpu& gpu, const GemmProblem& problem,
-                                           const GemmOptions& options);
-Result<std::unique_ptr<Backend>> make_cublas(const Gpu& gpu, const GemmProblem& problem,
-                                             const GemmOptions& options);
+// The kernels of sm_90a, for run_gathering(); problem.m: rows of a segment.
+Result<std::unique_ptr<GpuBackend>> make_gathering_sm90(const Gpu& gpu, const GemmProblem& problem,
+                                                        const GemmOptions& options, int segments);
+// A back end refuses calls that are for another row of the table of back ends.
+Status refuse(const char* why);
 
 }  // namespace weft::kernels::gemm

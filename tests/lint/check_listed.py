@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
 """Fails when a source file is in the tree but in no CMakeLists.txt: what is not built protects nothing."""
+import fnmatch
 import pathlib
 import re
 import sys
 
 FOLDERS = ["src", "bootstrap", "host", "kernels", "perftest", "python", "tests", "docs/tutorials"]
 SUFFIXES = {".cpp", ".cu"}
+GLOB = re.compile(r"^\s*file\(GLOB ([^)]*)\)", re.MULTILINE)
+
+
+def names(text, relative):
+    """A CMakeLists.txt names the file (by a path that ends where it lies), or a glob of its own matches it."""
+    if re.search(rf"(?<![\w./-]){re.escape(relative)}(?![\w.])", text):
+        return True
+    return any(fnmatch.fnmatchcase(relative, word) for words in GLOB.findall(text) for word in words.split())
 
 
 def listed(root, path):
-    """Some CMakeLists.txt beside or above the file names it (by a path that ends where it lies)."""
+    """Some CMakeLists.txt beside or above the file names it."""
     folder = path.parent
     while True:
         lists = root / folder / "CMakeLists.txt"
         if lists.exists():
-            relative = path.relative_to(folder).as_posix()
-            if re.search(rf"(?<![\w./-]){re.escape(relative)}(?![\w.])", lists.read_text(encoding="utf-8")):
+            if names(lists.read_text(encoding="utf-8"), path.relative_to(folder).as_posix()):
                 return True
         if folder == pathlib.Path("."):
             return False

@@ -121,7 +121,7 @@ Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem&
   ASSIGN_OR_RETURN(rest.num_sms, gpu_num_sms(options));
   rest.num_sms -= static_cast<int>(push_blocks);
   std::unique_ptr<gemm::GpuBackend> gemm;
-  ASSIGN_OR_RETURN(gemm, gemm::make_sm90(gpu, problem, rest, segments));
+  ASSIGN_OR_RETURN(gemm, gemm::make_gathering_sm90(gpu, problem, rest, segments));
   auto made = std::make_unique<GpuOverlapped>(gpu, std::move(gemm), push_blocks);
   RETURN_IF_ERROR(made->start());
   return std::unique_ptr<OverlappedTarget>(std::move(made));

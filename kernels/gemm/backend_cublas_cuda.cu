@@ -11,6 +11,7 @@
 #include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/plan_sm80.hpp"
 
 namespace weft::kernels::gemm {
 namespace {
@@ -42,7 +43,7 @@ Result<Library> load() {
   if (handle == nullptr) {
     return Status::error(
         Code::kUnsupported,
-        fmt::format("Gemm: cuBLASLt is needed for this, and not found: {}; install "
+        fmt::format("cuBLASLt is needed for this, and not found: {}; install "
                     "CUDA's cublas, or set LD_LIBRARY_PATH",
                     ::dlerror()));
   }
@@ -50,7 +51,7 @@ Result<Library> load() {
   const auto find = [&](const char* name, auto& function) -> Status {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(handle, name));
     if (function != nullptr) return Status::ok();
-    return Status::error(Code::kUnsupported, fmt::format("Gemm: libcublasLt lacks {}", name));
+    return Status::error(Code::kUnsupported, fmt::format("libcublasLt lacks {}", name));
   };
   RETURN_IF_ERROR(find("cublasLtCreate", library.create));
   RETURN_IF_ERROR(find("cublasLtDestroy", library.destroy));
@@ -172,8 +173,14 @@ class Cublas : public GpuBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_cublas(const Gpu& gpu, const GemmProblem& problem,
+Result<std::unique_ptr<Backend>> make_cublas(const GemmProblem& problem,
                                              const GemmOptions& options) {
+  if (options.backend == GemmBackend::kKernels)
+    return refuse("options.backend asks for kernels of Weft's own");
+  if (options.backend != GemmBackend::kCublas && sm80::is_name(options.tile))
+    return refuse("options.tile is one of sm80's");
+  Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, current_gpu());
   Library library{};
   ASSIGN_OR_RETURN(library, load());
   const int rank = options.tile.empty() ? 0 : std::atoi(options.tile.c_str());

@@ -102,7 +102,7 @@ class Host : public Backend {
 Result<std::unique_ptr<Backend>> make_host(const GemmProblem& problem, const GemmOptions& options) {
   if (options.backend == GemmBackend::kCublas) {
     return Status::error(Code::kUnsupported,
-                         "Gemm: cuBLAS was asked for, and the runtime has no GPU; leave "
+                         "cuBLAS was asked for, and the runtime has no GPU; leave "
                          "options.backend kAuto");
   }
   return std::unique_ptr<Backend>(std::make_unique<Host>(problem));

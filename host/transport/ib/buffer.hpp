@@ -24,11 +24,11 @@ class Buffer {
   std::byte* base() const { return memory_.base(); }
   std::uint64_t key() const { return memory_.key(); }
 
-  // One receive into `bytes` bytes at `place`, which lies here; `post(request, bad)` posts it.
+  // One receive into `bytes` bytes at `at`, which lies here; `post(request, bad)` posts it.
   template <class Post>
-  Status receive(const Port& port, std::uint64_t wr_id, const std::byte* place, std::size_t bytes,
+  Status receive(const Port& port, std::uint64_t wr_id, const std::byte* at, std::size_t bytes,
                  Post post) const {
-    ibv_sge there{reinterpret_cast<std::uint64_t>(place), static_cast<std::uint32_t>(bytes),
+    ibv_sge there{reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(bytes),
                   static_cast<std::uint32_t>(memory_.key())};
     ibv_recv_wr request{};
     request.wr_id = wr_id;

@@ -81,7 +81,8 @@ std::unique_ptr<Connection> Connections::make(int pe) const {
   const PathEnds ends{lane_, pe, &(*env_.peers)[static_cast<std::size_t>(pe)]};
   Connection::Paths paths;
   for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
-    paths.push_back(std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.dial_timeout));
+    paths.push_back(
+        std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.connect_timeout));
   const std::size_t main = env_.owns_atomics ? 0 : env_.rails->first() % paths.size();
   return std::make_unique<Connection>(pe, std::move(paths), main, env_);
 }

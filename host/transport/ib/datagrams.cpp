@@ -16,7 +16,7 @@ Result<std::unique_ptr<Datagrams>> Datagrams::create(const Port& port, std::size
 }
 
 Status Datagrams::open(ibv_cq* received) {
-  ASSIGN_OR_RETURN(buffer_, Buffer::make(port_, kReceives * kPlace));
+  ASSIGN_OR_RETURN(buffer_, Buffer::make(port_, kReceives * kReceiveBytes));
   ASSIGN_OR_RETURN(sent_, port_.make_cq(kSends, nullptr));
   ibv_qp_init_attr wanted{};
   wanted.qp_type = IBV_QPT_UD;
@@ -28,8 +28,7 @@ Status Datagrams::open(ibv_cq* received) {
   wanted.cap.max_inline_data = kInlineBytes;
   ASSIGN_OR_RETURN(qp_, port_.make_qp(wanted));
   RETURN_IF_ERROR(start());
-  for (std::uint64_t place = 0; place < kReceives; ++place)
-    RETURN_IF_ERROR(post_receive(first_ + place));
+  for (std::uint64_t i = 0; i < kReceives; ++i) RETURN_IF_ERROR(post_receive(first_ + i));
   return Status::ok();
 }
 
@@ -37,7 +36,7 @@ Status Datagrams::start() {
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_INIT;
   state.port_num = port_.number();
-  state.qkey = kDialKey;
+  state.qkey = kConnectKey;
   RETURN_IF_ERROR(port_.modify(qp_.get(), state,
                                IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
                                "start a queue pair of datagrams"));
@@ -60,22 +59,22 @@ Result<ibv_ah*> Datagrams::way_to(int pe) {
   return way.get();
 }
 
-Status Datagrams::send(int pe, const Dial& dial) {
+Status Datagrams::send(int pe, const ConnectMessage& message) {
   const std::lock_guard lock(mutex_);
   std::array<ibv_wc, kSends> done;
   const int gone = ibv_poll_cq(sent_.get(), kSends, done.data());
   if (gone > 0) outstanding_ -= gone;
   if (outstanding_ == kSends) return Status::ok();  // as if the network had lost it
   ASSIGN_OR_RETURN(ibv_ah* const way, way_to(pe));
-  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&dial), sizeof dial, 0};
+  ibv_sge bytes{reinterpret_cast<std::uint64_t>(&message), sizeof message, 0};
   ibv_send_wr request{};
   request.sg_list = &bytes;
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
   request.wr.ud.ah = way;
-  request.wr.ud.remote_qpn = endpoint_of(pe).dial_qp;
-  request.wr.ud.remote_qkey = kDialKey;
+  request.wr.ud.remote_qpn = endpoint_of(pe).connect_qp;
+  request.wr.ud.remote_qkey = kConnectKey;
   ibv_send_wr* bad = nullptr;
   if (const int error = ibv_post_send(qp_.get(), &request, &bad); error != 0)
     return failure(fmt::format("send a datagram to PE {}", pe), port_.name(), error);
@@ -83,14 +82,15 @@ Status Datagrams::send(int pe, const Dial& dial) {
   return Status::ok();
 }
 
-bool Datagrams::read(const ibv_wc& done, Dial* dial) const {
-  if (done.status != IBV_WC_SUCCESS || done.byte_len != kHeader + sizeof(Dial)) return false;
-  std::memcpy(dial, place(done.wr_id) + kHeader, sizeof(Dial));
+bool Datagrams::read(const ibv_wc& done, ConnectMessage* message) const {
+  if (done.status != IBV_WC_SUCCESS || done.byte_len != kHeader + sizeof(ConnectMessage))
+    return false;
+  std::memcpy(message, receive_buffer(done.wr_id) + kHeader, sizeof(ConnectMessage));
   return true;
 }
 
 Status Datagrams::post_receive(std::uint64_t wr_id) {
-  return buffer_.receive(port_, wr_id, place(wr_id), kPlace,
+  return buffer_.receive(port_, wr_id, receive_buffer(wr_id), kReceiveBytes,
                          [&](ibv_recv_wr* request, ibv_recv_wr** bad) {
                            return ibv_post_recv(qp_.get(), request, bad);
                          });

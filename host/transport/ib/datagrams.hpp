@@ -1,4 +1,4 @@
-// Datagrams (UD): how PEs reach one another before any queue pairs are tied.
+// Datagrams (UD): how PEs reach one another before any queue pairs are connected.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ class Datagrams {
   void know(const std::vector<PeAddress>& peers) { peers_ = &peers; }
   // To one that has that rail; by any thread. One that is lost is the receiver's to miss and the
   // sender's to repeat.
-  Status send(int pe, const Dial& dial);
+  Status send(int pe, const ConnectMessage& message);
 
-  // The message that came with a wr_id. By one thread, which then gives the place back.
-  bool read(const ibv_wc& done, Dial* dial) const;
+  // The message that came with a wr_id. By one thread, which then gives the buffer back.
+  bool read(const ibv_wc& done, ConnectMessage* message) const;
   Status post_receive(std::uint64_t wr_id);
 
  private:
   // The network puts a header of its own before what came.
-  static constexpr std::size_t kHeader = 40, kPlace = 256;
+  static constexpr std::size_t kHeader = 40, kReceiveBytes = 256;
   static constexpr int kSends = 64;
 
   Datagrams(const Port& port, std::size_t rail, std::uint64_t first)
@@ -42,7 +42,9 @@ class Datagrams {
   Status open(ibv_cq* received);
   Status start();
   Result<ibv_ah*> way_to(int pe);
-  std::byte* place(std::uint64_t wr_id) const { return buffer_.base() + (wr_id - first_) * kPlace; }
+  std::byte* receive_buffer(std::uint64_t wr_id) const {
+    return buffer_.base() + (wr_id - first_) * kReceiveBytes;
+  }
 
   const Port& port_;
   const std::size_t rail_;

@@ -73,7 +73,7 @@ void Failover::fail(Connection& connection, Path& path, Status why) {
   ring(connection, *next);
 }
 
-void Failover::ended(Connection& connection, Path& path, const Dial& reply) {
+void Failover::ended(Connection& connection, Path& path, const ConnectMessage& reply) {
   if (path.state() != Path::State::kEnding || connection.state() != Connection::State::kFailingOver)
     return;
   path.ended(reply, [this](Number number, Path::Fate fate) {

@@ -51,7 +51,7 @@ class Failover {
   // A path has failed: its connection goes on by another, or fails.
   void fail(Connection& connection, Path& path, Status why);
   // The other end of a failed path has said how far it came.
-  void ended(Connection& connection, Path& path, const Dial& reply);
+  void ended(Connection& connection, Path& path, const ConnectMessage& reply);
   // An atomic of the device failed while it was in flight. Its connection goes on.
   void lose(InFlightRequest& request, std::string_view why);
   // Its step of compare-and-swap cannot be posted, since its path has failed.

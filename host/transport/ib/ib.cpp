@@ -15,7 +15,7 @@ namespace weft {
 
 namespace {
 
-using ib::Dial;
+using ib::ConnectMessage;
 using ib::IbLane;
 using ib::LaneEnv;
 using ib::PeAddress;
@@ -84,7 +84,7 @@ class Ib final : public network::NetworkTransport {
   network::Registrar gpu_registrar() override { return rails_->gpu_registrar(); }
   ib::Seat seat() const;
   Status serve(const ib::Request& request, int from, std::uint64_t* old) const;
-  void replied(const Dial& reply, std::size_t rail);
+  void replied(const ConnectMessage& reply, std::size_t rail);
 
   std::optional<Rails> rails_;
   Staging staging_;
@@ -109,11 +109,11 @@ Result<Blob> Ib::open() {
   rails_.emplace(std::move(rails));
   ASSIGN_OR_RETURN(
       service_,
-      Service::create(
-          rails_->ports(), env().pe,
-          {.execute = [this](const ib::Request& request, int from,
-                             std::uint64_t* old) { return serve(request, from, old); },
-           .replied = [this](const Dial& reply, std::size_t rail) { replied(reply, rail); }}));
+      Service::create(rails_->ports(), env().pe,
+                      {.execute = [this](const ib::Request& request, int from,
+                                         std::uint64_t* old) { return serve(request, from, old); },
+                       .replied = [this](const ConnectMessage& reply,
+                                         std::size_t rail) { replied(reply, rail); }}));
   return bytes_of(service_->addresses());
 }
 
@@ -175,7 +175,7 @@ Status Ib::post(Lane lane, const Op& op) {
                                             .reported = &reported_,
                                             .native_atomics = !env().is_gpu,
                                             .owns_atomics = caps().owns_atomics,
-                                            .dial_timeout = env().options->start_timeout},
+                                            .connect_timeout = env().options->start_timeout},
                                     number);
   };
   return lanes_.get(lane, make).post(op);
@@ -215,7 +215,7 @@ Status Ib::serve(const ib::Request& request, int from, std::uint64_t* old) const
   return execute(op, from, request.staging_slot);
 }
 
-void Ib::replied(const Dial& reply, std::size_t rail) {
+void Ib::replied(const ConnectMessage& reply, std::size_t rail) {
   if (reply.lane >= kTransportLanes) return;
   if (IbLane* const lane = lanes_.find(Lane(reply.lane)); lane != nullptr)
     lane->replied(reply, rail);

@@ -38,12 +38,12 @@ void IbLane::flush() {
   ring_all();
 }
 
-void IbLane::replied(const Dial& reply, std::size_t rail) {
+void IbLane::replied(const ConnectMessage& reply, std::size_t rail) {
   const std::lock_guard lock(mutex_);
   Connection* const connection = connections_.find(reply.from);
   if (connection == nullptr || rail >= connection->paths().size()) return;
   const Connection::Paths& paths = connection->paths();
-  if (reply.kind == Dial::Kind::kEnded) {
+  if (reply.kind == ConnectMessage::Kind::kDisconnected) {
     if (reply.rail < paths.size()) failover_.ended(*connection, *paths[reply.rail], reply);
   } else if (Status used = paths[rail]->replied(reply); !used.is_ok()) {
     failover_.fail(*connection, *paths[rail], std::move(used));

@@ -69,7 +69,7 @@ class IbLane {
   // The op that has been under way for longest and how far it is, for people; "" if there is none.
   std::string oldest() const;
   // A peer's reply to a request for a queue pair.
-  void replied(const Dial& reply, std::size_t rail);
+  void replied(const ConnectMessage& reply, std::size_t rail);
 
  private:
   using Number = InFlightRequests::Number;

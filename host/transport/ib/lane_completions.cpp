@@ -90,7 +90,7 @@ void IbLane::post_next_steps() {
 
 void IbLane::take_reply(LanePort& port, const ibv_wc& done) {
   Answer answer;
-  std::memcpy(&answer, port.answers.place(done.wr_id), sizeof answer);
+  std::memcpy(&answer, port.answers.receive_buffer(done.wr_id), sizeof answer);
   in_flight_.fail(port.answers.post(done.wr_id));
   if (!in_flight_.has(answer.ticket)) return;
   InFlightRequest& request = in_flight_[answer.ticket];

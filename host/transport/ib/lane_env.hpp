@@ -47,7 +47,7 @@ struct LaneEnv {
   bool native_atomics =
       true;                   // of devices that say so; not on memory of GPUs, of which they do not
   bool owns_atomics = false;  // the devices of the owners' first rails execute all of 64 bits
-  double dial_timeout = 0;    // seconds
+  double connect_timeout = 0;  // seconds
 };
 
 }  // namespace weft::ib

@@ -16,33 +16,34 @@ namespace weft::ib {
 // By the bootstrap, once, for each rail: how a PE is to be reached.
 struct ServiceAddress {
   PortAddress port;
-  std::uint32_t dial_qp = 0;  // of datagrams
+  std::uint32_t connect_qp = 0;  // of datagrams
 };
 // Where a PE is to be found; one that cannot be reached has no endpoints.
 struct PeAddress {
   Facts facts;
-  std::uint64_t key = 0;                  // random; whoever dials this PE must know it
+  std::uint64_t key = 0;  // random; whoever asks this PE for a connection must know it
   std::vector<ServiceAddress> endpoints;  // by rail
 };
 
 // By datagram, which may be lost or come twice: how two queue pairs of the rail that it comes by
 // find each other. The asker's lane gets one of its own at the other end, which carries nothing but
 // what that lane asks for.
-struct Dial {
-  // kEnd: the sender's queue pair has failed; the other end shall take nothing from it any more,
-  // and say what it has taken.
-  enum class Kind : std::uint32_t { kAsk = 1, kAnswer, kRefusal, kEnd, kEnded };
+struct ConnectMessage {
+  // kDisconnect: the sender's queue pair has failed; the other end shall take nothing from it any
+  // more, and say what it has taken.
+  enum class Kind : std::uint32_t { kRequest = 1, kReply, kReject, kDisconnect, kDisconnected };
   std::uint64_t key = 0;  // of the PE that this goes to
-  Kind kind = Kind::kAsk;
+  Kind kind = Kind::kRequest;
   std::int32_t from = 0;    // PE
   std::uint32_t lane = 0;   // of the PE that asked
   std::uint32_t qp = 0;     // the sender's
-  std::uint32_t psn = 0;    // of its first packet; kEnded: of the first that was not taken
+  std::uint32_t psn = 0;    // of its first packet; kDisconnected: of the first that was not taken
   std::uint32_t asked = 0;  // the queue pair that asked, or failed
-  std::uint32_t rail = 0;   // kEnd, kEnded: whose that is; by it nothing comes any more
-  std::uint32_t known = 0;  // kEnded: the device says what was taken
+  std::uint32_t rail =
+      0;  // kDisconnect, kDisconnected: whose that is; by it nothing comes any more
+  std::uint32_t known = 0;  // kDisconnected: the device says what was taken
 };
-inline constexpr std::uint32_t kDialKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
+inline constexpr std::uint32_t kConnectKey = 0x57656674;  // the Q_Key of datagrams: "Weft"
 
 // On a lane's queue pair: an atomic, which the owner of the word executes. So those of the network
 // and of the owner's own threads never mix wrongly. For GPU memory that no device reaches it may
@@ -69,6 +70,6 @@ struct Answer {
 
 inline constexpr std::uint32_t kInlineBytes = 128;  // that every queue pair takes
 static_assert(sizeof(Request) <= kInlineBytes && sizeof(Answer) <= kInlineBytes &&
-              sizeof(Dial) <= kInlineBytes);
+              sizeof(ConnectMessage) <= kInlineBytes);
 
 }  // namespace weft::ib

@@ -36,9 +36,9 @@ Status Path::make_ready() {
         Code::kPeerLost,
         fmt::format("PE {} on {} ({}) did not answer within {:.0f} s; see that {} reaches it: UDP "
                     "port 4791 open both ways, one subnet or routed",
-                    ends_.pe, ends_.peer->facts.host_name(), there().text(), dial_timeout_,
+                    ends_.pe, ends_.peer->facts.host_name(), there().text(), connect_timeout_,
                     at_.port.describe()));
-  return Status::error(Code::kBusy, "a queue pair is being tied");
+  return Status::error(Code::kBusy, "a queue pair is being connected");
 }
 
 Status Path::ask() {
@@ -52,7 +52,7 @@ Status Path::ask() {
                             .access = IBV_ACCESS_LOCAL_WRITE}));
     psn_ = random_psn();
     at_.by_qp[qp_->qp_num] = this;
-    deadline_ = Deadline(dial_timeout_);
+    deadline_ = Deadline(connect_timeout_);
   }
   if (!is_time_to_ask()) return Status::ok();
   return service_.ask(at_.rail, ends_.pe, ends_.lane, qp_->qp_num, psn_);
@@ -66,13 +66,13 @@ bool Path::is_time_to_ask() {
   return true;
 }
 
-Status Path::replied(const Dial& reply) {
+Status Path::replied(const ConnectMessage& reply) {
   if (state_ != State::kAsks || !is_known(reply)) return Status::ok();
-  if (reply.kind == Dial::Kind::kRefusal) {
+  if (reply.kind == ConnectMessage::Kind::kReject) {
     refused_ = true;
     return Status::ok();
   }
-  RETURN_IF_ERROR(tie(at_.port, qp_.get(), {there(), reply.qp, reply.psn}, psn_));
+  RETURN_IF_ERROR(connect_queue_pair(at_.port, qp_.get(), {there(), reply.qp, reply.psn}, psn_));
   packet_bytes_ = packet_bytes(at_.port, there());
   state_ = State::kReady;
   return Status::ok();
@@ -93,14 +93,14 @@ void Path::break_off() {
 Status Path::make_end(std::size_t by_rail) {
   if (state_ != State::kEnding) return Status::ok();
   if (std::exchange(asked_by_, by_rail) != by_rail) {
-    deadline_ = Deadline(dial_timeout_);
+    deadline_ = Deadline(connect_timeout_);
     ask_at_ns_ = pause_ns_ = 0;
   }
   if (deadline_.expired())
     return Status::error(
         Code::kPeerLost,
         fmt::format("PE {} on {} did not say within {:.0f} s how far {} had come, asked by {}",
-                    ends_.pe, ends_.peer->facts.host_name(), dial_timeout_, describe(),
+                    ends_.pe, ends_.peer->facts.host_name(), connect_timeout_, describe(),
                     ends_.peer->endpoints[by_rail].port.text()));
   if (is_time_to_ask())
     RETURN_IF_ERROR(service_.ask_end(by_rail, ends_.pe, ends_.lane, at_.rail, qp_->qp_num, psn_));
@@ -108,7 +108,7 @@ Status Path::make_end(std::size_t by_rail) {
 }
 
 // Counted from the last that was acknowledged, so that 24 bits are enough.
-std::uint64_t Path::taken(const Dial& reply) const {
+std::uint64_t Path::taken(const ConnectMessage& reply) const {
   const std::uint64_t known = reply.known == 0
                                   ? packets_ + 1
                                   : acknowledged_ + ((reply.psn - psn_ - acknowledged_) & 0xffffff);

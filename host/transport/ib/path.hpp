@@ -1,4 +1,5 @@
-// Path: the queue pair of a lane to a PE by one rail: how it is tied, and what is handed to it.
+// Path: the queue pair of a lane to a PE by one rail: how it is connected, and what is handed to
+// it.
 //
 // Few doorbells. Work requests may be held until there are several; the device then gets them at
 // once and signals the last one only, which stands for all.
@@ -35,8 +36,8 @@ class Path {
   enum class Fate { kDone, kNotDone, kUnknown };
   static constexpr std::uint64_t kProbe = LanePort::kAnswers - 1;  // stands for no op
 
-  Path(const PathEnds& ends, LanePort& at, Service& service, double dial_timeout)
-      : ends_(ends), at_(at), service_(service), dial_timeout_(dial_timeout) {}
+  Path(const PathEnds& ends, LanePort& at, Service& service, double connect_timeout)
+      : ends_(ends), at_(at), service_(service), connect_timeout_(connect_timeout) {}
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
   ~Path() = default;
@@ -52,16 +53,16 @@ class Path {
   // kBusy until the other end has answered.
   Status make_ready();
   // Takes the peer's reply to a request for a queue pair; an error if it cannot be used.
-  Status replied(const Dial& reply);
+  Status replied(const ConnectMessage& reply);
   // Nothing goes by it any more, nor comes here.
   void break_off();
   // kBusy until the other end, asked by that rail, has said how far it came.
   Status make_end(std::size_t by_rail);
   // It did end: calls judge(number, fate) for each op that was under way, in order.
   template <class Judge>
-  void ended(const Dial& reply, Judge judge);
+  void ended(const ConnectMessage& reply, Judge judge);
   // How many packets are known to be taken, as it says; more than there are: it does not know.
-  std::uint64_t taken(const Dial& reply) const;
+  std::uint64_t taken(const ConnectMessage& reply) const;
 
   bool has_room(int sends) const;
   // The next work is carried out after the reads and atomics before it.
@@ -89,12 +90,14 @@ class Path {
   bool is_time_to_ask();
   std::uint64_t packets_of(const Work& work) const;
   const PortAddress& there() const { return ends_.peer->endpoints[at_.rail].port; }
-  bool is_known(const Dial& reply) const { return qp_ != nullptr && qp_->qp_num == reply.asked; }
+  bool is_known(const ConnectMessage& reply) const {
+    return qp_ != nullptr && qp_->qp_num == reply.asked;
+  }
 
   const PathEnds ends_;
   LanePort& at_;
   Service& service_;
-  const double dial_timeout_;
+  const double connect_timeout_;
   Deadline deadline_ = Deadline::never();
   State state_ = State::kAsks;
   Handle<ibv_qp> qp_ = no_handle<ibv_qp>();
@@ -124,7 +127,7 @@ void Path::complete(std::uint64_t last, Done done) {
 }
 
 template <class Judge>
-void Path::ended(const Dial& reply, Judge judge) {
+void Path::ended(const ConnectMessage& reply, Judge judge) {
   if (state_ != State::kEnding || !is_known(reply)) return;
   state_ = State::kBroken;
   const std::uint64_t known = taken(reply);

@@ -115,10 +115,10 @@ std::string Port::describe() const {
                               ? fmt::format("{} by GID {}", gid_text_, gid_index_)
                               : fmt::format("InfiniBand by LID {}", address_.lid);
   const bool is_global = address_.atomic_cap == IBV_ATOMIC_GLOB;
-  const char* const who = owns_atomics_ ? "the device for all PEs (WEFT_IB_ATOMICS=nic)"
-                          : is_global   ? "the device"
-                                        : "the owner of the word";
-  return fmt::format("{}, {}, atomics by {}{}{}", name_, way, who, reason_.empty() ? "" : ": ",
+  const char* const owner = owns_atomics_ ? "the device for all PEs (WEFT_IB_ATOMICS=nic)"
+                            : is_global   ? "the device"
+                                          : "the owner of the word";
+  return fmt::format("{}, {}, atomics by {}{}{}", name_, way, owner, reason_.empty() ? "" : ": ",
                      reason_);
 }
 
@@ -191,9 +191,9 @@ Result<Handle<ibv_qp>> Port::make_qp(ibv_qp_init_attr& wanted) const {
                "make a queue pair", name_);
 }
 
-Status Port::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view what) const {
+Status Port::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view action) const {
   const int error = verbs_->modify_qp(qp, &attributes, mask);
-  return error == 0 ? Status::ok() : failure(what, name_, error);
+  return error == 0 ? Status::ok() : failure(action, name_, error);
 }
 
 }  // namespace weft::ib

@@ -68,7 +68,7 @@ class Port {
   Result<Handle<ibv_cq>> make_cq(int entries, ibv_comp_channel* channel) const;
   Result<Handle<ibv_srq>> make_srq(int entries) const;
   Result<Handle<ibv_qp>> make_qp(ibv_qp_init_attr& wanted) const;
-  Status modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view what) const;
+  Status modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, std::string_view action) const;
 
  private:
   explicit Port(const Verbs& verbs) : verbs_(&verbs) {}

@@ -82,7 +82,7 @@ Result<Chosen> open_named(const Verbs& verbs, const std::vector<PortWish>& wishe
 // list.
 Result<Chosen> open_near(const Verbs& verbs, const Seat& seat, std::size_t most, int gid_index) {
   const std::vector<NicPort> there = look_at_ports();
-  std::map<int, Port> ports;  // by their place in the system's list
+  std::map<int, Port> ports;  // by their index in the system's list
   int level = 0, first = 0;
   for (const PortChoice& choice : near_ports(there, Place{"", seat.numa_node}, seat.rank)) {
     if (ports.size() == most || (!ports.empty() && choice.level != level)) break;
@@ -99,8 +99,8 @@ Result<Chosen> open_near(const Verbs& verbs, const Seat& seat, std::size_t most,
     ASSIGN_OR_RETURN(Port any, Port::open(verbs, {}, gid_index));  // or it says why none can
     chosen.ports.push_back(std::move(any));
   }
-  for (auto& [place, port] : ports) {
-    if (place == first) chosen.first = chosen.ports.size();
+  for (auto& [index, port] : ports) {
+    if (index == first) chosen.first = chosen.ports.size();
     chosen.ports.push_back(std::move(port));
   }
   return chosen;

@@ -1,4 +1,4 @@
-// Receives: a shared receive queue and the places of what comes in, all of one size.
+// Receives: a shared receive queue and the buffers of what comes in, all of one size.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class Receives {
     return made;
   }
   ibv_srq* queue() const { return queue_.get(); }
-  const std::byte* place(std::uint64_t wr_id) const {
+  const std::byte* receive_buffer(std::uint64_t wr_id) const {
     return buffer_.base() + (wr_id - first_) * bytes_;
   }
-  // The place is free for what comes next.
+  // The buffer is free for what comes next.
   Status post(std::uint64_t wr_id) {
-    return buffer_.receive(*port_, wr_id, place(wr_id), bytes_,
+    return buffer_.receive(*port_, wr_id, receive_buffer(wr_id), bytes_,
                            [&](ibv_recv_wr* request, ibv_recv_wr** bad) {
                              return ibv_post_srq_recv(queue_.get(), request, bad);
                            });

@@ -45,7 +45,7 @@ Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end) {
   return qp;
 }
 
-Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn) {
+Status connect_queue_pair(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.ah_attr = port.way_to(other.port);
@@ -57,7 +57,7 @@ Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t ps
   RETURN_IF_ERROR(port.modify(qp, receive,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                              "tie a queue pair to a peer's"));
+                              "connect a queue pair to a peer's"));
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.timeout = kTimeout;

@@ -1,4 +1,4 @@
-// Reliable queue pairs (RC): made, and then tied to the one at the other end.
+// Reliable queue pairs (RC): made, and then connected to the one at the other end.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ReliableEnd {
   int access;           // what the other end may do with my memory
 };
 
-// Ready to be tied.
+// Ready to be connected.
 Result<Handle<ibv_qp>> make_reliable(const Port& port, const ReliableEnd& end);
 
 struct OtherEnd {
@@ -24,7 +24,7 @@ struct OtherEnd {
   std::uint32_t psn = 0;  // of its first packet
 };
 // Ready to send and receive. `psn`: of my first packet.
-Status tie(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn);
+Status connect_queue_pair(const Port& port, ibv_qp* qp, const OtherEnd& other, std::uint32_t psn);
 
 std::uint32_t random_psn();
 

@@ -65,7 +65,8 @@ Service::~Service() {
 }
 
 // The common part of all messages to a PE about a queue pair.
-Dial Service::dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t asked) const {
+ConnectMessage Service::message_to(int pe, ConnectMessage::Kind kind, std::uint32_t lane,
+                                   std::uint32_t asked) const {
   return {.key = peers_[static_cast<std::size_t>(pe)].key,
           .kind = kind,
           .from = pe_,
@@ -75,7 +76,7 @@ Dial Service::dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t as
 
 Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp,
                     std::uint32_t psn) {
-  Dial ask = dial(pe, Dial::Kind::kAsk, lane, qp);
+  ConnectMessage ask = message_to(pe, ConnectMessage::Kind::kRequest, lane, qp);
   ask.qp = qp;
   ask.psn = psn;
   return endpoints_[rail]->datagrams->send(pe, ask);
@@ -83,7 +84,7 @@ Status Service::ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t 
 
 Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed,
                         std::uint32_t qp, std::uint32_t psn) {
-  Dial ask = dial(pe, Dial::Kind::kEnd, lane, qp);
+  ConnectMessage ask = message_to(pe, ConnectMessage::Kind::kDisconnect, lane, qp);
   ask.psn = psn;
   ask.rail = static_cast<std::uint32_t>(failed);
   return endpoints_[rail]->datagrams->send(pe, ask);
@@ -157,47 +158,48 @@ void Service::take(ServiceEndpoint& endpoint, const ibv_wc& done) {
   else if (done.wr_id >= ServiceEndpoint::kRequests)
     waiting_.push_back({&endpoint, done});
   else
-    take_dial(endpoint, done);
+    take_connect_message(endpoint, done);
 }
 
-void Service::take_dial(ServiceEndpoint& endpoint, const ibv_wc& done) {
-  Dial dial;
+void Service::take_connect_message(ServiceEndpoint& endpoint, const ibv_wc& done) {
+  ConnectMessage message;
   const auto npes = static_cast<std::int64_t>(peers_.size());
-  const bool known = endpoint.datagrams->read(done, &dial) && dial.from >= 0 && dial.from < npes &&
-                     dial.key == peers_[static_cast<std::size_t>(pe_)].key &&
-                     endpoint.rail < peers_[static_cast<std::size_t>(dial.from)].endpoints.size();
+  const bool known =
+      endpoint.datagrams->read(done, &message) && message.from >= 0 && message.from < npes &&
+      message.key == peers_[static_cast<std::size_t>(pe_)].key &&
+      endpoint.rail < peers_[static_cast<std::size_t>(message.from)].endpoints.size();
   if (done.status != IBV_WC_WR_FLUSH_ERR) {
     const Status posted = endpoint.datagrams->post_receive(done.wr_id);
     if (!posted.is_ok()) LOG(kError, "transport", "ib: {}", posted.text());
   }
   if (!known) return;  // a stranger's, or damaged
-  if (dial.kind == Dial::Kind::kAsk)
-    serve(endpoint, dial);
-  else if (dial.kind == Dial::Kind::kEnd)
-    end(endpoint, dial);
+  if (message.kind == ConnectMessage::Kind::kRequest)
+    serve(endpoint, message);
+  else if (message.kind == ConnectMessage::Kind::kDisconnect)
+    end(endpoint, message);
   else
-    work_.replied(dial, endpoint.rail);
+    work_.replied(message, endpoint.rail);
 }
 
 // One who asks again has not heard, and hears the same.
-void Service::serve(ServiceEndpoint& endpoint, const Dial& ask) {
-  Dial reply = dial(ask.from, Dial::Kind::kAnswer, ask.lane, ask.qp);
+void Service::serve(ServiceEndpoint& endpoint, const ConnectMessage& ask) {
+  ConnectMessage reply = message_to(ask.from, ConnectMessage::Kind::kReply, ask.lane, ask.qp);
   Caller& caller = callers_[{ask.from, ask.lane}];
   caller.pe = ask.from;
   auto& served = caller.ends[endpoint.rail];
   if (served == nullptr) {
     auto fresh = std::make_unique<Served>();
     fresh->caller = &caller;
-    const Status tied = tie_to(endpoint, ask, *fresh);
-    if (tied.is_ok()) {
+    const Status connected = connect_to(endpoint, ask, *fresh);
+    if (connected.is_ok()) {
       endpoint.by_qp[fresh->qp->qp_num] = fresh.get();
       served = std::move(fresh);
     } else {
-      LOG(kWarn, "transport", "ib: PE {} asked for a queue pair: {}", ask.from, tied.text());
+      LOG(kWarn, "transport", "ib: PE {} asked for a queue pair: {}", ask.from, connected.text());
     }
   }
   if (served == nullptr || served->theirs != ask.qp) {
-    reply.kind = Dial::Kind::kRefusal;
+    reply.kind = ConnectMessage::Kind::kReject;
   } else {
     reply.qp = served->qp->qp_num;
     reply.psn = served->psn;
@@ -205,10 +207,11 @@ void Service::serve(ServiceEndpoint& endpoint, const Dial& ask) {
   this->reply(endpoint, ask.from, reply);
 }
 
-// Also of one that was never tied here, or that knows already: what it took does not change.
-void Service::end(ServiceEndpoint& endpoint, const Dial& ask) {
+// Also of one that was never connected here, or that knows already: what it took does not change.
+void Service::end(ServiceEndpoint& endpoint, const ConnectMessage& ask) {
   if (ask.rail >= endpoints_.size()) return;
-  Dial reply = dial(ask.from, Dial::Kind::kEnded, ask.lane, ask.asked);
+  ConnectMessage reply =
+      message_to(ask.from, ConnectMessage::Kind::kDisconnected, ask.lane, ask.asked);
   reply.psn = ask.psn;
   reply.rail = ask.rail;
   reply.known = 1;
@@ -231,12 +234,13 @@ void Service::end(ServiceEndpoint& endpoint, const Dial& ask) {
   this->reply(endpoint, ask.from, reply);
 }
 
-void Service::reply(const ServiceEndpoint& endpoint, int pe, const Dial& dial) const {
-  const Status sent = endpoint.datagrams->send(pe, dial);
+void Service::reply(const ServiceEndpoint& endpoint, int pe, const ConnectMessage& message) const {
+  const Status sent = endpoint.datagrams->send(pe, message);
   if (!sent.is_ok()) LOG(kWarn, "transport", "ib: {}", sent.text());
 }
 
-Status Service::tie_to(const ServiceEndpoint& endpoint, const Dial& ask, Served& served) const {
+Status Service::connect_to(const ServiceEndpoint& endpoint, const ConnectMessage& ask,
+                           Served& served) const {
   ASSIGN_OR_RETURN(served.qp,
                    make_reliable(endpoint.port, {.sent = endpoint.done.get(),
                                                  .received = endpoint.done.get(),
@@ -246,8 +250,8 @@ Status Service::tie_to(const ServiceEndpoint& endpoint, const Dial& ask, Served&
   served.theirs = ask.qp;
   served.psn = random_psn();
   const PeAddress& asker = peers_[static_cast<std::size_t>(ask.from)];
-  return tie(endpoint.port, served.qp.get(), {asker.endpoints[endpoint.rail].port, ask.qp, ask.psn},
-             served.psn);
+  return connect_queue_pair(endpoint.port, served.qp.get(),
+                            {asker.endpoints[endpoint.rail].port, ask.qp, ask.psn}, served.psn);
 }
 
 }  // namespace weft::ib

@@ -1,5 +1,5 @@
-// Service: what a PE does for the others by a thread of its own: it ties queue pairs to those who
-// ask, and executes atomics on its memory.
+// Service: what a PE does for the others by a thread of its own: it connects queue pairs to those
+// who ask, and executes atomics on its memory.
 //
 // Orders. A request comes behind everything that its lane sent before; its atomic is executed with
 // acquire and release, and the answer, a message, comes after it. A lane's requests are executed in
@@ -27,7 +27,7 @@ class Service {
     // Gives the old value of an atomic.
     std::function<Status(const Request& request, int from, std::uint64_t* old)> execute;
     // Takes a PE's reply to my ask() by that rail.
-    std::function<void(const Dial& reply, std::size_t rail)> replied;
+    std::function<void(const ConnectMessage& reply, std::size_t rail)> replied;
   };
   static Result<std::unique_ptr<Service>> create(std::span<const Port> ports, int pe, Work work);
   ~Service();
@@ -38,11 +38,11 @@ class Service {
   std::vector<ServiceAddress> addresses() const;
   // All addresses are known.
   Status start(std::vector<PeAddress> peers);
-  // Asks a PE for a queue pair that is tied to `qp` of mine, on that rail; may be lost, so ask
+  // Asks a PE for a queue pair that is connected to `qp` of mine, on that rail; may be lost, so ask
   // again. By any thread.
   Status ask(std::size_t rail, int pe, std::uint32_t lane, std::uint32_t qp, std::uint32_t psn);
-  // Asks it, by that rail, to end what `qp` of mine is tied to on another, and to say how far it
-  // came; likewise.
+  // Asks it, by that rail, to end what `qp` of mine is connected to on another, and to say how far
+  // it came; likewise.
   Status ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_t failed, std::uint32_t qp,
                  std::uint32_t psn);
 
@@ -53,7 +53,8 @@ class Service {
     ibv_wc wc;
   };
 
-  Dial dial(int pe, Dial::Kind kind, std::uint32_t lane, std::uint32_t asked) const;
+  ConnectMessage message_to(int pe, ConnectMessage::Kind kind, std::uint32_t lane,
+                            std::uint32_t asked) const;
   Service(int pe, Work work) : pe_(pe), work_(std::move(work)) {}
   Status open(std::span<const Port> ports);
   void run();
@@ -61,11 +62,12 @@ class Service {
   bool drain();
   static void look_at_events(const Port& port);
   void take(ServiceEndpoint& endpoint, const ibv_wc& done);
-  void take_dial(ServiceEndpoint& endpoint, const ibv_wc& done);
-  void serve(ServiceEndpoint& endpoint, const Dial& ask);
-  void end(ServiceEndpoint& endpoint, const Dial& ask);
-  void reply(const ServiceEndpoint& endpoint, int pe, const Dial& dial) const;
-  Status tie_to(const ServiceEndpoint& endpoint, const Dial& ask, Served& served) const;
+  void take_connect_message(ServiceEndpoint& endpoint, const ibv_wc& done);
+  void serve(ServiceEndpoint& endpoint, const ConnectMessage& ask);
+  void end(ServiceEndpoint& endpoint, const ConnectMessage& ask);
+  void reply(const ServiceEndpoint& endpoint, int pe, const ConnectMessage& message) const;
+  Status connect_to(const ServiceEndpoint& endpoint, const ConnectMessage& ask,
+                    Served& served) const;
   // Requests.
   bool take_request(const Heard& heard);
   static void answer(ServiceEndpoint& endpoint, Served& served, const Answer& answer);

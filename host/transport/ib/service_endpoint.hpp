@@ -39,10 +39,10 @@ struct Caller {
 
 struct ServiceEndpoint {
   // wr_ids: datagrams, requests, answers sent.
-  static constexpr std::uint64_t kDials = 0, kRequests = std::uint64_t{1} << 32,
+  static constexpr std::uint64_t kConnectMessages = 0, kRequests = std::uint64_t{1} << 32,
                                  kSent = std::uint64_t{2} << 32;
   // Requests of all lanes of all PEs; the network holds more back.
-  static constexpr int kPlaces = 1024;
+  static constexpr int kReceives = 1024;
   static constexpr int kAnswers = 1024;  // under way
   static constexpr std::size_t kRequestBytes = 64;
   static_assert(sizeof(Request) <= kRequestBytes);
@@ -53,10 +53,11 @@ struct ServiceEndpoint {
     ASSIGN_OR_RETURN(made->channel,
                      owned([&] { return verbs.create_comp_channel(port.context()); },
                            verbs.destroy_comp_channel, "make a completion channel", port.name()));
-    ASSIGN_OR_RETURN(made->done,
-                     port.make_cq(kPlaces + kAnswers + Datagrams::kReceives, made->channel.get()));
-    ASSIGN_OR_RETURN(made->requests, Receives::make(port, kPlaces, kRequestBytes, kRequests));
-    ASSIGN_OR_RETURN(made->datagrams, Datagrams::create(port, rail, made->done.get(), kDials));
+    ASSIGN_OR_RETURN(
+        made->done, port.make_cq(kReceives + kAnswers + Datagrams::kReceives, made->channel.get()));
+    ASSIGN_OR_RETURN(made->requests, Receives::make(port, kReceives, kRequestBytes, kRequests));
+    ASSIGN_OR_RETURN(made->datagrams,
+                     Datagrams::create(port, rail, made->done.get(), kConnectMessages));
     return made;
   }
 

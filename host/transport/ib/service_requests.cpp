@@ -16,7 +16,7 @@ bool Service::take_request(const Heard& heard) {
     if (endpoint->answers == ServiceEndpoint::kAnswers ||
         served->second->answers == 2 * kLaneRequests)
       return false;
-    std::memcpy(&request, endpoint->requests.place(done.wr_id), sizeof request);
+    std::memcpy(&request, endpoint->requests.receive_buffer(done.wr_id), sizeof request);
     Caller& caller = *served->second->caller;
     Answer& reply = caller.answer_to(request.sequence);
     if (request.sequence > caller.executed) {

@@ -59,9 +59,10 @@ Result<const Verbs*> Verbs::get(const std::string& file) {
   return verbs.get();
 }
 
-Status failure(std::string_view what, std::string_view where, int error) {
-  return Status::error(code_of(error), fmt::format("cannot {} on {}: {} (errno {}){}", what, where,
-                                                   std::strerror(error), error, mend(error)));
+Status failure(std::string_view action, std::string_view device, int error) {
+  return Status::error(code_of(error),
+                       fmt::format("cannot {} on {}: {} (errno {}){}", action, device,
+                                   std::strerror(error), error, mend(error)));
 }
 
 }  // namespace weft::ib

@@ -73,14 +73,14 @@ Handle<T> no_handle() {
 
 // "cannot create a queue pair on mlx5_0 port 1: Cannot allocate memory (errno 12). ...", with the
 // mend if there is a known one.
-Status failure(std::string_view what, std::string_view where, int error);
+Status failure(std::string_view action, std::string_view device, int error);
 
 // Returns what `make` makes, unless that is null: then the failure, by errno.
 template <class T, class Make>
-Result<Handle<T>> owned(Make make, int (*release)(T*), std::string_view what,
-                        std::string_view where) {
+Result<Handle<T>> owned(Make make, int (*release)(T*), std::string_view action,
+                        std::string_view device) {
   T* const made = make();
-  if (made == nullptr) return failure(what, where, errno);
+  if (made == nullptr) return failure(action, device, errno);
   return Handle<T>(made, release);
 }
 

@@ -19,7 +19,7 @@ namespace weft::ofi {
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const Options& options, bool one_host) {
   ASSIGN_OR_RETURN(auto fabric, Fabric::open(options, one_host));
   std::unique_ptr<Endpoint> made(new Endpoint(std::move(fabric)));
-  RETURN_IF_ERROR(made->make_places());
+  RETURN_IF_ERROR(made->make_receives());
   return made;
 }
 
@@ -44,16 +44,16 @@ void Endpoint::close() {
   reads_ = 0;
 }
 
-Status Endpoint::make_places() {
-  ASSIGN_OR_RETURN(buffer_, network::Buffer::make(kPlaces * kMessageBytes,
+Status Endpoint::make_receives() {
+  ASSIGN_OR_RETURN(buffer_, network::Buffer::make(kReceives * kMessageBytes,
                                                   [this](std::byte* base, std::size_t bytes) {
                                                     return fabric_->add_own_memory(base, bytes);
                                                   }));
   const std::lock_guard lock(fabric_->mutex());
-  places_.resize(std::min<std::size_t>(kPlaces, fabric_->most_receives()));
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    places_[i].bytes = buffer_.base() + i * kMessageBytes;
-    RETURN_IF_ERROR(post_place(places_[i]));
+  receives_.resize(std::min<std::size_t>(kReceives, fabric_->most_receives()));
+  for (std::size_t i = 0; i < receives_.size(); ++i) {
+    receives_[i].bytes = buffer_.base() + i * kMessageBytes;
+    RETURN_IF_ERROR(post_receive(receives_[i]));
   }
   return Status::ok();
 }
@@ -185,10 +185,10 @@ Status Endpoint::send(int pe, MessageBatch& batch) {
   return Status::ok();
 }
 
-Status Endpoint::post_place(Place& place) {
+Status Endpoint::post_receive(Receive& receive) {
   auto* const key = reinterpret_cast<void*>(buffer_.key());
-  const ssize_t result = ::fi_recv(fabric_->endpoint(), place.bytes, kMessageBytes, key,
-                                   FI_ADDR_UNSPEC, static_cast<Mark*>(&place));
+  const ssize_t result = ::fi_recv(fabric_->endpoint(), receive.bytes, kMessageBytes, key,
+                                   FI_ADDR_UNSPEC, static_cast<Mark*>(&receive));
   return result == 0 ? Status::ok()
                      : failure(fabric_->library(), "receive", fabric_->describe(), result);
 }
@@ -213,7 +213,7 @@ bool Endpoint::poll(std::vector<Event>& events) {
     for (ssize_t i = 0; i < count; ++i) expected |= take(done[static_cast<std::size_t>(i)], events);
     found = true;
   }
-  while (!unposted_.empty() && post_place(*unposted_.front()).is_ok()) unposted_.pop_front();
+  while (!unposted_.empty() && post_receive(*unposted_.front()).is_ok()) unposted_.pop_front();
   // An answer may go along with what the caller sends next; or he sends nothing: then at once.
   // Strangers, who may send without end, do not put it off.
   if (!expected) went_alone_ = false;
@@ -228,10 +228,10 @@ bool Endpoint::poll(std::vector<Event>& events) {
 bool Endpoint::take(const fi_cq_msg_entry& done, std::vector<Event>& events) {
   if (done.op_context == nullptr) return false;
   auto* const mark = static_cast<Mark*>(done.op_context);
-  if (mark->kind == Mark::Kind::kPlace) {
-    auto& place = static_cast<Place&>(*mark);
-    const bool is_ours = take_message(place.bytes, done.len, events);
-    if (!post_place(place).is_ok()) unposted_.push_back(&place);
+  if (mark->kind == Mark::Kind::kReceive) {
+    auto& receive = static_cast<Receive&>(*mark);
+    const bool is_ours = take_message(receive.bytes, done.len, events);
+    if (!post_receive(receive).is_ok()) unposted_.push_back(&receive);
     return is_ours;
   }
   if (mark->kind == Mark::Kind::kMessage) {
@@ -266,7 +266,7 @@ void Endpoint::take_error(std::vector<Event>& events) {
     event.failure = std::move(why);
     return free_batches_.push_back(batch);
   }
-  unposted_.push_back(static_cast<Place*>(mark));
+  unposted_.push_back(static_cast<Receive*>(mark));
 }
 
 void Endpoint::give_back(Posted& posted, std::string why, std::vector<Event>& events) {

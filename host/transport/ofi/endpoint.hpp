@@ -59,7 +59,7 @@ struct Event {
 
 class Endpoint {
  public:
-  // With places for what comes in.
+  // With receives posted for what comes in.
   static Result<std::unique_ptr<Endpoint>> open(const Options& options, bool one_host);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
@@ -97,9 +97,9 @@ class Endpoint {
   // The handle of an operation of libfabric: its own space first.
   struct Mark {
     fi_context2 space{};
-    enum class Kind { kPlace, kTransfer, kMessage } kind = Kind::kPlace;
+    enum class Kind { kReceive, kTransfer, kMessage } kind = Kind::kReceive;
   };
-  struct Place : Mark {
+  struct Receive : Mark {
     std::byte* bytes = nullptr;
   };
   struct Posted : Mark {
@@ -113,7 +113,7 @@ class Endpoint {
     std::uint64_t key;
     int pe = 0;
   };
-  static constexpr std::size_t kPlaces = 256;      // for what comes in
+  static constexpr std::size_t kReceives = 256;    // for what comes in
   static constexpr std::size_t kBatchesMade = 32;  // batches that are made at once
   static constexpr std::size_t kCompletions = 16;  // completions that are read at once
   static constexpr std::size_t kMostUnanswered = 64;
@@ -121,8 +121,8 @@ class Endpoint {
   static constexpr std::uint64_t kMostFinishNs = 2'000'000'000;
 
   explicit Endpoint(std::unique_ptr<Fabric> fabric) : fabric_(std::move(fabric)) {}
-  Status make_places();
-  Status post_place(Place& place);
+  Status make_receives();
+  Status post_receive(Receive& receive);
   Posted& take_mark();
 
   // False: a stranger's.
@@ -139,13 +139,13 @@ class Endpoint {
 
   const std::unique_ptr<Fabric> fabric_;
   // Under its lock, but for what is atomic:
-  network::Buffer buffer_;            // of the places
+  network::Buffer buffer_;            // of the receives
   std::vector<fi_addr_t> addresses_;  // per PE
   std::vector<std::uint64_t> keys_;   // that each PE believes
   int pe_ = 0;
   Execute execute_;
-  std::vector<Place> places_;
-  std::deque<Place*> unposted_;  // could not be posted again yet
+  std::vector<Receive> receives_;
+  std::deque<Receive*> unposted_;  // could not be posted again yet
   std::deque<Posted> marks_;
   std::vector<Posted*> free_marks_;
   std::size_t reads_ = 0;  // under way

@@ -40,8 +40,8 @@ TEST_F(ConnectionTest, IsBusyUntilTheOtherEndAnswers) {
 TEST_F(ConnectionTest, AReplyToAnotherQueuePairChangesNothing) {
   Path& path = connections->to(1).main();
   EXPECT_CODE(path.make_ready(), Code::kBusy);
-  EXPECT_OK(path.replied({.kind = Dial::Kind::kAnswer, .asked = 0xffffff}));
-  EXPECT_OK(path.replied({.kind = Dial::Kind::kRefusal, .asked = 0xffffff}));
+  EXPECT_OK(path.replied({.kind = ConnectMessage::Kind::kReply, .asked = 0xffffff}));
+  EXPECT_OK(path.replied({.kind = ConnectMessage::Kind::kReject, .asked = 0xffffff}));
   EXPECT_EQ(path.state(), Path::State::kAsks);
   EXPECT_CODE(path.make_ready(), Code::kBusy);
 }
@@ -49,12 +49,12 @@ TEST_F(ConnectionTest, AReplyToAnotherQueuePairChangesNothing) {
 TEST_F(ConnectionTest, ARefusalIsAnError) {
   answer();
   Path& path = connections->to(1).main();
-  std::vector<std::pair<Dial, std::size_t>> replies;
+  std::vector<std::pair<ConnectMessage, std::size_t>> replies;
   while (replies.empty()) {
     ASSERT_TRUE(path.make_ready().is(Code::kBusy));
     replies = mine.take_replies();
   }
-  replies.front().first.kind = Dial::Kind::kRefusal;
+  replies.front().first.kind = ConnectMessage::Kind::kReject;
   EXPECT_OK(path.replied(replies.front().first));
   const Status refused = path.make_ready();
   EXPECT_CODE(refused, Code::kPeerLost);
@@ -62,7 +62,7 @@ TEST_F(ConnectionTest, ARefusalIsAnError) {
 }
 
 TEST_F(ConnectionTest, WithoutAnAnswerItEndsWithAnError) {
-  env->dial_timeout = 1e-9;
+  env->connect_timeout = 1e-9;
   Path& path = connections->to(1).main();
   Status ready = path.make_ready();
   while (ready.is(Code::kBusy)) ready = path.make_ready();

@@ -118,7 +118,7 @@ class FailoverTest : public test::IbTwoPesTest {
       while (ibv_poll_cq(port->done.get(), 1, &done) == 1) take(*port->by_qp.at(done.qp_num), done);
     }
     for (const auto& [reply, rail] : mine.take_replies()) {
-      if (reply.kind == Dial::Kind::kEnded)
+      if (reply.kind == ConnectMessage::Kind::kDisconnected)
         failover->ended(*connection, *connection->paths()[reply.rail], reply);
       else
         EXPECT_OK(connection->paths()[rail]->replied(reply));

@@ -34,11 +34,11 @@ class IbPe {
     ASSIGN_OR_RETURN(Rails opened, Rails::open(options_, {}));
     rails.emplace(std::move(opened));
     ASSIGN_OR_RETURN(
-        service,
-        Service::create(
-            rails->ports(), pe_,
-            {.execute = [](const Request&, int, std::uint64_t*) { return Status::ok(); },
-             .replied = [this](const Dial& reply, std::size_t rail) { keep(reply, rail); }}));
+        service, Service::create(
+                     rails->ports(), pe_,
+                     {.execute = [](const Request&, int, std::uint64_t*) { return Status::ok(); },
+                      .replied = [this](const ConnectMessage& reply,
+                                        std::size_t rail) { keep(reply, rail); }}));
     ASSIGN_OR_RETURN(registered, rails->add_heap(reinterpret_cast<std::byte*>(words.data()),
                                                  sizeof(std::uint64_t) * words.size()));
     return Status::ok();
@@ -53,16 +53,16 @@ class IbPe {
             .service = service.get(),
             .staging = &staging,
             .reported = &reported,
-            .dial_timeout = 60};  // only ends what hangs
+            .connect_timeout = 60};  // only ends what hangs
   }
   // The replies since the last call, and by which rail they came.
-  std::vector<std::pair<Dial, std::size_t>> take_replies() {
+  std::vector<std::pair<ConnectMessage, std::size_t>> take_replies() {
     const std::lock_guard lock(mutex_);
     return std::exchange(replies_, {});
   }
 
  private:
-  void keep(const Dial& reply, std::size_t rail) {
+  void keep(const ConnectMessage& reply, std::size_t rail) {
     const std::lock_guard lock(mutex_);
     replies_.emplace_back(reply, rail);
   }
@@ -71,7 +71,7 @@ class IbPe {
   Options options_;
   const TransportEnv transport_{.pe = pe_, .npes = 2, .options = &options_};
   std::mutex mutex_;
-  std::vector<std::pair<Dial, std::size_t>> replies_;
+  std::vector<std::pair<ConnectMessage, std::size_t>> replies_;
 
  public:
   std::optional<Rails> rails;

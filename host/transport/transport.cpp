@@ -1,40 +1,28 @@
 #include "host/transport/transport.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "host/transport/fault/fault.hpp"
-#include "host/transport/ib/ib.hpp"
-#include "host/transport/loopback/loopback.hpp"
-#include "host/transport/null/null.hpp"
-#include "host/transport/ofi/ofi.hpp"
-#include "host/transport/p2p/p2p.hpp"
-#include "host/transport/staged/staged.hpp"
+#include "host/transport/transports.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array kRows = {
-    TransportRow{"p2p", "other PEs of this host, through mapped memory", make_p2p,
-                 HostMemory::kOfHosts},
-    TransportRow{"loopback", "this PE itself", make_loopback, HostMemory::kOwn},
-    TransportRow{"staged", "GPUs of this host that mine does not reach, through memory of the host",
-                 make_staged, HostMemory::kOfGpus},
-    TransportRow{"ib", "PEs of other hosts, by InfiniBand or RoCE", make_ib},
-    TransportRow{"ofi", "PEs of other hosts, by what networks libfabric has: tcp, EFA, Slingshot",
-                 make_ofi},
-    TransportRow{"null", "measurements of rings: takes what kernels ask for, and brings nothing",
-                 make_null, HostMemory::kNone, false},
+constexpr TransportRow kRows[] = {
+#define WEFT_TRANSPORT(name, serves, carries, help) \
+  {#name, help, make_##name, HostMemory::serves, carries},
+#include "host/transport/transports.def.hpp"
 };
 
 const TransportRow* find_row(std::string_view name) {
-  const auto* row = std::find_if(kRows.begin(), kRows.end(),
-                                 [&](const TransportRow& each) { return name == each.name; });
-  return row == kRows.end() ? nullptr : row;
+  const auto* const row = std::find_if(std::begin(kRows), std::end(kRows),
+                                       [&](const TransportRow& each) { return name == each.name; });
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 std::vector<std::string> split_names(std::string_view list) {

@@ -1,4 +1,4 @@
-// Transport: moves bytes to a peer. One folder and one registry row each.
+// Transport: moves bytes to a peer. One folder and one row of transports.def.hpp each.
 #pragma once
 
 #include <cstddef>
@@ -118,7 +118,7 @@ Result<Facts> facts_of(const TransportEnv& env);
 // asking GPUs what they reach.
 enum class HostMemory : std::uint8_t { kNone, kOwn, kOfHosts, kOfGpus };
 
-// Registry: one row per transport, in transport.cpp.
+// Registry: one row per transport, in transports.def.hpp.
 struct TransportRow {
   const char* name;
   const char* help;

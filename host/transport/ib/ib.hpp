@@ -6,14 +6,11 @@
 // speaks to a PE. When a port fails and there is another, the job goes on by that.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "host/transport/transport.hpp"
 
 namespace weft {
-
-std::unique_ptr<Transport> make_ib(const TransportEnv& env);
 
 // The ports that it would use, "mlx5_0 port 1, RoCE v2 (10.0.0.1) by GID 3, atomics by the device,
 // and mlx5_1 port 1, ...", or why there is none.

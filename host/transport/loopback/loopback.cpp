@@ -1,5 +1,4 @@
-#include "host/transport/loopback/loopback.hpp"
-
+// loopback: my own heap.
 #include "host/transport/mapped.hpp"
 
 namespace weft {

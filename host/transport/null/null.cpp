@@ -1,5 +1,6 @@
-#include "host/transport/null/null.hpp"
-
+// null: takes every op and brings nothing, so that what comes before a network can be measured
+// alone: kernels, rings, the proxy. Between memory of GPUs only: a job of hosts could not meet by
+// it. weft-gpu-perf --ring is who uses it.
 #include "host/transport/apply.hpp"
 #include "host/transport/mapped.hpp"
 

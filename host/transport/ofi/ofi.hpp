@@ -5,14 +5,11 @@
 // that the owner of the heap executes. One endpoint speaks to all PEs, for all lanes.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "host/transport/transport.hpp"
 
 namespace weft {
-
-std::unique_ptr<Transport> make_ofi(const TransportEnv& env);
 
 // The provider that it would use, "tcp;ofi_rxm on eth0 (192.0.2.2)", or why there is none.
 Result<std::string> ofi_network(const Options& options);

@@ -1,5 +1,8 @@
-#include "host/transport/p2p/p2p.hpp"
-
+// p2p: heaps of other PEs of this host, mapped.
+//
+// A PE that is a thread of my process is reached at its own addresses. A PE of another process
+// hands me its chunks (Platform::share, open); I map them into one reservation per peer, so that
+// peer address = base + offset for ever.
 #include "host/transport/opened.hpp"
 
 namespace weft {

@@ -5,8 +5,7 @@
 #include <mutex>
 
 #include "host/transport/fault/fault.hpp"
-#include "host/transport/loopback/loopback.hpp"
-#include "host/transport/p2p/p2p.hpp"
+#include "host/transport/transports.hpp"
 #include "host/transport/transport.hpp"
 #include "src/base/status.hpp"
 #include "tests/compat/census/census.hpp"

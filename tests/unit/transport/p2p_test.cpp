@@ -1,4 +1,4 @@
-#include "host/transport/p2p/p2p.hpp"
+#include "host/transport/transports.hpp"
 
 #include <cstdio>
 #include <cstring>

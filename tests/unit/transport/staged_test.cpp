@@ -1,6 +1,6 @@
 // staged over platforms of the host that fail when a test says so: what is refused, and that a
 // failure ends an op without leaving a copy behind.
-#include "host/transport/staged/staged.hpp"
+#include "host/transport/transports.hpp"
 
 #include <cstdint>
 #include <cstring>

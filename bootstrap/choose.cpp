@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "bootstrap/launchers.hpp"
 #include "bootstrap/mpi/mpi.hpp"
 #include "src/base/environment.hpp"
 #include "src/base/status.hpp"
@@ -47,20 +49,6 @@ int started_by(const Sign& sign, const Surroundings& surroundings) {
   if (sign.rank != nullptr && surroundings.number(sign.rank) < 0) return 1;
   return std::max(surroundings.number(sign.count), 1);
 }
-
-constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE",
-                                  "PMIX_NAMESPACE",
-                                  "PMIX_RANK",
-                                  "PMI_FD",
-                                  "PMI_JOBID",
-                                  "PMI_RANK",
-                                  "PMI_SIZE",
-                                  "RANK",
-                                  "SLURM_JOB_ID",
-                                  "SLURM_STEP_NUM_TASKS",
-                                  "WORLD_SIZE",
-                                  kOuterProcesses,
-                                  kWeftRunPes};
 
 bool is_socket(int fd) {
   struct stat info {};
@@ -104,33 +92,6 @@ Status check_tcp(const Options& options) {
   return Status::ok();
 }
 
-Status check_pmi(const std::string& kind, const Surroundings& surroundings) {
-  const std::string fd = surroundings.variable("PMI_FD");
-  if (fd.empty()) {
-    return Status::error(
-        Code::kUnsupported,
-        fmt::format("WEFT_BOOTSTRAP is {} but PMI_FD is not set: no PMI launcher started this "
-                    "process. Start it with MPICH's mpiexec, srun --mpi=pmi2 or weft-run",
-                    kind));
-  }
-  if (surroundings.pmi_socket) return Status::ok();
-  return Status::error(
-      Code::kUnsupported,
-      fmt::format("PMI_FD is {}, but that is no open socket here. Something between the launcher "
-                  "and this process (a wrapper, or a parent that used it up) has closed it",
-                  fd));
-}
-
-Status check_pmix(const Surroundings& surroundings) {
-  if (!surroundings.variable("PMIX_NAMESPACE").empty() && surroundings.number("PMIX_RANK") >= 0) {
-    return Status::ok();
-  }
-  return Status::error(
-      Code::kUnsupported,
-      "WEFT_BOOTSTRAP is pmix but PMIX_NAMESPACE and PMIX_RANK are not set: no PMIx launcher "
-      "started this process. Start it with Open MPI's mpirun or srun --mpi=pmix");
-}
-
 Result<Choice> forced(const Options& options, const Surroundings& surroundings) {
   const std::string& wanted = options.bootstrap;
   Choice choice;
@@ -138,14 +99,11 @@ Result<Choice> forced(const Options& options, const Surroundings& surroundings) 
   if (wanted == "tcp") {
     RETURN_IF_ERROR(check_tcp(options));
     choice.kind = BootstrapKind::kTcp;
-  } else if (wanted == "pmi1" || wanted == "pmi2") {
-    RETURN_IF_ERROR(check_pmi(wanted, surroundings));
-    choice.kind = wanted == "pmi1" ? BootstrapKind::kPmi1 : BootstrapKind::kPmi2;
-  } else if (wanted == "pmix") {
-    RETURN_IF_ERROR(check_pmix(surroundings));
-    choice.kind = BootstrapKind::kPmix;
-  } else if (wanted == "mpi") {
-    choice.kind = BootstrapKind::kMpi;
+  }
+  for (const LauncherRow& row : launchers()) {
+    if (wanted != row.name) continue;
+    RETURN_IF_ERROR(row.check(surroundings));
+    choice.kind = row.kind;
   }
   return choice;
 }
@@ -167,28 +125,17 @@ Status check_one_launcher(const Options& options, const Surroundings& surroundin
   return Status::ok();
 }
 
-// The nearest source comes first: what the user or weft-run set, what the program did, the socket
-// that the last launcher left open, and then variables, which outlive their launcher.
+// The nearest source comes first: what the user or weft-run set, and then launchers in the order of
+// their rows.
 Result<Choice> automatic(const Options& options, const Surroundings& surroundings) {
   if (!options.unique_id.empty()) {
     RETURN_IF_ERROR(check_tcp(options));
     RETURN_IF_ERROR(check_one_launcher(options, surroundings));
     return Choice{BootstrapKind::kTcp, "WEFT_UNIQUE_ID is set"};
   }
-  // Before PMI: MPI speaks through the same socket, which serves one speaker.
-  if (surroundings.mpi_running) return Choice{BootstrapKind::kMpi, "the program initialised MPI"};
-  if (surroundings.pmi_socket) {
-    // Only srun --mpi=pmi2 sets PMI_JOBID in a job of Slurm; others' sockets speak PMI-1, and some
-    // also PMI-2.
-    if (surroundings.variable("SLURM_JOB_ID").empty() ||
-        surroundings.variable("PMI_JOBID").empty()) {
-      return Choice{BootstrapKind::kPmi1, "PMI_FD is an open socket"};
-    }
-    return Choice{BootstrapKind::kPmi2, "PMI_FD is an open socket of srun --mpi=pmi2"};
-  }
-  if (check_pmix(surroundings).is_ok()) {
-    return Choice{BootstrapKind::kPmix, "PMIX_NAMESPACE and PMIX_RANK are set"};
-  }
+  for (const LauncherRow& row : launchers())
+    if (std::string why = row.found(surroundings); !why.empty())
+      return Choice{row.kind, std::move(why)};
   RETURN_IF_ERROR(check_single(options, surroundings));
   return Choice{BootstrapKind::kSingle, "no launcher is in sight"};
 }
@@ -209,8 +156,16 @@ int Surroundings::number(const std::string& name) const {
 
 Surroundings look_around() {
   Surroundings surroundings;
-  for (const char* name : kNames) {
+  const auto read = [&](const char* name) {
+    if (name == nullptr) return;
     if (auto value = environment_value(name)) surroundings.variables[name] = std::move(*value);
+  };
+  for (const char* const name : {kOuterProcesses, kWeftRunPes}) read(name);
+  for (const Sign& sign : kSigns)
+    for (const char* const name : {sign.count, sign.rank}) read(name);
+  for (const LauncherRow& row : launchers()) {
+    std::istringstream names(row.variables);
+    for (std::string name; names >> name;) read(name.c_str());
   }
   surroundings.pmi_socket = is_socket(surroundings.number("PMI_FD"));
   surroundings.mpi_running = mpi_is_running();
@@ -229,15 +184,9 @@ int launched_processes(const Surroundings& surroundings) {
 }
 
 const char* to_string(BootstrapKind kind) {
-  switch (kind) {
-    case BootstrapKind::kSingle: return "single";
-    case BootstrapKind::kTcp: return "tcp";
-    case BootstrapKind::kPmi1: return "pmi1";
-    case BootstrapKind::kPmi2: return "pmi2";
-    case BootstrapKind::kPmix: return "pmix";
-    case BootstrapKind::kMpi: return "mpi";
-  }
-  return "unknown";
+  for (const LauncherRow& row : launchers())
+    if (row.kind == kind) return row.name;
+  return kind == BootstrapKind::kTcp ? "tcp" : "single";
 }
 
 }  // namespace weft

@@ -9,7 +9,12 @@
 
 namespace weft {
 
-enum class BootstrapKind { kSingle, kTcp, kPmi1, kPmi2, kPmix, kMpi };
+enum class BootstrapKind {
+  kSingle,
+  kTcp,
+#define WEFT_LAUNCHER(kind, name, variables) kind,
+#include "bootstrap/launchers.def.hpp"
+};
 
 // Variables and sockets that launchers leave for the processes that they start.
 struct Surroundings {

@@ -19,7 +19,7 @@ namespace weft {
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  virtual std::string_view name() const = 0;  // "pmi1", "pmi2", "pmix", "mpi"
+  virtual std::string_view name() const = 0;  // of its row in launchers.def.hpp
   virtual int pe() const = 0;
   virtual int npes() const = 0;
   // All PEs run on this host. False if the launcher does not tell.

@@ -3,26 +3,18 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/choose.hpp"
-#include "bootstrap/launcher.hpp"
+#include "bootstrap/launchers.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"
 
 namespace weft {
 namespace {
 
-Result<std::unique_ptr<Launcher>> handshake_with_launcher(BootstrapKind kind,
-                                                          const Options& options,
-                                                          const Surroundings& surroundings) {
-  const Deadline deadline(options.start_timeout);
-  const int fd = surroundings.number("PMI_FD"), pe = surroundings.number("PMI_RANK");
-  switch (kind) {
-    case BootstrapKind::kPmi1:
-      return make_pmi1_launcher(fd, pe, surroundings.number("PMI_SIZE"), deadline);
-    case BootstrapKind::kPmi2:
-      return make_pmi2_launcher(fd, pe, surroundings.variable("PMI_JOBID"), deadline);
-    case BootstrapKind::kPmix: return make_pmix_launcher(options);
-    default: return make_mpi_launcher(options, !surroundings.variable("PMI_FD").empty());
-  }
+Result<std::unique_ptr<Launcher>> open_launcher(BootstrapKind kind, const Options& options,
+                                                const Surroundings& surroundings) {
+  for (const LauncherRow& row : launchers())
+    if (row.kind == kind) return row.open(options, surroundings);
+  return Status::error(Code::kInternal, fmt::format("{} has no launcher", to_string(kind)));
 }
 
 // A client library of another launcher makes each process a job of its own.
@@ -50,8 +42,7 @@ Result<std::unique_ptr<Bootstrap>> make_bootstrap(const Options& options) {
   }
   return meet_through_launcher(
       [&]() -> Result<std::unique_ptr<Launcher>> {
-        ASSIGN_OR_RETURN(auto launcher,
-                         handshake_with_launcher(choice.kind, options, surroundings));
+        ASSIGN_OR_RETURN(auto launcher, open_launcher(choice.kind, options, surroundings));
         Status good = check_count(*launcher, surroundings);
         if (good.is_ok()) return launcher;
         launcher->finalize();

@@ -166,11 +166,11 @@ void Rendezvous::check_gone() {
 void Rendezvous::lose(int pe, std::string_view how) {
   Seat& seat = seats_[static_cast<std::size_t>(pe)];
   if (seat.state == State::kLeft || seat.state == State::kLost) return;
-  const std::string who = name(pe);
+  const std::string lost = name(pe);
   seat.state = State::kLost;
   if (failure_.is_ok()) culprit_ = pe;
   fail(Status::error(Code::kPeerLost,
-                     fmt::format("{} is lost: {}. Look at what it printed last", who, how)));
+                     fmt::format("{} is lost: {}. Look at what it printed last", lost, how)));
 }
 
 void Rendezvous::abort(int pe, int code, std::string_view why) {

@@ -301,15 +301,15 @@ Status TcpBootstrap::from_server(const net::Frame& frame) {
 
 Status TcpBootstrap::connection_failed(const Status& how) {
   dropped_ = server_.pid == 0 && how.is(Code::kPeerLost);
-  const auto who =
+  const auto server =
       server_.pid == 0 ? std::string() : fmt::format(" (pid {} on {})", server_.pid, server_.host);
   const char* mend = how.is(Code::kPeerLost)
                          ? "The process that made the unique id has ended; it must live as long as "
                            "the job"
                          : "Is the address in the unique id that of the job's rendezvous point?";
-  return fail(Status::error(
-      how.code(),
-      fmt::format("PE {} lost the job's rendezvous point{}: {}. {}", pe_, who, how.text(), mend)));
+  return fail(
+      Status::error(how.code(), fmt::format("PE {} lost the job's rendezvous point{}: {}. {}", pe_,
+                                            server, how.text(), mend)));
 }
 
 Status TcpBootstrap::fail(Status failure) {

@@ -29,8 +29,8 @@ std::string about_peer(const FaultRecord& record) {
 
 std::string about_writer(const FaultRecord& record, const LastWriter& last_writer) {
   const bool known = last_writer && record.offset != kNoHeapOffset;
-  const std::string who = known ? last_writer(record.offset) : "";
-  return who.empty() ? "" : fmt::format("; last written by {}", who);
+  const std::string writer = known ? last_writer(record.offset) : "";
+  return writer.empty() ? "" : fmt::format("; last written by {}", writer);
 }
 
 // The bits of a word as the kernel meant them.

@@ -90,13 +90,13 @@ void Runtime::abort(int code, std::string_view why) {
   impl_->job->health().ignore();  // known to this PE from here on
 }
 
-static std::string describe_routes(std::string_view whose, const Routes& routes) {
+static std::string describe_routes(std::string_view title, const Routes& routes) {
   std::string text;
   for (int pe = 0; pe < routes.npes(); ++pe) {
     const auto index = static_cast<std::size_t>(pe);
     const std::byte* mapped = routes.peer[index];
     const std::string way = routes.transport(pe).way_to(pe);
-    text += fmt::format("{} {}: {}, {}{}{}\n", whose, pe, routes.reason[index],
+    text += fmt::format("{} {}: {}, {}{}{}\n", title, pe, routes.reason[index],
                         mapped == nullptr ? std::string("through requests")
                                           : fmt::format("mapped at {}", fmt::ptr(mapped)),
                         way.empty() ? "" : " ", way);

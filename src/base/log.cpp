@@ -290,9 +290,9 @@ bool log_enabled(LogLevel level, std::string_view subsystem) noexcept {
 
 void log_line(LogLevel level, std::string_view subsystem, std::string_view text) noexcept {
   const int pe = log_pe();
-  const std::string who = pe < 0 ? "weft" : fmt::format("weft[{}]", pe);
+  const std::string source = pe < 0 ? "weft" : fmt::format("weft[{}]", pe);
   const std::string_view name = kLevelNames[static_cast<std::size_t>(level)];
-  Log::instance().write(fmt::format("{} {} {}: {}\n", who, name, subsystem, text));
+  Log::instance().write(fmt::format("{} {} {}: {}\n", source, name, subsystem, text));
 }
 
 }  // namespace weft

@@ -68,6 +68,8 @@ TERMS = [
     (r"shares\(", "ceil_div", "identifiers", "shares(n, 8)", "a block shares (its) work"),
     (r"Dial|k?Dials?(_\w+)?|dial(_\w+)?|tie(_\w+)?|tied|take_dial", "ConnectMessage, connect", "identifiers in host/transport", "Dial dial;",
      "int radial = 0;  // dialled"),
+    (r"who|whose|Who", "its name: pe, peer, owner, source", "identifiers in host, src, bootstrap", "const std::string who = name(pe);",
+     "// PEs who wait"),
     (r"places?_?|kPlaces?|(make|post)_places?", "buffer, receive, slot", "identifiers in host/transport/ib, host/transport/ofi",
      "post_place(place);", "list.emplace_back();  // takes its place"),
     (r"\*\*(Of|Whose|Who|Whoever|What) \w+", "by its subject", "anywhere in docs/design", "**What was tried.** Not this.",

@@ -127,7 +127,8 @@ def compile_for_gpu(tree, source, build, kernels, work):
 
 def link(program, objects, libraries, work, name):
     made = work / name
-    call(["c++", "-o", made, program, *objects, *libraries, "-pthread", "-ldl", "-lrt"], "linking")
+    group = ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
+    call(["c++", "-o", made, program, *objects, *group, "-pthread", "-ldl", "-lrt"], "linking")
     return made
 
 

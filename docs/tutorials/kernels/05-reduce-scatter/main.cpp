@@ -95,12 +95,12 @@ weft::Status by_operator(weft::Runtime& rt, float* out, const float* in) {
   return status ? rt.health() : status;
 }
 
-weft::Status check(const char* who, const std::vector<float>& seen,
+weft::Status check(const char* way, const std::vector<float>& seen,
                    const std::vector<float>& wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (std::memcmp(&seen[i], &wanted[i], sizeof(float)) == 0) continue;
     char text[96];  // nine digits tell any two floats apart
-    std::snprintf(text, sizeof(text), "%s: element %zu is %.9g, not %.9g", who, i,
+    std::snprintf(text, sizeof(text), "%s: element %zu is %.9g, not %.9g", way, i,
                   static_cast<double>(seen[i]), static_cast<double>(wanted[i]));
     return weft::Status::error(weft::Code::kInternal, text);
   }

@@ -43,7 +43,7 @@ struct GatherAndMultiply {
   // [push]
 
   // [multiply]
-  // By all blocks but the first: each has every so-manieth element of c.
+  // By all blocks but the first: the elements of c in turn.
   WEFT_DEVICE void multiply(const weft::dev::Context& ctx) const {
     const int me = ctx.pe(), npes = ctx.npes();
     for (int i = 0; i < npes; ++i) {
@@ -109,7 +109,7 @@ weft::Status by_operator(weft::Runtime& rt, Bfloat16* c, const Bfloat16* a, cons
   return status ? rt.health() : status;
 }
 
-weft::Status check(weft::Runtime& rt, const char* who, const Bfloat16* c) {
+weft::Status check(weft::Runtime& rt, const char* way, const Bfloat16* c) {
   std::vector<Bfloat16> seen(static_cast<std::size_t>(rt.npes()) * kRows * kColumns);
   const weft::Status status = rt.context().get(seen.data(), c, seen.size(), rt.pe());
   if (!status) return status;
@@ -121,7 +121,7 @@ weft::Status check(weft::Runtime& rt, const char* who, const Bfloat16* c) {
              static_cast<float>(value(1, rt.pe(), column * kDepth + i));
     if (seen[e].bits == Bfloat16(sum).bits) continue;
     char text[96];
-    std::snprintf(text, sizeof(text), "%s: row %zu, column %zu is %g, not %g", who, row, column,
+    std::snprintf(text, sizeof(text), "%s: row %zu, column %zu is %g, not %g", way, row, column,
                   static_cast<double>(static_cast<float>(seen[e])), static_cast<double>(sum));
     return weft::Status::error(weft::Code::kInternal, text);
   }

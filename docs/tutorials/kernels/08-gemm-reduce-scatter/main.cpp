@@ -118,7 +118,7 @@ weft::Status by_operator(weft::Runtime& rt, Bfloat16* c, const Bfloat16* a, cons
   return status ? rt.health() : status;
 }
 
-weft::Status check(weft::Runtime& rt, const char* who, const Bfloat16* c) {
+weft::Status check(weft::Runtime& rt, const char* way, const Bfloat16* c) {
   std::vector<Bfloat16> seen(kRows * kColumns);
   const weft::Status status = rt.context().get(seen.data(), c, seen.size(), rt.pe());
   if (!status) return status;
@@ -131,7 +131,7 @@ weft::Status check(weft::Runtime& rt, const char* who, const Bfloat16* c) {
                static_cast<float>(value(1, pe, e % kColumns * kDepth + i));
     if (seen[e].bits == Bfloat16(sum).bits) continue;
     char text[96];
-    std::snprintf(text, sizeof(text), "%s: row %zu, column %zu is %g, not %g", who, row,
+    std::snprintf(text, sizeof(text), "%s: row %zu, column %zu is %g, not %g", way, row,
                   e % kColumns, static_cast<double>(static_cast<float>(seen[e])),
                   static_cast<double>(sum));
     return weft::Status::error(weft::Code::kInternal, text);

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "bootstrap/run/child.hpp"
-#include "bootstrap/run/remote.hpp"
+#include "bootstrap/run/agent_protocol.hpp"
 #include "src/base/clock.hpp"
 
 namespace weft::run {

@@ -12,13 +12,13 @@
 
 #include "bootstrap/run/arguments.hpp"
 #include "bootstrap/run/child.hpp"
-#include "bootstrap/run/ending.hpp"
+#include "bootstrap/run/exit_status.hpp"
 #include "bootstrap/run/input.hpp"
-#include "bootstrap/run/lines.hpp"
-#include "bootstrap/run/link.hpp"
-#include "bootstrap/run/outlet.hpp"
+#include "bootstrap/run/line_buffer.hpp"
+#include "bootstrap/run/remote_shell.hpp"
+#include "bootstrap/run/output_queue.hpp"
 #include "bootstrap/run/pmi1_server.hpp"
-#include "bootstrap/run/repeats.hpp"
+#include "bootstrap/run/repeated_messages.hpp"
 #include "bootstrap/tcp/server.hpp"
 #include "src/base/clock.hpp"
 

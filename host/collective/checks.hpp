@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <weft/dev/routine.hpp>
 #include <weft/dev/team_member.hpp>
 #include <weft/status.hpp>
 #include <weft/team.hpp>
@@ -13,19 +14,6 @@
 
 namespace weft {
 
-enum class Routine : std::uint32_t {
-  kSync,
-  kBarrier,
-  kBroadcast,
-  kFcollect,
-  kCollect,
-  kAlltoall,
-  kAlltoalls,
-  kReduce,
-  kReduceScatter,
-  kScanInclusive,
-  kScanExclusive,
-};
 const char* to_string(Routine routine);
 
 // The call that a member is about to make. Fields that must be equal on all are sent as they stand.

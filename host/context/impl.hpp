@@ -89,6 +89,8 @@ struct Context::Impl {
   static void destroy(std::unique_ptr<Impl> impl);
 
   // Checked arguments of a put that are ready to be executed.
+  struct Moved;
+  Status check_moved(const char* routine, const Moved& moved, Op* op);
   Status check_put(void* dst, const void* src, std::size_t bytes, int pe, const Notify& notify,
                    Op* op);
   Status check_get(void* dst, const void* src, std::size_t bytes, int pe, Op* op);

@@ -25,22 +25,39 @@ std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p)
 
 }  // namespace
 
+// The bytes that a put or a get moves. `local` is the program's own memory.
+struct Context::Impl::Moved {
+  const char* symmetric_name;
+  const void* symmetric;
+  const char* local_name;
+  const void* local;
+  std::size_t bytes;
+  int pe;
+};
+
+Status Context::Impl::check_moved(const char* routine, const Moved& moved, Op* op) {
+  const auto [symmetric_name, symmetric, local_name, local, bytes, other] = moved;
+  RETURN_IF_ERROR(check_pe(routine, other, npes));
+  if (bytes != 0) {
+    ASSIGN_OR_RETURN(const Offset offset,
+                     check_symmetric(*heap, routine, symmetric_name, symmetric, bytes, checks));
+    RETURN_IF_ERROR(check_not_null(routine, local_name, local, bytes));
+    op->remote = to_u64(offset);
+  }
+  if (checks) RETURN_IF_ERROR(check_local(*heap, routine, local_name, local, bytes));
+  op->pe = static_cast<std::uint32_t>(other);
+  op->bytes = bytes;
+  op->local = address(local);
+  return Status::ok();
+}
+
 // --- put -----------------------------------------------------------------------------------------
 
 Status Context::Impl::check_put(void* dst, const void* src, std::size_t bytes, int target,
                                 const Notify& notify, Op* op) {
   const char* routine = put_name(bytes, notify, op->flags != 0 ? Done::kLater : Done::kLocal);
-  RETURN_IF_ERROR(check_pe(routine, target, npes));
-  if (bytes != 0) {
-    ASSIGN_OR_RETURN(const Offset offset,
-                     check_symmetric(*heap, routine, "dst", dst, bytes, checks));
-    RETURN_IF_ERROR(check_not_null(routine, "src", src, bytes));
-    op->remote = to_u64(offset);
-  }
-  if (checks) {
-    RETURN_IF_ERROR(check_local(*heap, routine, "src", src, bytes));
-    if (target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
-  }
+  RETURN_IF_ERROR(check_moved(routine, {"dst", dst, "src", src, bytes, target}, op));
+  if (checks && target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
   if (notify.op != NotifyOp::kNone) {
     RETURN_IF_ERROR(check_aligned(routine, "signal", notify.signal, sizeof(std::uint64_t)));
     ASSIGN_OR_RETURN(const Offset signal, check_symmetric(*heap, routine, "signal", notify.signal,
@@ -48,9 +65,6 @@ Status Context::Impl::check_put(void* dst, const void* src, std::size_t bytes, i
     op->signal = to_u64(signal);
   }
   op->kind = OpKind::kPut;
-  op->pe = static_cast<std::uint32_t>(target);
-  op->bytes = bytes;
-  op->local = address(src);
   op->notify = notify.op;
   op->value = notify.value;
   return Status::ok();
@@ -101,21 +115,9 @@ Status Context::Impl::post_note(std::uint32_t target, std::uint64_t offset) {
 
 Status Context::Impl::check_get(void* dst, const void* src, std::size_t bytes, int target, Op* op) {
   const char* routine = op->flags != 0 ? "get_nbi" : "get";
-  RETURN_IF_ERROR(check_pe(routine, target, npes));
-  if (bytes != 0) {
-    ASSIGN_OR_RETURN(const Offset offset,
-                     check_symmetric(*heap, routine, "src", src, bytes, checks));
-    RETURN_IF_ERROR(check_not_null(routine, "dst", dst, bytes));
-    op->remote = to_u64(offset);
-  }
-  if (checks) {
-    RETURN_IF_ERROR(check_local(*heap, routine, "dst", dst, bytes));
-    if (target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
-  }
+  RETURN_IF_ERROR(check_moved(routine, {"src", src, "dst", dst, bytes, target}, op));
+  if (checks && target == pe) RETURN_IF_ERROR(check_overlap(routine, dst, src, bytes));
   op->kind = OpKind::kGet;
-  op->pe = static_cast<std::uint32_t>(target);
-  op->bytes = bytes;
-  op->local = address(dst);
   return Status::ok();
 }
 

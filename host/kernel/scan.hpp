@@ -3,10 +3,8 @@
 
 #include <cstddef>
 
-#include <weft/device/kernel.hpp>
-
-#include "host/kernel/any_fold.hpp"
 #include "host/kernel/block_barrier.hpp"
+#include "host/kernel/grid_fold.hpp"
 #include "host/kernel/units.hpp"
 
 namespace weft::kernel {
@@ -14,16 +12,8 @@ namespace weft::kernel {
 // The work of a large scan by a grid, once all members are there: folds my share rank after rank
 // and stores what stands between two ranks on the right one. In place: a share is read and written
 // by its owner only, who has read a rank's when it writes it.
-struct ScanShareKernel {
-  static constexpr unsigned kMostThreads = 512;
-  DeviceContext handle;
-  Team team;
-  std::byte* words;  // of between_barriers()
+struct ScanShareKernel : GridFold {
   bool inclusive;
-  AnyFold fold;
-  std::byte* dst;
-  const std::byte* src;
-  std::size_t count;
   WEFT_DEVICE void operator()() const;
 };
 

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <weft/device/kernel.hpp>
-
-#include "host/kernel/any_fold.hpp"
 #include "host/kernel/block_barrier.hpp"
+#include "host/kernel/grid_fold.hpp"
 #include "host/kernel/units.hpp"
 
 namespace weft::kernel {
@@ -16,16 +14,8 @@ namespace weft::kernel {
 // The work of a large reduction by a grid, once all members are there: reads what all members have
 // of my share and stores the result on all (reduce) or on me (reducescatter). A reduce in place: a
 // share is read and written by its owner only, who has read all when it writes.
-struct ShareKernel {
-  static constexpr unsigned kMostThreads = 512;
-  DeviceContext handle;
-  Team team;
-  std::byte* words;  // of between_barriers()
+struct ShareKernel : GridFold {
   bool scatters;
-  AnyFold fold;
-  std::byte* dst;
-  const std::byte* src;
-  std::size_t count;  // elements of dst
   WEFT_DEVICE void operator()() const;
 };
 

@@ -182,14 +182,12 @@ Status queue_shares(const StreamCall& call, Folding what, const Team& team, cons
   const std::size_t bytes =
       count * fold.element * (scatters ? static_cast<std::size_t>(team.size) : 1);
   const auto share = [&](std::byte* words) {
+    const kernel::GridFold grid{call.handle(), team, words, fold, dst, src, count};
+    const unsigned blocks = grid_blocks(call, bytes);
     if (kernel::is_scan(what))
-      return call.launch_grid(
-          grid_blocks(call, bytes), kBlockThreads,
-          kernel::ScanShareKernel{call.handle(), team, words, what == Folding::kScanInclusive, fold,
-                                  dst, src, count});
-    return call.launch_grid(
-        grid_blocks(call, bytes), kBlockThreads,
-        kernel::ShareKernel{call.handle(), team, words, scatters, fold, dst, src, count});
+      return call.launch_grid(blocks, kBlockThreads,
+                              kernel::ScanShareKernel{grid, what == Folding::kScanInclusive});
+    return call.launch_grid(blocks, kBlockThreads, kernel::ShareKernel{grid, scatters});
   };
   if (!scatters || dst != src) return queue_grid(call, team, share);
   // In place: where the results of the others go lies what rank 0 reads, so it goes first.

@@ -54,6 +54,16 @@
 #define WEFT_NODISCARD [[nodiscard]]
 #endif
 
+// Around code that loads and uses values under the same condition, which GCC does not see.
+#if defined(__GNUC__) && !defined(__clang__)
+#define WEFT_DEVICE_LOADED_UNDER_SAME_CONDITION \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmaybe-uninitialized\"")
+#define WEFT_DEVICE_END_OF_LOADED _Pragma("GCC diagnostic pop")
+#else
+#define WEFT_DEVICE_LOADED_UNDER_SAME_CONDITION
+#define WEFT_DEVICE_END_OF_LOADED
+#endif
+
 // Symbols of libweft that a program may use; everything else is hidden.
 #if defined(__GNUC__)
 #define WEFT_API [[gnu::visibility("default")]]

@@ -61,7 +61,8 @@ WEFT_DEVICE std::size_t most_packed_broadcast(int members) {
 template <class Scope, class Packed, class Direct>
 WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
                      const Buffers& buffers, std::size_t most_packed, bool may_be_direct,
-                     Packed packed, Direct direct, Work work, int root, const ErasedFold& fold) {
+                     Packed packed, Direct direct, Routine routine, int root,
+                     const ErasedFold& fold) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   const auto known = ctx.known(scope);
@@ -69,7 +70,7 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
   const TeamLayout layout = team_layout(h.teams, h.npes);
   const bool is_small = buffers.bytes <= most_packed;
   if ((layout.packs(buffers.bytes) && (is_small || !is_direct_too)) ||
-      (work == Work::kBroadcast && is_small && layout.packs_of_one(buffers.bytes)))
+      (routine == Routine::kBroadcast && is_small && layout.packs_of_one(buffers.bytes)))
     return run_packed(h, known, team, where, buffers, packed);
   if (is_direct_too) {
     DirectMember<decltype(ctx.known(scope))> member(h, known, team, where);
@@ -78,18 +79,18 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
       refuse_team(h, FaultCode::kTeamBroken, where, team, 0);
     return false;
   }
-  const Call call{h, team, where, work, buffers, root, {}, fold};
+  const Call call{h, team, where, routine, buffers, root, {}, fold};
   return run_generally(call, known);
 }
 
 // The same of what has no quicker way.
 template <class Scope>
 WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const char* where,
-                     Work work, const Buffers& buffers, const Strided& strided,
+                     Routine routine, const Buffers& buffers, const Strided& strided,
                      const ErasedFold& fold) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  const Call call{h, team, where, work, buffers, 0, strided, fold};
+  const Call call{h, team, where, routine, buffers, 0, strided, fold};
   return run_generally(call, ctx.known(scope));
 }
 
@@ -99,7 +100,7 @@ WEFT_DEVICE bool run(const Context& ctx, Scope scope, const Team& team, const ch
                      Body body) {
   const DeviceContext& h = ctx.handle();
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
-  const Call call{h, team, where, Work::kSync, {}};
+  const Call call{h, team, where, Routine::kSync, {}};
   ContextPort port(call);
   const auto known = ctx.known(scope);
   TeamMember<ContextPort, decltype(ctx.known(scope))> member(port, known, team);
@@ -125,7 +126,7 @@ WEFT_DEVICE bool sync_members(const Context& ctx, Scope scope, const Team& team,
   if (!team.is_member()) return refuse_team(h, FaultCode::kNotMember, where, team, 0);
   const auto known = ctx.known(scope);
   if (!is_direct(h, team)) {
-    const Call call{h, team, where, Work::kSync, {}};
+    const Call call{h, team, where, Routine::kSync, {}};
     return run_generally(call, known);
   }
   return sync_direct(h, known, team, where);
@@ -179,17 +180,17 @@ WEFT_DEVICE bool run_fold(const Context& ctx, Scope scope, const Team& team, Fol
                           std::byte* dst, const std::byte* src, std::size_t count) {
   const bool for_all = what == Folding::kReduce;
   const char* const where = for_all ? "reduce" : "reducescatter";
-  const Work work = for_all ? Work::kReduce : Work::kReduceScatter;
+  const Routine routine = for_all ? Routine::kReduce : Routine::kReduceScatter;
   const Buffers buffers{dst, src, count * Fold::element};
   if constexpr (Fold::kPacks) {
     const auto packed = [what](auto& m, const auto& b) { return fold_packed(m, what, b, Fold{}); };
     const auto direct = [what](auto& m, const auto& b) { return fold_direct(m, what, b, Fold{}); };
     // In place a reducescatter would store over what others have yet to read.
     const bool stays = for_all || dst != src;
-    return run(ctx, scope, team, where, buffers, kMostPacked<Scope>, stays, packed, direct, work, 0,
-               erased(Fold{}));
+    return run(ctx, scope, team, where, buffers, kMostPacked<Scope>, stays, packed, direct, routine,
+               0, erased(Fold{}));
   } else {
-    return run(ctx, scope, team, where, work, buffers, {}, erased(Fold{}));
+    return run(ctx, scope, team, where, routine, buffers, {}, erased(Fold{}));
   }
 }
 
@@ -224,7 +225,7 @@ WEFT_DEVICE bool broadcast(const Context& ctx, Scope scope, const Team& team, T*
       coll::most_packed_broadcast<Scope>(team.size), true,
       [root](auto& m, const auto& b) { return coll::broadcast_packed(m, b, root); },
       [root](auto& m, const auto& b) { return coll::broadcast_direct(m, b, root); },
-      coll::Work::kBroadcast, root, {});
+      Routine::kBroadcast, root, {});
 }
 
 template <class Scope, class T>
@@ -235,7 +236,7 @@ WEFT_DEVICE bool fcollect(const Context& ctx, Scope scope, const Team& team, T* 
   return coll::run(
       ctx, scope, team, "fcollect", coll::buffers_of(dst, src, count), coll::kMostPacked<Scope>,
       true, [](auto& m, const auto& b) { return coll::fcollect_packed(m, b); },
-      [](auto& m, const auto& b) { return coll::fcollect_direct(m, b); }, coll::Work::kFcollect, 0,
+      [](auto& m, const auto& b) { return coll::fcollect_direct(m, b); }, Routine::kFcollect, 0,
       {});
 }
 
@@ -247,7 +248,7 @@ WEFT_DEVICE bool collect(const Context& ctx, Scope scope, const Team& team, T* d
   // nowhere, and all refuse.
   const bool good = coll::are_there(ctx, "collect", dst, 1, src, 1, count);
   return coll::run(
-      ctx, scope, team, "collect", coll::Work::kCollect,
+      ctx, scope, team, "collect", Routine::kCollect,
       {coll::bytes_at(dst), coll::bytes_at(src), good ? count * sizeof(T) : kTooManyBytes}, {}, {});
 }
 
@@ -259,7 +260,7 @@ WEFT_DEVICE bool alltoall(const Context& ctx, Scope scope, const Team& team, T* 
   return coll::run(
       ctx, scope, team, "alltoall", coll::buffers_of(dst, src, count), coll::kMostPacked<Scope>,
       true, [](auto& m, const auto& b) { return coll::alltoall_packed(m, b); },
-      [](auto& m, const auto& b) { return coll::alltoall_direct(m, b); }, coll::Work::kAlltoall, 0,
+      [](auto& m, const auto& b) { return coll::alltoall_direct(m, b); }, Routine::kAlltoall, 0,
       {});
 }
 
@@ -274,7 +275,7 @@ WEFT_DEVICE bool alltoalls(const Context& ctx, Scope scope, const Team& team, T*
       !coll::is_there(ctx, "alltoalls", src, span_of<T>(all, src_stride)))
     return false;
   return coll::run(
-      ctx, scope, team, "alltoalls", coll::Work::kAlltoalls, {},
+      ctx, scope, team, "alltoalls", Routine::kAlltoalls, {},
       {coll::bytes_at(dst), coll::bytes_at(src), static_cast<std::size_t>(dst_stride) * sizeof(T),
        static_cast<std::size_t>(src_stride) * sizeof(T), sizeof(T), count},
       {});
@@ -300,7 +301,7 @@ template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_inclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_inclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_inclusive", coll::Work::kScanInclusive,
+  return coll::run(ctx, scope, team, "scan_inclusive", Routine::kScanInclusive,
                    coll::buffers_of(dst, src, count), {},
                    coll::erased(coll::ElementFold<T, kOp>{}));
 }
@@ -309,7 +310,7 @@ template <ReduceOp kOp, class Scope, class T>
 WEFT_DEVICE bool scan_exclusive(const Context& ctx, Scope scope, const Team& team, T* dst,
                                 const T* src, std::size_t count) {
   if (!coll::are_there(ctx, "scan_exclusive", dst, 1, src, 1, count)) return false;
-  return coll::run(ctx, scope, team, "scan_exclusive", coll::Work::kScanExclusive,
+  return coll::run(ctx, scope, team, "scan_exclusive", Routine::kScanExclusive,
                    coll::buffers_of(dst, src, count), {},
                    coll::erased(coll::ElementFold<T, kOp>{}));
 }

@@ -54,16 +54,17 @@ template <class Scope>
 WEFT_DEVICE bool do_work(TeamMember<ContextPort, Scope>& m, const Call& call) {
   const Buffers& b = call.buffers;
   const std::size_t count = call.fold.element != 0 ? b.bytes / call.fold.element : 0;
-  switch (call.work) {
-    case Work::kSync: return m.sync();
-    case Work::kBroadcast: return broadcast(m, b.dst, b.src, b.bytes, call.root);
-    case Work::kFcollect: return fcollect(m, b.dst, b.src, b.bytes);
-    case Work::kCollect: return collect(m, b.dst, b.src, b.bytes);
-    case Work::kAlltoall: return alltoall(m, b.dst, b.src, b.bytes);
-    case Work::kAlltoalls: return alltoalls(m, call.strided);
-    case Work::kReduce: return reduce(m, b.dst, b.src, count, call.fold);
-    case Work::kReduceScatter: return reducescatter(m, b.dst, b.src, count, call.fold);
-    default: return scan(m, b.dst, b.src, count, call.fold, call.work == Work::kScanInclusive);
+  switch (call.routine) {
+    case Routine::kSync: return m.sync();
+    case Routine::kBroadcast: return broadcast(m, b.dst, b.src, b.bytes, call.root);
+    case Routine::kFcollect: return fcollect(m, b.dst, b.src, b.bytes);
+    case Routine::kCollect: return collect(m, b.dst, b.src, b.bytes);
+    case Routine::kAlltoall: return alltoall(m, b.dst, b.src, b.bytes);
+    case Routine::kAlltoalls: return alltoalls(m, call.strided);
+    case Routine::kReduce: return reduce(m, b.dst, b.src, count, call.fold);
+    case Routine::kReduceScatter: return reducescatter(m, b.dst, b.src, count, call.fold);
+    default:
+      return scan(m, b.dst, b.src, count, call.fold, call.routine == Routine::kScanInclusive);
   }
 }
 
@@ -143,7 +144,7 @@ template <class Scope>
 WEFT_DEVICE bool PackedPort::make_ready(const Scope& scope, const Team& team, bool syncs_first,
                                         bool wipes) const {
   if (!wipes && is_direct(h_, team)) return sync_direct(h_, scope, team, where_);
-  const Call call{h_, team, where_, Work::kSync, {}};
+  const Call call{h_, team, where_, Routine::kSync, {}};
   return make_ready_generally(call, scope, syncs_first, wipes);
 }
 

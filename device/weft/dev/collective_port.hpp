@@ -17,6 +17,7 @@
 #include <weft/dev/rma.hpp>
 #include <weft/dev/route.hpp>
 #include <weft/dev/scope.hpp>
+#include <weft/dev/routine.hpp>
 #include <weft/dev/signal.hpp>
 #include <weft/dev/sync.hpp>
 #include <weft/dev/team_member.hpp>
@@ -25,19 +26,6 @@
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace coll {
-
-enum class Work : std::uint8_t {
-  kSync,
-  kBroadcast,
-  kFcollect,
-  kCollect,
-  kAlltoall,
-  kAlltoalls,
-  kReduce,
-  kReduceScatter,
-  kScanInclusive,
-  kScanExclusive,
-};
 
 WEFT_DEVICE_CALLED void signal_somehow(ByValue<ColdContext> cold, std::uint64_t* word,
                                        std::uint64_t value, int pe) {
@@ -88,7 +76,7 @@ struct Call {
   DeviceContext h;
   Team team;
   const char* where;
-  Work work;
+  Routine routine;
   Buffers buffers;
   int root = 0;       // of a broadcast
   Strided strided{};  // of an alltoalls

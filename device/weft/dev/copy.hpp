@@ -12,11 +12,7 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/scope.hpp>
 
-// GCC does not see that what is stored has been loaded under the same condition.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+WEFT_DEVICE_LOADED_UNDER_SAME_CONDITION
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -281,6 +277,4 @@ WEFT_DEVICE_CALLED void copy_slowly(ByValue<Ranks> who, std::byte* to, const std
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+WEFT_DEVICE_END_OF_LOADED

@@ -157,6 +157,13 @@ WEFT_DEVICE void fill_report(const DeviceState& state, std::int32_t lane, const 
   const bool must_succeed = fault.may_go_on && state.waits_on != 0;
   if ((state.trap_on_fault != 0 || must_succeed) && !goes_on) platform::trap();
 }
+// The wait that `fault` describes reached its deadline on a word of my heap.
+WEFT_DEVICE void report_timeout(const DeviceContext& h, Fault& fault, const std::uint64_t* word) {
+  fault.code = FaultCode::kWaitTimeout;
+  fault.offset =
+      static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(word) - h.state->heap);
+  fill_report(*h.state, h.lane, fault);
+}
 WEFT_DEVICE_COLD void report(ByValue<ColdContext> h, const Fault& fault) {
   fill_report(*h.state, h.lane, fault);
 }

@@ -23,16 +23,13 @@ WEFT_DEVICE bool wait_flag(const DeviceContext& handle, const char* where, Flag 
   };
   if (poll(deadline, has_come)) return true;
   Fault fault;
-  fault.code = FaultCode::kWaitTimeout;
   fault.where = where;
   fault.pe = flag.pe;
-  fault.offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(flag.word) -
-                                            handle.state->heap);
   fault.seen = seen();
   fault.wanted = value;
   fault.waited_ns = deadline.waited_ns();
   fault.cmp = Cmp::kGe;
-  fill_report(*handle.state, handle.lane, fault);
+  report_timeout(handle, fault, flag.word);
   return false;
 }
 

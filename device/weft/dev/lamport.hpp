@@ -76,16 +76,12 @@ WEFT_DEVICE_CALL bool receive_lamport(const DeviceContext& handle, const char* w
   }
   if (missed == nullptr && have_come()) return take();  // meanwhile
   Fault fault;
-  fault.code = FaultCode::kWaitTimeout;
   fault.where = where;
   fault.pe = of;
-  fault.offset =
-      static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(missed) - handle.state->heap);
-  fault.seen = kLamportEmpty;
-  fault.wanted = kLamportEmpty;
+  fault.seen = fault.wanted = kLamportEmpty;
   fault.waited_ns = deadline.waited_ns();
   fault.cmp = Cmp::kNe;
-  fill_report(*handle.state, handle.lane, fault);
+  report_timeout(handle, fault, missed);
   return false;
 }
 

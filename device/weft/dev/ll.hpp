@@ -10,11 +10,7 @@
 #include <weft/dev/platform.hpp>
 #include <weft/dev/poll.hpp>
 
-// GCC does not see that what is looked at has been loaded under the same condition.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+WEFT_DEVICE_LOADED_UNDER_SAME_CONDITION
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -59,6 +55,4 @@ WEFT_DEVICE_CALL bool receive_ll(const Context& ctx, const char* where, GetAwait
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+WEFT_DEVICE_END_OF_LOADED

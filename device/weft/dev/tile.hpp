@@ -17,11 +17,7 @@
 #include <weft/dev/scope.hpp>
 #include <weft/dev/validate.hpp>
 
-// GCC does not see that what is stored has been loaded under the same condition.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+WEFT_DEVICE_LOADED_UNDER_SAME_CONDITION
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
@@ -456,6 +452,4 @@ WEFT_DEVICE bool reduce_tile(const Context& ctx, Scope scope, const Team& team, 
 }  // namespace WEFT_TARGET
 }  // namespace weft::dev
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+WEFT_DEVICE_END_OF_LOADED

@@ -12,6 +12,7 @@
 #include "host/api/environment.hpp"
 #include "host/api/nvshmem/meet.hpp"
 #include "host/api/nvshmem/state.hpp"
+#include "host/api/process_job.hpp"
 #include "host/api/settle.hpp"
 
 namespace weft::nvshmem {
@@ -19,24 +20,9 @@ namespace weft::nvshmem {
 namespace {
 
 // No destructor: calls may come from other destructors at the very end.
-struct Job {
-  std::mutex mutex;  // guards start and end
-  int starts = 0;    // nvshmem_init calls that await their nvshmem_finalize
-  int level = NVSHMEM_THREAD_SERIALIZED;
-  bool has_ended = false;
-  Runtime* runtime = nullptr;
-};
-Job& job() {
-  static Job* const job = new Job;
+ProcessJob& job() {
+  static auto* const job = new ProcessJob;
   return *job;
-}
-
-// In a child of fork() the job is the parent's; it is not for a child to end.
-bool refuse_in_child(const char* routine) {
-  if (job().runtime == nullptr || !job().runtime->is_inherited()) return false;
-  const CallerName name(routine);
-  report(job().runtime->health()).ignore();
-  return true;
 }
 
 Status read_options(const nvshmemx_init_attr_t* attr, Options* options) {
@@ -73,7 +59,7 @@ Status start(int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
   if (Status read = read_options(attr, &options); !read) return read;
   auto made = meet(flags, attr, options);
   if (!made) return made.status();
-  Job& j = job();
+  ProcessJob& j = job();
   j.level = level;
   j.runtime = new Runtime(std::move(made).value());
   Status status = set_up(*j.runtime, level);
@@ -85,8 +71,8 @@ Status start(int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
 }
 
 int init_with(const char* routine, int level, unsigned flags, const nvshmemx_init_attr_t* attr) {
-  Job& j = job();
-  if (refuse_in_child(routine)) return NVSHMEMX_ERROR_INTERNAL;
+  ProcessJob& j = job();
+  if (j.refuse_in_child(routine)) return NVSHMEMX_ERROR_INTERNAL;
   const std::lock_guard lock(j.mutex);
   if (j.starts == 0) {
     const CallerName name(routine);
@@ -133,8 +119,8 @@ void init(const char* routine) {
 }
 
 void finalize(const char* routine) {
-  Job& j = job();
-  if (refuse_in_child(routine)) return;
+  ProcessJob& j = job();
+  if (j.refuse_in_child(routine)) return;
   const std::lock_guard lock(j.mutex);
   if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
   if (runtime(routine) == nullptr || --j.starts > 0) return;
@@ -148,7 +134,7 @@ void finalize(const char* routine) {
 void hostlib_finalize(const char* routine, void*, void*) { finalize(routine); }
 
 void global_exit(const char* routine, int status) {
-  if (refuse_in_child(routine)) std::exit(status);
+  if (job().refuse_in_child(routine)) std::exit(status);
   if (Runtime* const rt = runtime(routine))
     rt->abort(status, fmt::format("nvshmem_global_exit({}) on PE {}", status, rt->pe()));
   std::exit(status);
@@ -163,7 +149,7 @@ std::vector<UniqueId>& ids() {
 }
 
 int get_uniqueid(const char* routine, nvshmemx_uniqueid_t* uniqueid) {
-  Job& j = job();
+  ProcessJob& j = job();
   const std::lock_guard lock(j.mutex);
   const CallerName name(routine);
   Options options;
@@ -211,15 +197,9 @@ void query_thread(const char* routine, int* provided) {
   if (runtime(routine) != nullptr) *provided = job().level;
 }
 
-int my_pe(const char* routine) {
-  const Runtime* const rt = runtime(routine);
-  return rt == nullptr ? -1 : rt->pe();
-}
+int my_pe(const char* routine) { return pe_of(runtime(routine)); }
 
-int n_pes(const char* routine) {
-  const Runtime* const rt = runtime(routine);
-  return rt == nullptr ? -1 : rt->npes();
-}
+int n_pes(const char* routine) { return npes_of(runtime(routine)); }
 
 void info_get_version(const char*, int* major, int* minor) {
   *major = NVSHMEM_MAJOR_VERSION;
@@ -242,7 +222,7 @@ void vendor_get_version_info(const char*, int* major, int* minor, int* patch) {
 // --- what calls need to go on --------------------------------------------------------------------
 
 Runtime* runtime(const char* routine) {
-  const Job& j = job();
+  const ProcessJob& j = job();
   if (j.runtime != nullptr) [[likely]] {
     tell_modules_that_wait(*j.runtime);
     return j.runtime;

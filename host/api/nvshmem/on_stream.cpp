@@ -91,25 +91,29 @@ T g(const char* routine, cudaStream_t stream, const T* source, int pe) {
 }
 
 // One operation for each element: there is no stride inside one.
-template <class T>
-void iput(const char* routine, cudaStream_t stream, T* dest, const T* source, std::ptrdiff_t dst,
-          std::ptrdiff_t sst, std::size_t count, int pe) {
+template <class Operation>
+void queue_each(const char* routine, cudaStream_t stream, std::size_t count, Operation operation) {
   queue(routine, stream, [=](OnStream& q) {
     Status status;
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
-      status = q.put(dest + i * dst, source + i * sst, 1, pe);
+      status = operation(q, i);
     return status;
+  });
+}
+
+template <class T>
+void iput(const char* routine, cudaStream_t stream, T* dest, const T* source, std::ptrdiff_t dst,
+          std::ptrdiff_t sst, std::size_t count, int pe) {
+  queue_each(routine, stream, count, [=](OnStream& q, std::ptrdiff_t i) {
+    return q.put(dest + i * dst, source + i * sst, 1, pe);
   });
 }
 
 template <class T>
 void iget(const char* routine, cudaStream_t stream, T* dest, const T* source, std::ptrdiff_t dst,
           std::ptrdiff_t sst, std::size_t count, int pe) {
-  queue(routine, stream, [=](OnStream& q) {
-    Status status;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(count) && status; ++i)
-      status = q.get(dest + i * dst, source + i * sst, 1, pe);
-    return status;
+  queue_each(routine, stream, count, [=](OnStream& q, std::ptrdiff_t i) {
+    return q.get(dest + i * dst, source + i * sst, 1, pe);
   });
 }
 

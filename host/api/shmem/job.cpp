@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "host/api/process_job.hpp"
 #include "host/api/settle.hpp"
 #include "host/api/shmem/state.hpp"
 #include "host/api/shmem/static_data.hpp"
@@ -15,26 +16,9 @@ namespace weft::shmem {
 namespace {
 
 // No destructor: shmem calls may come from other destructors at the very end.
-struct Job {
-  std::mutex mutex;  // guards start and end
-  int starts = 0;    // shmem_init calls that await their shmem_finalize
-  int level = SHMEM_THREAD_SINGLE;
-  bool has_ended = false;
-  bool aborted = false;
-  Runtime* runtime = nullptr;
-};
-Job& job() {
-  static Job* const job = new Job;
+ProcessJob& job() {
+  static auto* const job = new ProcessJob;
   return *job;
-}
-
-// In a child of fork() the job is the parent's; it is not for a child to end.
-bool is_inherited() { return job().runtime != nullptr && job().runtime->is_inherited(); }
-bool refuse_in_child(const char* routine) {
-  if (!is_inherited()) return false;
-  const CallerName name(routine);
-  report(job().runtime->health()).ignore();
-  return true;
 }
 
 Status start(int level) {
@@ -49,7 +33,7 @@ Status start(int level) {
   if (!made) return made.status();
   status = data.share(*made);
   if (!status) return status;
-  Job& j = job();
+  ProcessJob& j = job();
   j.runtime = new Runtime(std::move(made).value());
   j.level = level;
   start_teams(*j.runtime);
@@ -59,7 +43,7 @@ Status start(int level) {
 }
 
 void end() {
-  Job& j = job();
+  ProcessJob& j = job();
   settle(j.runtime->barrier());
   stop_contexts();
   forget_active_sets();
@@ -71,8 +55,8 @@ void end() {
 // A program that ends without shmem_finalize is finalized then (deprecated; 1.5, annex E). One that
 // ends in failure does not wait for the others: the launcher sees it, and tells them.
 void end_at_exit(int status, void*) {
-  Job& j = job();
-  if (is_inherited()) return;
+  ProcessJob& j = job();
+  if (j.is_inherited()) return;
   const std::lock_guard lock(j.mutex);
   if (j.starts == 0 || j.aborted || status != 0) return;
   j.starts = 0;
@@ -80,8 +64,8 @@ void end_at_exit(int status, void*) {
 }
 
 int init_thread(const char* routine, int requested, int* provided) {
-  Job& j = job();
-  if (refuse_in_child(routine)) return 1;
+  ProcessJob& j = job();
+  if (j.refuse_in_child(routine)) return 1;
   const std::lock_guard lock(j.mutex);
   if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
     report(Status::error(Code::kInvalidArgument,
@@ -113,8 +97,8 @@ void start_pes(const char* routine, int) {
 }
 
 void finalize(const char* routine) {
-  Job& j = job();
-  if (refuse_in_child(routine)) return;
+  ProcessJob& j = job();
+  if (j.refuse_in_child(routine)) return;
   const std::lock_guard lock(j.mutex);
   if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
   if (runtime(routine) == nullptr || --j.starts > 0) return;
@@ -123,8 +107,8 @@ void finalize(const char* routine) {
 }
 
 void global_exit(const char* routine, int status) {
-  Job& j = job();
-  if (refuse_in_child(routine)) std::exit(status);
+  ProcessJob& j = job();
+  if (j.refuse_in_child(routine)) std::exit(status);
   if (Runtime* const rt = runtime(routine)) {
     j.aborted = true;
     rt->abort(status, fmt::format("shmem_global_exit({}) on PE {}", status, rt->pe()));
@@ -140,15 +124,9 @@ void query_thread(const char* routine, int* provided) {
 
 void query_initialized(const char*, int* initialized) { *initialized = job().runtime != nullptr; }
 
-int my_pe(const char* routine) {
-  const Runtime* const rt = runtime(routine);
-  return rt == nullptr ? -1 : rt->pe();
-}
+int my_pe(const char* routine) { return pe_of(runtime(routine)); }
 
-int n_pes(const char* routine) {
-  const Runtime* const rt = runtime(routine);
-  return rt == nullptr ? -1 : rt->npes();
-}
+int n_pes(const char* routine) { return npes_of(runtime(routine)); }
 
 int pe_accessible(const char* routine, int pe) {
   const Runtime* const rt = runtime(routine);
@@ -187,7 +165,7 @@ void cache_line(const char*, void*) {}
 // --- what calls need to go on --------------------------------------------------------------------
 
 Runtime* runtime(const char* routine) {
-  const Job& j = job();
+  const ProcessJob& j = job();
   if (j.runtime != nullptr) [[likely]]
     return j.runtime;
   report(Status::error(

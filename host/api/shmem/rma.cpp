@@ -10,50 +10,49 @@
 namespace weft::shmem {
 namespace {
 
+template <Done kDone>
+void put_bytes(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+               std::size_t bytes, int pe) {
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->put_bytes(dest, source, bytes, call.pe(), none(), kDone, Caller{routine}));
+}
+template <Done kDone>
+void get_bytes(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+               std::size_t bytes, int pe) {
+  if (ResolvedCall call(routine, ctx, pe); call)
+    settle(call->get_bytes(dest, source, bytes, call.pe(), kDone, Caller{routine}));
+}
+
 template <class T>
 void put(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(call->put_bytes(dest, source, bytes_of<T>(count), call.pe(), none(), Done::kLocal,
-                           Caller{routine}));
+  put_bytes<Done::kLocal>(routine, ctx, dest, source, bytes_of<T>(count), pe);
 }
-
 template <class T>
 void put_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(call->put_bytes(dest, source, bytes_of<T>(count), call.pe(), none(), Done::kLater,
-                           Caller{routine}));
+  put_bytes<Done::kLater>(routine, ctx, dest, source, bytes_of<T>(count), pe);
 }
-
 template <class T>
 void get(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
          int pe) {
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(call->get_bytes(dest, source, bytes_of<T>(count), call.pe(), Done::kLocal,
-                           Caller{routine}));
+  get_bytes<Done::kLocal>(routine, ctx, dest, source, bytes_of<T>(count), pe);
 }
-
 template <class T>
 void get_nbi(const char* routine, shmem_ctx_t ctx, T* dest, const T* source, std::size_t count,
              int pe) {
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(call->get_bytes(dest, source, bytes_of<T>(count), call.pe(), Done::kLater,
-                           Caller{routine}));
+  get_bytes<Done::kLater>(routine, ctx, dest, source, bytes_of<T>(count), pe);
 }
 
 template <class T>
 void p(const char* routine, shmem_ctx_t ctx, T* dest, T value, int pe) {
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(
-        call->put_bytes(dest, &value, sizeof(T), call.pe(), none(), Done::kLocal, Caller{routine}));
+  put_bytes<Done::kLocal>(routine, ctx, dest, &value, sizeof(T), pe);
 }
 
 template <class T>
 T g(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
   T value{};
-  if (ResolvedCall call(routine, ctx, pe); call)
-    settle(call->get_bytes(&value, source, sizeof(T), call.pe(), Done::kLocal, Caller{routine}));
+  get_bytes<Done::kLocal>(routine, ctx, &value, source, sizeof(T), pe);
   return value;
 }
 

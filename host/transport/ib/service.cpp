@@ -2,14 +2,8 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-
-#include <fmt/format.h>
 
 #include "host/transport/ib/reliable.hpp"
 #include "src/base/clock.hpp"
@@ -37,8 +31,7 @@ Status Service::open(std::span<const Port> ports) {
                      ServiceEndpoint::open(port, endpoints_.size()));
     endpoints_.push_back(std::move(endpoint));
   }
-  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return wake_ ? Status::ok() : failure("make an event descriptor", "this host", errno);
+  return Status::ok();
 }
 
 std::vector<ServiceAddress> Service::addresses() const {
@@ -51,18 +44,10 @@ std::vector<ServiceAddress> Service::addresses() const {
 Status Service::start(std::vector<PeAddress> peers) {
   peers_ = std::move(peers);
   for (const auto& endpoint : endpoints_) endpoint->datagrams->know(peers_);
-  ASSIGN_OR_RETURN(thread_, start_thread({"weft-ib"}, [this] { run(); }));
-  return Status::ok();
+  return thread_.start("weft-ib", [this] { run(); });
 }
 
-Service::~Service() {
-  if (!thread_.joinable()) return;
-  stops_.store(true, std::memory_order_release);  // pairs with the acquire in run
-  const std::uint64_t one = 1;
-  if (::write(wake_.get(), &one, sizeof one) < 0)
-    LOG(kDebug, "transport", "ib: {}", std::strerror(errno));
-  thread_.join();
-}
+Service::~Service() = default;
 
 // The common part of all messages to a PE about a queue pair.
 ConnectMessage Service::message_to(int pe, ConnectMessage::Kind kind, std::uint32_t lane,
@@ -93,7 +78,7 @@ Status Service::ask_end(std::size_t rail, int pe, std::uint32_t lane, std::size_
 void Service::run() {
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
-  while (!stops_.load(std::memory_order_acquire)) {
+  while (!thread_.stops()) {
     if (drain()) {
       busy_at = now_ns();
     } else if (now_ns() - busy_at < kAwakeNs) {
@@ -107,7 +92,7 @@ void Service::run() {
 
 // Until something comes, also what came between the last look and here.
 void Service::sleep() {
-  std::vector<pollfd> files = {{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> files = {{thread_.wake_file(), POLLIN, 0}};
   for (const auto& endpoint : endpoints_) {
     if (ibv_req_notify_cq(endpoint->done.get(), 0) != 0) return;
     files.push_back({endpoint->channel->fd, POLLIN, 0});

@@ -6,7 +6,6 @@
 // the order of their sequence, each once, whatever rails they come by: one thread does it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,8 +15,7 @@
 #include <vector>
 
 #include "host/transport/ib/service_endpoint.hpp"
-#include "src/base/thread.hpp"
-#include "src/base/unique_fd.hpp"
+#include "host/transport/network/service_thread.hpp"
 
 namespace weft::ib {
 
@@ -83,9 +81,7 @@ class Service {
   std::map<Name, Caller> callers_;
   std::deque<Heard> waiting_;  // requests, until answers are on their way
 
-  UniqueFd wake_;
-  std::atomic<bool> stops_{false};
-  Thread thread_;
+  ServiceThread thread_;
 };
 
 }  // namespace weft::ib

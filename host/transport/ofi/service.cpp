@@ -2,14 +2,8 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-
-#include <fmt/format.h>
 
 #include "host/transport/ofi/endpoint.hpp"
 #include "src/base/clock.hpp"
@@ -34,27 +28,13 @@ Service::Service(int pe, Endpoint& endpoint, Work work)
     : pe_(pe), endpoint_(endpoint), work_(std::move(work)) {}
 
 Status Service::start() {
-  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_)
-    return Status::error(Code::kIo,
-                         fmt::format("cannot make an event descriptor: {}", std::strerror(errno)));
-  ASSIGN_OR_RETURN(thread_, start_thread({"weft-ofi"}, [this] { run(); }));
-  return Status::ok();
-}
-
-Service::~Service() {
-  if (!thread_.joinable()) return;
-  stops_.store(true, std::memory_order_release);  // pairs with the acquire in run
-  const std::uint64_t one = 1;
-  if (::write(wake_.get(), &one, sizeof one) < 0)
-    LOG(kDebug, "transport", "ofi: {}", std::strerror(errno));
-  thread_.join();
+  return thread_.start("weft-ofi", [this] { run(); });
 }
 
 void Service::run() {
   set_log_pe(pe_);
   std::uint64_t busy_at = now_ns();
-  while (!stops_.load(std::memory_order_acquire)) {
+  while (!thread_.stops()) {
     const bool moved = !others_poll() && work_.poll();
     const std::uint64_t now = now_ns();
     if (now - looked_at_ > std::uint64_t{kSleepMs} * 1'000'000) {
@@ -78,7 +58,7 @@ bool Service::others_poll() {
     const std::uint32_t polls = polls_.load(std::memory_order_relaxed);
     const bool many = polls - seen_polls_ >= kManyPolls;
     seen_polls_ = polls;
-    if (!many || stops_.load(std::memory_order_acquire)) return false;
+    if (!many || thread_.stops()) return false;
     sleep_on(-1, kNapMs);
     if (now_ns() - looked_at_ > std::uint64_t{kSleepMs} * 1'000'000) return true;
   }
@@ -92,7 +72,7 @@ void Service::sleep() {
 }
 
 void Service::sleep_on(int file, int ms) {
-  std::array<pollfd, 2> files = {pollfd{wake_.get(), POLLIN, 0}, pollfd{file, POLLIN, 0}};
+  std::array<pollfd, 2> files = {pollfd{thread_.wake_file(), POLLIN, 0}, pollfd{file, POLLIN, 0}};
   ::poll(files.data(), files.size(), ms);  // a negative file is passed over
 }
 

@@ -8,8 +8,7 @@
 
 #include <weft/status.hpp>
 
-#include "src/base/thread.hpp"
-#include "src/base/unique_fd.hpp"
+#include "host/transport/network/service_thread.hpp"
 
 namespace weft::ofi {
 
@@ -22,7 +21,6 @@ class Service {
     std::function<void(std::uint64_t now)> look;  // now and then, at what takes too long
   };
   Service(int pe, Endpoint& endpoint, Work work);
-  ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -42,9 +40,7 @@ class Service {
   std::atomic<std::uint32_t> polls_{0};
   std::uint32_t seen_polls_ = 0;
   std::uint64_t looked_at_ = 0;
-  UniqueFd wake_;
-  std::atomic<bool> stops_{false};
-  Thread thread_;
+  ServiceThread thread_;
 };
 
 }  // namespace weft::ofi

@@ -35,26 +35,14 @@ WEFT_SHMEM_SET_MOVE(64)
       void, shmem_##N##_##op##_to_all,                                                \
       (T * dest, const T* source, int nreduce, WEFT_SHMEM_SET, T* pWrk, long* pSync), \
       to_all<weft::ReduceOp::k##Kind>, (WEFT_SHMEM_SET_OF(pSync), dest, source, nreduce, pWrk))
-#define WEFT_SHMEM_ARITH_TO_ALL(N, T) \
-  WEFT_SHMEM_TO_ALL(N, T, sum, Sum)   \
-  WEFT_SHMEM_TO_ALL(N, T, prod, Prod)
-#define WEFT_SHMEM_ORDER_TO_ALL(N, T) \
-  WEFT_SHMEM_TO_ALL(N, T, min, Min)   \
-  WEFT_SHMEM_TO_ALL(N, T, max, Max)
-#define WEFT_SHMEM_LOGIC_TO_ALL(N, T) \
-  WEFT_SHMEM_TO_ALL(N, T, and, And)   \
-  WEFT_SHMEM_TO_ALL(N, T, or, Or)     \
-  WEFT_SHMEM_TO_ALL(N, T, xor, Xor)
 
-#define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)                        \
-  WEFT_OLD_##old(WEFT_SHMEM_ARITH_TO_ALL(N, T)) WEFT_OLD_##old(WEFT_SHMEM_ORDER_TO_ALL(N, T)) \
-      WEFT_OLD_INT_##old(WEFT_SHMEM_LOGIC_TO_ALL(N, T))
+#define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
+  WEFT_OLD_##old(WEFT_EACH_ARITH(WEFT_SHMEM_TO_ALL, N, T))             \
+      WEFT_OLD_##old(WEFT_EACH_ORDER(WEFT_SHMEM_TO_ALL, N, T))         \
+          WEFT_OLD_INT_##old(WEFT_EACH_BITWISE(WEFT_SHMEM_TO_ALL, N, T))
 #include "types.def.h"
-WEFT_SHMEM_ARITH_TO_ALL(complexf, WEFT_SHMEM_COMPLEX(float))
-WEFT_SHMEM_ARITH_TO_ALL(complexd, WEFT_SHMEM_COMPLEX(double))
+WEFT_EACH_ARITH(WEFT_SHMEM_TO_ALL, complexf, WEFT_SHMEM_COMPLEX(float))
+WEFT_EACH_ARITH(WEFT_SHMEM_TO_ALL, complexd, WEFT_SHMEM_COMPLEX(double))
 #undef WEFT_SHMEM_TO_ALL
-#undef WEFT_SHMEM_ARITH_TO_ALL
-#undef WEFT_SHMEM_ORDER_TO_ALL
-#undef WEFT_SHMEM_LOGIC_TO_ALL
 #undef WEFT_SHMEM_SET
 #undef WEFT_SHMEM_SET_OF

@@ -31,19 +31,14 @@
                  fetch_amo<weft::Amo::kFetch##Kind>, (dest, value, pe))                      \
   WEFT_SHMEM_CTX(void, N, atomic_fetch_##op##_nbi, (T * fetch, T * dest, T value, int pe),   \
                  fetch_amo_nbi<weft::Amo::kFetch##Kind>, (fetch, dest, value, pe))
-#define WEFT_SHMEM_BITS(N, T)    \
-  WEFT_SHMEM_BIT(N, T, and, And) \
-  WEFT_SHMEM_BIT(N, T, or, Or)   \
-  WEFT_SHMEM_BIT(N, T, xor, Xor)
 
 #define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)          \
   WEFT_WHEN_##amo(WEFT_SHMEM_AMO(N, T)) WEFT_WHEN_##xamo(WEFT_SHMEM_XAMO(N, T)) \
-      WEFT_WHEN_##bamo(WEFT_SHMEM_BITS(N, T))
+      WEFT_WHEN_##bamo(WEFT_EACH_BITWISE(WEFT_SHMEM_BIT, N, T))
 #include "types.def.h"
 #undef WEFT_SHMEM_AMO
 #undef WEFT_SHMEM_XAMO
 #undef WEFT_SHMEM_BIT
-#undef WEFT_SHMEM_BITS
 
 /* Deprecated: without a context. The standard has them for the types of 1.3 only, other
  * implementations for all. */

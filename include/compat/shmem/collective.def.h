@@ -27,21 +27,15 @@
                    (shmem_team_t team, T * dest, const T* source, size_t nelems), exscan, \
                    (team, dest, source, nelems))
 
-#define WEFT_SHMEM_ARITH(N, T)        \
-  WEFT_SHMEM_REDUCE(N, T, sum, Sum)   \
-  WEFT_SHMEM_REDUCE(N, T, prod, Prod) \
+#define WEFT_SHMEM_ARITH(N, T)             \
+  WEFT_EACH_ARITH(WEFT_SHMEM_REDUCE, N, T) \
   WEFT_SHMEM_SCAN(N, T)
-#define WEFT_SHMEM_ORDER(N, T)      \
-  WEFT_SHMEM_REDUCE(N, T, min, Min) \
-  WEFT_SHMEM_REDUCE(N, T, max, Max)
-#define WEFT_SHMEM_LOGIC(N, T)      \
-  WEFT_SHMEM_REDUCE(N, T, and, And) \
-  WEFT_SHMEM_REDUCE(N, T, or, Or)   \
-  WEFT_SHMEM_REDUCE(N, T, xor, Xor)
 
-#define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)            \
-  WEFT_WHEN_##rma(WEFT_SHMEM_MOVE(N, T)) WEFT_WHEN_##bits(WEFT_SHMEM_LOGIC(N, T)) \
-      WEFT_WHEN_##order(WEFT_SHMEM_ORDER(N, T)) WEFT_WHEN_##arith(WEFT_SHMEM_ARITH(N, T))
+#define WEFT_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
+  WEFT_WHEN_##rma(WEFT_SHMEM_MOVE(N, T))                               \
+      WEFT_WHEN_##bits(WEFT_EACH_BITWISE(WEFT_SHMEM_REDUCE, N, T))     \
+          WEFT_WHEN_##order(WEFT_EACH_ORDER(WEFT_SHMEM_REDUCE, N, T))  \
+              WEFT_WHEN_##arith(WEFT_SHMEM_ARITH(N, T))
 #include "types.def.h"
 WEFT_SHMEM_ARITH(complexf, WEFT_SHMEM_COMPLEX(float))
 WEFT_SHMEM_ARITH(complexd, WEFT_SHMEM_COMPLEX(double))
@@ -49,8 +43,6 @@ WEFT_SHMEM_ARITH(complexd, WEFT_SHMEM_COMPLEX(double))
 #undef WEFT_SHMEM_REDUCE
 #undef WEFT_SHMEM_SCAN
 #undef WEFT_SHMEM_ARITH
-#undef WEFT_SHMEM_ORDER
-#undef WEFT_SHMEM_LOGIC
 
 WEFT_SHMEM_ROUTINE(int, shmem_broadcastmem,
                    (shmem_team_t team, void* dest, const void* source, size_t nelems, int PE_root),

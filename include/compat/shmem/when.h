@@ -12,6 +12,11 @@
 #define WEFT_OLD_INT_1(...)
 #define WEFT_OLD_INT_2(...) __VA_ARGS__
 
+/* M for each operator of a type that can be added, be ordered, or is one of bits. */
+#define WEFT_EACH_ARITH(M, N, T) M(N, T, sum, Sum) M(N, T, prod, Prod)
+#define WEFT_EACH_ORDER(M, N, T) M(N, T, min, Min) M(N, T, max, Max)
+#define WEFT_EACH_BITWISE(M, N, T) M(N, T, and, And) M(N, T, or, Or) M(N, T, xor, Xor)
+
 /* Complex numbers of C, and of C++: the same in memory. */
 #ifdef __cplusplus
 #define WEFT_SHMEM_COMPLEX(T) std::complex<T>

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 
 #include "bootstrap/run/bind.hpp"
-#include "bootstrap/run/ending.hpp"
-#include "bootstrap/run/lines.hpp"
+#include "bootstrap/run/exit_status.hpp"
+#include "bootstrap/run/line_buffer.hpp"
 #include "bootstrap/run/hosts.hpp"
-#include "bootstrap/run/repeats.hpp"
+#include "bootstrap/run/repeated_messages.hpp"
 #include "bootstrap/run/program.hpp"
-#include "bootstrap/run/remote.hpp"
+#include "bootstrap/run/agent_protocol.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/status.hpp"
 

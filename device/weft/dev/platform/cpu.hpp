@@ -17,6 +17,7 @@
 #include <weft/device/cpu_grid.hpp>
 #include <weft/target.hpp>
 
+#include <weft/dev/platform/no_bulk.hpp>
 #include <weft/dev/platform/order.hpp>
 
 namespace weft::dev {
@@ -52,12 +53,6 @@ inline unsigned thread_rank() { return self().thread; }
 inline unsigned block_size() { return self().threads; }
 inline unsigned block_rank() { return self().block; }
 inline unsigned grid_size() { return self().blocks; }
-
-inline constexpr bool kHasBulkCopy = false;
-WEFT_DEVICE bool is_in_memory(const void*) { return true; }
-WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
-WEFT_DEVICE void bulk_copy_rows(std::byte*, unsigned, std::byte*, std::size_t, const std::byte*,
-                                std::size_t, unsigned, unsigned) {}
 
 // --- time and the rest --------------------------------------------------------------------------
 
@@ -175,29 +170,20 @@ inline T compare_swap(T* word, T compare, T value) {
   return compare;  // the builtin leaves the old value here, also on success
 }
 
-template <Order kOrder, Reach kReach, class T>
-inline T fetch_add(T* word, T value) {
-  return self().fenced ? __atomic_fetch_add(word, value, model_after_fence<kOrder>)
-                       : __atomic_fetch_add(word, value, model<kOrder>);
-}
+#define WEFT_CPU_FETCH(op)                                                             \
+  template <Order kOrder, Reach kReach, class T>                                       \
+  inline T fetch_##op(T* word, T value) {                                              \
+    return self().fenced ? __atomic_fetch_##op(word, value, model_after_fence<kOrder>) \
+                         : __atomic_fetch_##op(word, value, model<kOrder>);            \
+  }
+WEFT_CPU_FETCH(add)
+WEFT_CPU_FETCH(and)
+WEFT_CPU_FETCH(or)
+WEFT_CPU_FETCH(xor)
+#undef WEFT_CPU_FETCH
 template <Order kOrder, Reach kReach, class T>
 inline void add(T* word, T value) {
   (void)fetch_add<kOrder, kReach>(word, value);
-}
-template <Order kOrder, Reach kReach, class T>
-inline T fetch_and(T* word, T value) {
-  return self().fenced ? __atomic_fetch_and(word, value, model_after_fence<kOrder>)
-                       : __atomic_fetch_and(word, value, model<kOrder>);
-}
-template <Order kOrder, Reach kReach, class T>
-inline T fetch_or(T* word, T value) {
-  return self().fenced ? __atomic_fetch_or(word, value, model_after_fence<kOrder>)
-                       : __atomic_fetch_or(word, value, model<kOrder>);
-}
-template <Order kOrder, Reach kReach, class T>
-inline T fetch_xor(T* word, T value) {
-  return self().fenced ? __atomic_fetch_xor(word, value, model_after_fence<kOrder>)
-                       : __atomic_fetch_xor(word, value, model<kOrder>);
 }
 
 inline constexpr bool kCopiesShares = true;

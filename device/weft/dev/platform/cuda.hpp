@@ -16,23 +16,13 @@
 
 #include <weft/dev/platform/bulk_cuda.hpp>
 #include <weft/dev/platform/order.hpp>
+#include <weft/dev/platform/simt.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace platform {
 
 inline constexpr unsigned kWarpSize = 32;
-
-// --- identity -----------------------------------------------------------------------------------
-
-WEFT_DEVICE unsigned thread_rank() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
-WEFT_DEVICE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
-WEFT_DEVICE unsigned block_rank() {
-  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-}
-WEFT_DEVICE unsigned grid_size() { return gridDim.x * gridDim.y * gridDim.z; }
 
 // --- together -----------------------------------------------------------------------------------
 
@@ -41,7 +31,6 @@ WEFT_DEVICE unsigned grid_size() { return gridDim.x * gridDim.y * gridDim.z; }
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
 WEFT_DEVICE void sync_warp() { __syncwarp(kWholeWarp); }
-WEFT_DEVICE void sync_block() { __syncthreads(); }
 
 template <class T>
 WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
@@ -54,23 +43,11 @@ WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
   return value;
 }
 
-template <class T>
-WEFT_DEVICE T block_broadcast(T value) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16, "at most 16 bytes");
-  __shared__ std::uint64_t box[2];
-  if (thread_rank() == 0) memcpy(box, &value, sizeof(T));
-  __syncthreads();
-  memcpy(&value, box, sizeof(T));
-  __syncthreads();
-  return value;
-}
-
 WEFT_DEVICE bool warp_all(bool mine) {
   const bool all = __all_sync(kWholeWarp, mine) != 0;
   sync_warp();
   return all;
 }
-WEFT_DEVICE bool block_all(bool mine) { return __syncthreads_and(mine) != 0; }
 
 // --- memory -------------------------------------------------------------------------------------
 

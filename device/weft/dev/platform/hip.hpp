@@ -12,24 +12,15 @@
 
 #include <weft/target.hpp>
 
+#include <weft/dev/platform/no_bulk.hpp>
 #include <weft/dev/platform/order.hpp>
+#include <weft/dev/platform/simt.hpp>
 
 namespace weft::dev {
 inline namespace WEFT_TARGET {
 namespace platform {
 
 inline constexpr unsigned kWarpSize = 64;
-
-// --- identity -----------------------------------------------------------------------------------
-
-WEFT_DEVICE unsigned thread_rank() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
-WEFT_DEVICE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
-WEFT_DEVICE unsigned block_rank() {
-  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-}
-WEFT_DEVICE unsigned grid_size() { return gridDim.x * gridDim.y * gridDim.z; }
 
 // --- together -----------------------------------------------------------------------------------
 
@@ -38,7 +29,6 @@ WEFT_DEVICE void sync_warp() {
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
-WEFT_DEVICE void sync_block() { __syncthreads(); }
 
 template <class T>
 WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
@@ -51,23 +41,11 @@ WEFT_DEVICE T warp_shuffle(T value, unsigned lane) {
   return value;
 }
 
-template <class T>
-WEFT_DEVICE T block_broadcast(T value) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16, "at most 16 bytes");
-  __shared__ std::uint64_t box[2];
-  if (thread_rank() == 0) memcpy(box, &value, sizeof(T));
-  __syncthreads();
-  memcpy(&value, box, sizeof(T));
-  __syncthreads();
-  return value;
-}
-
 WEFT_DEVICE bool warp_all(bool mine) {
   const bool all = __all(mine) != 0;
   sync_warp();
   return all;
 }
-WEFT_DEVICE bool block_all(bool mine) { return __syncthreads_and(mine) != 0; }
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -153,12 +131,6 @@ inline constexpr bool kFencesForOthers = false;  // each wave waits for its own 
 
 // Neighbouring threads move neighbouring units: one transaction for the wave.
 inline constexpr bool kCopiesShares = false;
-
-inline constexpr bool kHasBulkCopy = false;
-WEFT_DEVICE bool is_in_memory(const void*) { return true; }
-WEFT_DEVICE void bulk_copy(std::byte*, unsigned, std::byte*, const std::byte*, std::size_t) {}
-WEFT_DEVICE void bulk_copy_rows(std::byte*, unsigned, std::byte*, std::size_t, const std::byte*,
-                                std::size_t, unsigned, unsigned) {}
 
 // --- time and the rest --------------------------------------------------------------------------
 

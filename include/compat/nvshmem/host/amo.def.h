@@ -19,16 +19,11 @@
                     amo<weft::Amo::k##Kind>, (dest, value, pe))                      \
   WEFT_NVSHMEM_BOTH(T, nvshmem_##N##_atomic_fetch_##op, (T * dest, T value, int pe), \
                     fetch_amo<weft::Amo::kFetch##Kind>, (dest, value, pe))
-#define WEFT_NVSHMEM_BITS(N, T)    \
-  WEFT_NVSHMEM_BIT(N, T, and, And) \
-  WEFT_NVSHMEM_BIT(N, T, or, Or)   \
-  WEFT_NVSHMEM_BIT(N, T, xor, Xor)
 
 #define WEFT_NVSHMEM_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)      \
   WEFT_WHEN_##amo(WEFT_NVSHMEM_AMO(N, T)) WEFT_WHEN_##xamo(WEFT_NVSHMEM_XAMO(N, T)) \
-      WEFT_WHEN_##bamo(WEFT_NVSHMEM_BITS(N, T))
+      WEFT_WHEN_##bamo(WEFT_EACH_BITWISE(WEFT_NVSHMEM_BIT, N, T))
 #include "types.def.h"
 #undef WEFT_NVSHMEM_AMO
 #undef WEFT_NVSHMEM_XAMO
 #undef WEFT_NVSHMEM_BIT
-#undef WEFT_NVSHMEM_BITS

@@ -17,27 +17,15 @@
   WEFT_NVSHMEM_SCOPED(int, N##_##op##_reducescatter,                                    \
                       (nvshmem_team_t team, T * dest, const T* source, size_t nreduce), \
                       reducescatter<weft::ReduceOp::k##Kind>, (team, dest, source, nreduce))
-#define WEFT_NVSHMEM_ARITH(N, T)      \
-  WEFT_NVSHMEM_REDUCE(N, T, sum, Sum) \
-  WEFT_NVSHMEM_REDUCE(N, T, prod, Prod)
-#define WEFT_NVSHMEM_ORDER(N, T)      \
-  WEFT_NVSHMEM_REDUCE(N, T, min, Min) \
-  WEFT_NVSHMEM_REDUCE(N, T, max, Max)
-#define WEFT_NVSHMEM_LOGIC(N, T)      \
-  WEFT_NVSHMEM_REDUCE(N, T, and, And) \
-  WEFT_NVSHMEM_REDUCE(N, T, or, Or)   \
-  WEFT_NVSHMEM_REDUCE(N, T, xor, Xor)
 
-#define WEFT_NVSHMEM_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old)           \
-  WEFT_NVSHMEM_MOVE(N, T)                                                                \
-  WEFT_WHEN_##bits(WEFT_NVSHMEM_LOGIC(N, T)) WEFT_WHEN_##order(WEFT_NVSHMEM_ORDER(N, T)) \
-      WEFT_WHEN_##arith(WEFT_NVSHMEM_ARITH(N, T))
+#define WEFT_NVSHMEM_TYPE(N, T, rma, amo, xamo, bits, order, arith, bamo, old) \
+  WEFT_NVSHMEM_MOVE(N, T)                                                      \
+  WEFT_WHEN_##bits(WEFT_EACH_BITWISE(WEFT_NVSHMEM_REDUCE, N, T))               \
+      WEFT_WHEN_##order(WEFT_EACH_ORDER(WEFT_NVSHMEM_REDUCE, N, T))            \
+          WEFT_WHEN_##arith(WEFT_EACH_ARITH(WEFT_NVSHMEM_REDUCE, N, T))
 #include "types.def.h"
 #undef WEFT_NVSHMEM_MOVE
 #undef WEFT_NVSHMEM_REDUCE
-#undef WEFT_NVSHMEM_ARITH
-#undef WEFT_NVSHMEM_ORDER
-#undef WEFT_NVSHMEM_LOGIC
 
 WEFT_NVSHMEM_SCOPED(int, broadcastmem,
                     (nvshmem_team_t team, void* dest, const void* source, size_t nelems,

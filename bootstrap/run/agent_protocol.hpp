@@ -14,7 +14,7 @@
 
 #include <weft/result.hpp>
 
-#include "bootstrap/run/ending.hpp"
+#include "bootstrap/run/exit_status.hpp"
 #include "src/net/frame.hpp"
 
 namespace weft::run {

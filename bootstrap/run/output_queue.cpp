@@ -1,4 +1,4 @@
-#include "bootstrap/run/outlet.hpp"
+#include "bootstrap/run/output_queue.hpp"
 
 #include <limits.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "bootstrap/run/repeats.hpp"
+#include "bootstrap/run/repeated_messages.hpp"
 
 #include <fmt/format.h>
 

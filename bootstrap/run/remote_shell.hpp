@@ -6,8 +6,8 @@
 
 #include "bootstrap/run/child.hpp"
 #include "bootstrap/run/hosts.hpp"
-#include "bootstrap/run/lines.hpp"
-#include "bootstrap/run/remote.hpp"
+#include "bootstrap/run/line_buffer.hpp"
+#include "bootstrap/run/agent_protocol.hpp"
 #include "src/base/clock.hpp"
 #include "src/net/channel.hpp"
 

@@ -1,4 +1,4 @@
-#include "bootstrap/run/remote.hpp"
+#include "bootstrap/run/agent_protocol.hpp"
 
 #include "src/net/wire.hpp"
 

@@ -1,4 +1,4 @@
-#include "bootstrap/run/ending.hpp"
+#include "bootstrap/run/exit_status.hpp"
 
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-#include "bootstrap/run/link.hpp"
+#include "bootstrap/run/remote_shell.hpp"
 
 #include <unistd.h>
 

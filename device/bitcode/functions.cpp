@@ -4,6 +4,9 @@
 // A reduction calls its operator by address, and of kernels that reach such a call Triton 3.6 finds
 // no registers on AMD's GPUs.
 #define WEFT_DEVICE_WITHOUT_REDUCTIONS 1
+#if defined(__CUDACC__) || defined(__HIP__)
+#define WEFT_DEVICE_SYNC_BROADCAST_FCOLLECT 1
+#endif
 #include <weft/device/collective.hpp>
 #include <weft/device/context.hpp>
 

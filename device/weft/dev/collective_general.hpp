@@ -53,10 +53,15 @@ class AnyScope {
 template <class Scope>
 WEFT_DEVICE bool do_work(TeamMember<ContextPort, Scope>& m, const Call& call) {
   const Buffers& b = call.buffers;
-  const std::size_t count = call.fold.element != 0 ? b.bytes / call.fold.element : 0;
+  [[maybe_unused]] const std::size_t count =
+      call.fold.element != 0 ? b.bytes / call.fold.element : 0;
   switch (call.routine) {
     case Routine::kSync: return m.sync();
     case Routine::kBroadcast: return broadcast(m, b.dst, b.src, b.bytes, call.root);
+#if defined(WEFT_DEVICE_SYNC_BROADCAST_FCOLLECT)  // of a library that has no others
+    default: return fcollect(m, b.dst, b.src, b.bytes);
+  }
+#else
     case Routine::kFcollect: return fcollect(m, b.dst, b.src, b.bytes);
     case Routine::kCollect: return collect(m, b.dst, b.src, b.bytes);
     case Routine::kAlltoall: return alltoall(m, b.dst, b.src, b.bytes);
@@ -66,6 +71,7 @@ WEFT_DEVICE bool do_work(TeamMember<ContextPort, Scope>& m, const Call& call) {
     default:
       return scan(m, b.dst, b.src, count, call.fold, call.routine == Routine::kScanInclusive);
   }
+#endif
 }
 
 template <class Scope>

@@ -23,22 +23,22 @@ Status Connection::check() const {
   return Status::ok();
 }
 
-Path& Connection::next_path() {
+QueuePair& Connection::next_path() {
   next_ = (next_ + 1) % paths_.size();
   return *paths_[next_];
 }
 
-Path* Connection::find_usable() const {
-  Path* found = nullptr;
+QueuePair* Connection::find_usable() const {
+  QueuePair* found = nullptr;
   for (std::size_t i = 0; i < paths_.size(); ++i) {
-    Path& path = *paths_[(main_ + i) % paths_.size()];
-    if (path.state() == Path::State::kReady) return &path;
-    if (path.state() == Path::State::kAsks && found == nullptr) found = &path;
+    QueuePair& path = *paths_[(main_ + i) % paths_.size()];
+    if (path.state() == QueuePair::State::kReady) return &path;
+    if (path.state() == QueuePair::State::kAsks && found == nullptr) found = &path;
   }
   return found;
 }
 
-bool Connection::begin_failover(const Path& failed, const Path& next) {
+bool Connection::begin_failover(const QueuePair& failed, const QueuePair& next) {
   if (state_ == State::kFailed) return false;
   main_ = next.rail();
   failed_paths_ += fmt::format("; {} had failed before", failed.describe());
@@ -82,7 +82,7 @@ std::unique_ptr<Connection> Connections::make(int pe) const {
   Connection::Paths paths;
   for (std::size_t rail = 0; rail < env_.rails->to(*ends.peer); ++rail)
     paths.push_back(
-        std::make_unique<Path>(ends, *ports_[rail], *env_.service, env_.connect_timeout));
+        std::make_unique<QueuePair>(ends, *ports_[rail], *env_.service, env_.connect_timeout));
   const std::size_t main = env_.owns_atomics ? 0 : env_.rails->first() % paths.size();
   return std::make_unique<Connection>(pe, std::move(paths), main, env_);
 }

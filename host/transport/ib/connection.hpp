@@ -14,14 +14,14 @@
 
 #include "host/transport/ib/lane_env.hpp"
 #include "host/transport/ib/outstanding.hpp"
-#include "host/transport/ib/path.hpp"
+#include "host/transport/ib/queue_pair.hpp"
 
 namespace weft::ib {
 
 class Connection {
  public:
   enum class State : std::uint8_t { kOpen, kFailingOver, kFailed };
-  using Paths = std::vector<std::unique_ptr<Path>>;  // by rail
+  using Paths = std::vector<std::unique_ptr<QueuePair>>;  // by rail
 
   Connection(int pe, Paths paths, std::size_t main, const LaneEnv& env);
 
@@ -30,7 +30,7 @@ class Connection {
   // Why it has failed.
   const Status& failure() const { return failure_; }
   const Paths& paths() const { return paths_; }
-  Path& main() const { return *paths_[main_]; }
+  QueuePair& main() const { return *paths_[main_]; }
   // Whether the devices of both ends do atomics that are atomic with the processors', by all rails.
   bool has_device_atomics() const { return has_device_atomics_; }
   std::uint64_t next_sequence() { return ++sequence_; }
@@ -38,13 +38,13 @@ class Connection {
   Status check() const;
 
   // The path whose turn it is to carry a piece; it need not be connected.
-  Path& next_path();
+  QueuePair& next_path();
   // The main path, or the path that takes its place: one that is connected, if there is one. Null:
   // none is left.
-  Path* find_usable() const;
+  QueuePair* find_usable() const;
 
   // `failed` has failed, and requests go by `next`. False: it fails over already, or has failed.
-  bool begin_failover(const Path& failed, const Path& next);
+  bool begin_failover(const QueuePair& failed, const QueuePair& next);
   // The main path carries again what failed ones did. False: it does not fail over.
   bool end_failover();
   // For good; the text names the paths that had failed before. False: it had failed.

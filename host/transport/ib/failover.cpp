@@ -13,10 +13,10 @@ namespace weft::ib {
 namespace {
 
 // Why the atomic of a request, if the device does that, cannot go on; "" if it can.
-std::string_view why_lost(const InFlightRequest& request, Path::Fate fate, bool owns_atomics) {
+std::string_view why_lost(const InFlightRequest& request, QueuePair::Fate fate, bool owns_atomics) {
   if (!is_by_device(request.method)) return "";
-  if (fate == Path::Fate::kUnknown) return "the device may have executed it or not";
-  if (fate == Path::Fate::kNotDone)
+  if (fate == QueuePair::Fate::kUnknown) return "the device may have executed it or not";
+  if (fate == QueuePair::Fate::kNotDone)
     return owns_atomics ? "it has not been executed, and with WEFT_IB_ATOMICS=nic no other port "
                           "may do it"
                         : "";
@@ -27,19 +27,19 @@ std::string_view why_lost(const InFlightRequest& request, Path::Fate fate, bool 
 
 }  // namespace
 
-Verdict judge(const InFlightRequest& request, Path::Fate fate, bool owns_atomics) {
+Verdict judge(const InFlightRequest& request, QueuePair::Fate fate, bool owns_atomics) {
   // The request was judged before, if it was in flight; now it is the read.
   if (request.is_reading()) return {Verdict::Kind::kReplay};
   if (const std::string_view why = why_lost(request, fate, owns_atomics); !why.empty())
     return {Verdict::Kind::kLost, why};
   const bool was_answered = asks_owner(request.method) && !request.expects_reply();
-  const bool is_done = fate == Path::Fate::kDone && request.op.kind != OpKind::kGet;
+  const bool is_done = fate == QueuePair::Fate::kDone && request.op.kind != OpKind::kGet;
   return {is_done || was_answered ? Verdict::Kind::kComplete : Verdict::Kind::kReplay};
 }
 
 Status Failover::make_ready(Connection& connection) {
   if (connection.state() == Connection::State::kFailed) return connection.failure();
-  Path& main = connection.main();
+  QueuePair& main = connection.main();
   Status ready = main.make_ready();
   if (ready.is_ok() && connection.state() == Connection::State::kFailingOver)
     ready = replay(connection);
@@ -54,16 +54,17 @@ void Failover::progress() {
   for (std::size_t i = failing_over_.size(); i > 0; --i) make_ready(*failing_over_[i - 1]).ignore();
 }
 
-void Failover::ring(Connection& connection, Path& path) {
+void Failover::ring(Connection& connection, QueuePair& path) {
   if (Status rung = sender_.ring(path); !rung.is_ok()) fail(connection, path, std::move(rung));
 }
 
-void Failover::fail(Connection& connection, Path& path, Status why) {
-  const bool is_new = path.state() == Path::State::kAsks || path.state() == Path::State::kReady;
+void Failover::fail(Connection& connection, QueuePair& path, Status why) {
+  const bool is_new =
+      path.state() == QueuePair::State::kAsks || path.state() == QueuePair::State::kReady;
   if (connection.state() == Connection::State::kFailed || !is_new) return;
   path.break_off();
   sender_.forget(path);
-  Path* const next = connection.find_usable();
+  QueuePair* const next = connection.find_usable();
   if (next == nullptr) return break_off(connection, std::move(why));
   if (connection.begin_failover(path, *next)) failing_over_.push_back(&connection);
   if (env_.reported->is_news(connection.pe(), path.rail()))
@@ -73,19 +74,20 @@ void Failover::fail(Connection& connection, Path& path, Status why) {
   ring(connection, *next);
 }
 
-void Failover::ended(Connection& connection, Path& path, const ConnectMessage& reply) {
-  if (path.state() != Path::State::kEnding || connection.state() != Connection::State::kFailingOver)
+void Failover::ended(Connection& connection, QueuePair& path, const ConnectMessage& reply) {
+  if (path.state() != QueuePair::State::kEnding ||
+      connection.state() != Connection::State::kFailingOver)
     return;
-  path.ended(reply, [this](Number number, Path::Fate fate) {
+  path.ended(reply, [this](Number number, QueuePair::Fate fate) {
     if (in_flight_.has(number)) settle(in_flight_[number], fate);
   });
-  if (path.state() == Path::State::kEnding) return;  // it was not about this queue pair
+  if (path.state() == QueuePair::State::kEnding) return;  // it was not about this queue pair
   for (InFlightRequest& request : in_flight_)
     if (request.path == &path) request.reply_lost();
   in_flight_.retire();
 }
 
-void Failover::settle(InFlightRequest& request, Path::Fate fate) {
+void Failover::settle(InFlightRequest& request, QueuePair::Fate fate) {
   const Verdict verdict = judge(request, fate, env_.owns_atomics);
   switch (verdict.kind) {
     case Verdict::Kind::kLost: return lose(request, verdict.why);
@@ -103,7 +105,7 @@ void Failover::lose(InFlightRequest& request, std::string_view why) {
 }
 
 void Failover::lose_loop(InFlightRequest& request) {
-  lose(request, why_lost(request, Path::Fate::kNotDone, env_.owns_atomics));
+  lose(request, why_lost(request, QueuePair::Fate::kNotDone, env_.owns_atomics));
 }
 
 Status Failover::replay(Connection& connection) {
@@ -121,7 +123,7 @@ Status Failover::replay(Connection& connection) {
 }
 
 Status Failover::replay(InFlightRequest& request, Number number) {
-  Path& path = request.connection->main();
+  QueuePair& path = request.connection->main();
   request.path = &path;
   if (Status found = sender_.find_target(request); !found.is_ok()) {  // adopted memory that is gone
     in_flight_.fail(std::move(found));
@@ -133,7 +135,7 @@ Status Failover::replay(InFlightRequest& request, Number number) {
   path.fence();  // whatever fences there were
   sender_.post(request, number);
   ring(*request.connection, path);
-  if (path.state() == Path::State::kReady) return Status::ok();
+  if (path.state() == QueuePair::State::kReady) return Status::ok();
   return Status::error(Code::kBusy, "another port is tried");
 }
 

@@ -3,7 +3,7 @@
 //   1. The queue pair that failed is put into the error state, and the connection's main path is
 //      one that is left (fail). Nothing new is posted there until step 4.
 //   2. The other end is asked, by that path, to take nothing from the failed one any more and to
-//      say how many packets it has taken (Path::make_end), until its reply comes (ended).
+//      say how many packets it has taken (QueuePair::make_end), until its reply comes (ended).
 //   3. Each request that was in flight on the failed path is judged by that: what has taken effect
 //      is complete; what has not, and never will, is to be replayed (judge).
 //   4. The main path replays those in the order in which they were posted, before anything new.
@@ -32,7 +32,7 @@ struct Verdict {
   std::string_view why = {};  // it is lost
 };
 // owns_atomics: WEFT_IB_ATOMICS=nic.
-Verdict judge(const InFlightRequest& request, Path::Fate fate, bool owns_atomics);
+Verdict judge(const InFlightRequest& request, QueuePair::Fate fate, bool owns_atomics);
 
 class Failover {
  public:
@@ -47,11 +47,11 @@ class Failover {
   // Goes on with all connections that fail over.
   void progress();
   // The device gets what the path holds; the path fails if it does not.
-  void ring(Connection& connection, Path& path);
+  void ring(Connection& connection, QueuePair& path);
   // A path has failed: its connection goes on by another, or fails.
-  void fail(Connection& connection, Path& path, Status why);
+  void fail(Connection& connection, QueuePair& path, Status why);
   // The other end of a failed path has said how far it came.
-  void ended(Connection& connection, Path& path, const ConnectMessage& reply);
+  void ended(Connection& connection, QueuePair& path, const ConnectMessage& reply);
   // An atomic of the device failed while it was in flight. Its connection goes on.
   void lose(InFlightRequest& request, std::string_view why);
   // Its step of compare-and-swap cannot be posted, since its path has failed.
@@ -64,7 +64,7 @@ class Failover {
  private:
   Status replay(Connection& connection);
   Status replay(InFlightRequest& request, Number number);
-  void settle(InFlightRequest& request, Path::Fate fate);
+  void settle(InFlightRequest& request, QueuePair::Fate fate);
 
   const LaneEnv& env_;
   InFlightRequests& in_flight_;

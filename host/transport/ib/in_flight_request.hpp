@@ -25,7 +25,7 @@
 namespace weft::ib {
 
 class Connection;
-class Path;
+class QueuePair;
 
 enum class RequestState : std::uint8_t {
   kPosted,         // the device has work of it
@@ -44,7 +44,7 @@ struct InFlightRequest {
 
   Op op;
   Connection* connection = nullptr;
-  Path* path = nullptr;
+  QueuePair* path = nullptr;
   Method method = Method::kTransfer;
   State state = State::kComplete;
   bool apart = false;        // on another rail than the main one

@@ -66,7 +66,8 @@ Status IbLane::post_fence(const Op& op) {
 Status IbLane::post_on(Connection& connection, const Op& op) {
   const bool by_staging_slot = env_.windows->serves(connection.pe()) && !is_amo(op.kind) &&
                                (op.bytes != 0 || op.notify != NotifyOp::kNone);
-  Path& path = is_piece(op) && !by_staging_slot ? path_of_piece(connection) : connection.main();
+  QueuePair& path =
+      is_piece(op) && !by_staging_slot ? path_of_piece(connection) : connection.main();
   InFlightRequest request{.op = op,
                           .connection = &connection,
                           .path = &path,
@@ -108,12 +109,12 @@ void IbLane::send(const InFlightRequest& taken) {
 
 // The rail whose turn it is, if it is connected: until then pieces go by the main one. And as long
 // as what a fence has parted from them is under way.
-Path& IbLane::path_of_piece(Connection& connection) {
+QueuePair& IbLane::path_of_piece(Connection& connection) {
   if (connection.paths().size() == 1 || in_flight_.first() < connection.outstanding.fenced_at())
     return connection.main();
-  Path& path = connection.next_path();
-  if (path.state() == Path::State::kReady) return path;
-  if (path.state() != Path::State::kAsks) return connection.main();
+  QueuePair& path = connection.next_path();
+  if (path.state() == QueuePair::State::kReady) return path;
+  if (path.state() != QueuePair::State::kAsks) return connection.main();
   Status ready = path.make_ready();
   if (ready.is_ok()) return path;
   if (!ready.is(Code::kBusy)) failover_.fail(connection, path, std::move(ready));
@@ -122,7 +123,7 @@ Path& IbLane::path_of_piece(Connection& connection) {
 
 // kBusy unless the work that find_target() has found may be under way, too.
 Status IbLane::make_room(const InFlightRequest& request) {
-  const Path& path = *request.path;
+  const QueuePair& path = *request.path;
   if (!path.has_room(sender_.sends())) {
     ring_all();
     poll();
@@ -139,7 +140,8 @@ Status IbLane::make_room_for_reply() {
 }
 
 void IbLane::ring_all() {
-  while (Path* const path = sender_.holding()) failover_.ring(connections_.to(path->pe()), *path);
+  while (QueuePair* const path = sender_.holding())
+    failover_.ring(connections_.to(path->pe()), *path);
 }
 
 }  // namespace weft::ib

@@ -79,7 +79,7 @@ class IbLane {
   Status post_on(Connection& connection, const Op& op);
   Status prepare(InFlightRequest& request);
   void send(const InFlightRequest& taken);
-  Path& path_of_piece(Connection& connection);
+  QueuePair& path_of_piece(Connection& connection);
   Status make_room(const InFlightRequest& request);
   Status make_room_for_reply();
   void ring_all();
@@ -93,7 +93,7 @@ class IbLane {
   void take_reply(LanePort& port, const ibv_wc& done);
   void read_staging_slot(InFlightRequest& request, Number number);
   void look_for_silence();
-  Status cause(const Path& path, const ibv_wc& done) const;
+  Status cause(const QueuePair& path, const ibv_wc& done) const;
 
   const LaneEnv env_;
   mutable std::mutex mutex_;  // of all but completed()

@@ -54,8 +54,8 @@ void IbLane::take(LanePort& port, const ibv_wc& done) {
   if (found == port.by_qp.end()) return;
   if (done.status == IBV_WC_SUCCESS && done.wr_id >= LanePort::kAnswers)
     return take_reply(port, done);
-  Path& path = *found->second;
-  if (path.state() != Path::State::kReady) return;
+  QueuePair& path = *found->second;
+  if (path.state() != QueuePair::State::kReady) return;
   if (done.status == IBV_WC_SUCCESS) {
     path.complete(done.wr_id, [this](Number number) { work_completed(number); });
     post_next_steps();
@@ -77,7 +77,7 @@ void IbLane::post_next_steps() {
   for (const Number number : emulation_.take_due()) {
     if (!in_flight_.has(number) || in_flight_[number].state != RequestState::kStepPending) continue;
     InFlightRequest& request = in_flight_[number];
-    if (request.path->state() != Path::State::kReady) {
+    if (request.path->state() != QueuePair::State::kReady) {
       failover_.lose_loop(request);
     } else if (Status posted = sender_.post_step(request, number); !posted.is_ok()) {
       in_flight_.fail(std::move(posted));
@@ -115,7 +115,7 @@ void IbLane::read_staging_slot(InFlightRequest& request, Number number) {
   request.bytes_there = false;
   request.path = &connection.main();
   if (connection.state() == Connection::State::kFailingOver ||
-      request.path->state() != Path::State::kReady) {
+      request.path->state() != QueuePair::State::kReady) {
     request.read_delayed();
     return;
   }
@@ -146,7 +146,7 @@ std::string IbLane::oldest() const {
   return how_far(in_flight_[first]);
 }
 
-Status IbLane::cause(const Path& path, const ibv_wc& done) const {
+Status IbLane::cause(const QueuePair& path, const ibv_wc& done) const {
   std::string text =
       fmt::format("{}: {}", path.describe(), path.at().port.verbs().wc_status_str(done.status));
   if (done.wr_id < LanePort::kAnswers && in_flight_.has(done.wr_id))

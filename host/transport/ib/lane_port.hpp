@@ -6,12 +6,12 @@
 #include <memory>
 #include <unordered_map>
 
-#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/receive_queue.hpp"
 #include "host/transport/ib/service.hpp"
 
 namespace weft::ib {
 
-class Path;
+class QueuePair;
 
 struct LanePort {
   static constexpr int kSends = 1024;  // work requests under way,
@@ -25,7 +25,8 @@ struct LanePort {
     auto made = std::make_unique<LanePort>(LanePort{.port = port, .rail = rail});
     // Answers, and as many reads of staging slots.
     ASSIGN_OR_RETURN(made->done, port.make_cq(kSends + kProbes + 2 * kLaneRequests, nullptr));
-    ASSIGN_OR_RETURN(made->answers, Receives::make(port, kLaneRequests, kAnswerBytes, kAnswers));
+    ASSIGN_OR_RETURN(made->answers,
+                     ReceiveQueue::make(port, kLaneRequests, kAnswerBytes, kAnswers));
     ASSIGN_OR_RETURN(made->nowhere, Buffer::make(port, sizeof(std::uint64_t)));
     return made;
   }
@@ -33,9 +34,9 @@ struct LanePort {
   const Port& port;
   const std::size_t rail;
   Handle<ibv_cq> done = no_handle<ibv_cq>();
-  Receives answers = {};
+  ReceiveQueue answers = {};
   Buffer nowhere = {};  // where old values go that nobody wants
-  std::unordered_map<std::uint32_t, Path*> by_qp = {};
+  std::unordered_map<std::uint32_t, QueuePair*> by_qp = {};
   int sends = 0;  // under way or held
 };
 

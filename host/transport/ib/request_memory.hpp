@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/transport/ib/in_flight_requests.hpp"
-#include "host/transport/ib/work.hpp"
+#include "host/transport/ib/work_requests.hpp"
 
 namespace weft::ib {
 

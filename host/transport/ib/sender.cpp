@@ -86,7 +86,7 @@ void Sender::hand_over(InFlightRequest& request, Number number) {
     request.nothing_posted();
     return;
   }
-  Path& path = *request.path;
+  QueuePair& path = *request.path;
   request.work_posted();
   if (path.held() == 0) holding_.push_back(&path);
   path.give(work_.all(), number);
@@ -100,7 +100,7 @@ bool Sender::may_be_held(const InFlightRequest& request) {
          !asks_owner(request.method) && request.path->held() < kMostHeld;
 }
 
-Status Sender::ring(Path& path) {
+Status Sender::ring(QueuePair& path) {
   forget(path);
   return path.ring();
 }

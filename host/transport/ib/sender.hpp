@@ -36,11 +36,11 @@ class Sender {
   // Whether the device may get a request, which was posted, together with later ones.
   static bool may_be_held(const InFlightRequest& request);
   // An error breaks the path: some of the work may be on its way.
-  Status ring(Path& path);
+  Status ring(QueuePair& path);
   // A path that holds work; null: none does.
-  Path* holding() const { return holding_.empty() ? nullptr : holding_.back(); }
+  QueuePair* holding() const { return holding_.empty() ? nullptr : holding_.back(); }
   // The path has failed.
-  void forget(const Path& path) { std::erase(holding_, &path); }
+  void forget(const QueuePair& path) { std::erase(holding_, &path); }
 
  private:
   void build(const InFlightRequest& request, Number number);
@@ -50,7 +50,7 @@ class Sender {
   std::vector<Heaps::There> parts_, word_;  // where the bytes go, what else the device changes
   WorkList work_;                           // of one request at a time
   Request request_;                         // likewise
-  std::vector<Path*> holding_;
+  std::vector<QueuePair*> holding_;
 };
 
 // The message by which a request asks its owner.

@@ -7,8 +7,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "host/transport/ib/datagrams.hpp"
-#include "host/transport/ib/receives.hpp"
+#include "host/transport/ib/datagram_wireup.hpp"
+#include "host/transport/ib/receive_queue.hpp"
 
 namespace weft::ib {
 
@@ -55,7 +55,7 @@ struct ServiceEndpoint {
                            verbs.destroy_comp_channel, "make a completion channel", port.name()));
     ASSIGN_OR_RETURN(
         made->done, port.make_cq(kReceives + kAnswers + Datagrams::kReceives, made->channel.get()));
-    ASSIGN_OR_RETURN(made->requests, Receives::make(port, kReceives, kRequestBytes, kRequests));
+    ASSIGN_OR_RETURN(made->requests, ReceiveQueue::make(port, kReceives, kRequestBytes, kRequests));
     ASSIGN_OR_RETURN(made->datagrams,
                      Datagrams::create(port, rail, made->done.get(), kConnectMessages));
     return made;
@@ -65,7 +65,7 @@ struct ServiceEndpoint {
   const std::size_t rail;
   Handle<ibv_comp_channel> channel = no_handle<ibv_comp_channel>();
   Handle<ibv_cq> done = no_handle<ibv_cq>();
-  Receives requests = {};
+  ReceiveQueue requests = {};
   std::unique_ptr<Datagrams> datagrams = nullptr;
   std::unordered_map<std::uint32_t, Served*> by_qp = {};
   int answers = 0;  // under way

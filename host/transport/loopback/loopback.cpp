@@ -1,5 +1,5 @@
 // loopback: my own heap.
-#include "host/transport/mapped.hpp"
+#include "host/transport/mapped_transport.hpp"
 
 namespace weft {
 

@@ -19,7 +19,7 @@
 #include <weft/result.hpp>
 
 #include "host/transport/network/memory.hpp"
-#include "host/transport/side.hpp"
+#include "host/transport/platform_copies.hpp"
 #include "host/transport/transport.hpp"
 
 namespace weft::network {

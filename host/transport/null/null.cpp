@@ -2,7 +2,7 @@
 // alone: kernels, rings, the proxy. Between memory of GPUs only: a job of hosts could not meet by
 // it. weft-gpu-perf --ring is who uses it.
 #include "host/transport/apply.hpp"
-#include "host/transport/mapped.hpp"
+#include "host/transport/mapped_transport.hpp"
 
 namespace weft {
 

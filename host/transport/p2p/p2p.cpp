@@ -3,7 +3,7 @@
 // A PE that is a thread of my process is reached at its own addresses. A PE of another process
 // hands me its chunks (Platform::share, open); I map them into one reservation per peer, so that
 // peer address = base + offset for ever.
-#include "host/transport/opened.hpp"
+#include "host/transport/opened_transport.hpp"
 
 namespace weft {
 

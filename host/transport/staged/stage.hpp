@@ -9,7 +9,7 @@
 
 #include <weft/result.hpp>
 
-#include "host/transport/side.hpp"
+#include "host/transport/platform_copies.hpp"
 #include "src/platform/platform.hpp"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "host/transport/apply.hpp"
-#include "host/transport/opened.hpp"
+#include "host/transport/opened_transport.hpp"
 #include "host/transport/staged/stage.hpp"
 #include "src/base/log.hpp"
 #include "src/base/status.hpp"

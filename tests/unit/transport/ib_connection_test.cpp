@@ -30,25 +30,25 @@ TEST_F(ConnectionTest, IsMadeOnceWithAPathByEachRail) {
 TEST_F(ConnectionTest, IsBusyUntilTheOtherEndAnswers) {
   Connection& connection = connections->to(1);
   EXPECT_CODE(connection.main().make_ready(), Code::kBusy);
-  EXPECT_EQ(connection.main().state(), Path::State::kAsks);
+  EXPECT_EQ(connection.main().state(), QueuePair::State::kAsks);
   answer();
   EXPECT_OK(connect(connection.main()));
-  EXPECT_EQ(connection.main().state(), Path::State::kReady);
+  EXPECT_EQ(connection.main().state(), QueuePair::State::kReady);
   EXPECT_OK(connection.main().make_ready());
 }
 
 TEST_F(ConnectionTest, AReplyToAnotherQueuePairChangesNothing) {
-  Path& path = connections->to(1).main();
+  QueuePair& path = connections->to(1).main();
   EXPECT_CODE(path.make_ready(), Code::kBusy);
   EXPECT_OK(path.replied({.kind = ConnectMessage::Kind::kReply, .asked = 0xffffff}));
   EXPECT_OK(path.replied({.kind = ConnectMessage::Kind::kReject, .asked = 0xffffff}));
-  EXPECT_EQ(path.state(), Path::State::kAsks);
+  EXPECT_EQ(path.state(), QueuePair::State::kAsks);
   EXPECT_CODE(path.make_ready(), Code::kBusy);
 }
 
 TEST_F(ConnectionTest, ARefusalIsAnError) {
   answer();
-  Path& path = connections->to(1).main();
+  QueuePair& path = connections->to(1).main();
   std::vector<std::pair<ConnectMessage, std::size_t>> replies;
   while (replies.empty()) {
     ASSERT_TRUE(path.make_ready().is(Code::kBusy));
@@ -63,7 +63,7 @@ TEST_F(ConnectionTest, ARefusalIsAnError) {
 
 TEST_F(ConnectionTest, WithoutAnAnswerItEndsWithAnError) {
   env->connect_timeout = 1e-9;
-  Path& path = connections->to(1).main();
+  QueuePair& path = connections->to(1).main();
   Status ready = path.make_ready();
   while (ready.is(Code::kBusy)) ready = path.make_ready();
   EXPECT_CODE(ready, Code::kPeerLost);
@@ -71,9 +71,9 @@ TEST_F(ConnectionTest, WithoutAnAnswerItEndsWithAnError) {
 }
 
 TEST_F(ConnectionTest, APathThatWasBrokenOffConnectsNoMore) {
-  Path& path = connections->to(1).main();
+  QueuePair& path = connections->to(1).main();
   path.break_off();
-  EXPECT_EQ(path.state(), Path::State::kBroken);
+  EXPECT_EQ(path.state(), QueuePair::State::kBroken);
   EXPECT_CODE(path.make_ready(), Code::kPeerLost);
 }
 
@@ -88,8 +88,8 @@ TEST_F(ConnectionTest, PiecesGoByTheRailsInTurn) {
 TEST_F(ConnectionTest, AConnectedPathIsPreferredThenTheMainOne) {
   answer();
   Connection& connection = connections->to(1);
-  Path& main = connection.main();
-  Path& other = *connection.paths()[1 - main.rail()];
+  QueuePair& main = connection.main();
+  QueuePair& other = *connection.paths()[1 - main.rail()];
   EXPECT_EQ(connection.find_usable(), &main);
   ASSERT_OK(connect(other));
   EXPECT_EQ(connection.find_usable(), &other);
@@ -111,8 +111,8 @@ TEST_F(ConnectionTest, OfPathsThatAreNotConnectedTheMainOneIsPreferred) {
 
 TEST_F(ConnectionTest, FailsOverAndGoesOn) {
   Connection& connection = connections->to(1);
-  Path& failed = connection.main();
-  Path& next = *connection.paths()[1 - failed.rail()];
+  QueuePair& failed = connection.main();
+  QueuePair& next = *connection.paths()[1 - failed.rail()];
   EXPECT_OK(connection.check());
   EXPECT_FALSE(connection.end_failover());
   EXPECT_TRUE(connection.begin_failover(failed, next));
@@ -127,8 +127,8 @@ TEST_F(ConnectionTest, FailsOverAndGoesOn) {
 
 TEST_F(ConnectionTest, FailsOnceAndNamesWhatHadFailedBefore) {
   Connection& connection = connections->to(1);
-  Path& failed = connection.main();
-  Path& next = *connection.paths()[1 - failed.rail()];
+  QueuePair& failed = connection.main();
+  QueuePair& next = *connection.paths()[1 - failed.rail()];
   ASSERT_TRUE(connection.begin_failover(failed, next));
   EXPECT_TRUE(connection.fail(Status::error(Code::kPeerLost, "first")));
   EXPECT_FALSE(connection.fail(Status::error(Code::kIo, "second")));

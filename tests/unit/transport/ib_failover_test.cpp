@@ -17,7 +17,7 @@ namespace weft::ib {
 namespace {
 
 using ::testing::HasSubstr;
-using Fate = Path::Fate;
+using Fate = QueuePair::Fate;
 using Kind = Verdict::Kind;
 constexpr std::array kFates = {Fate::kDone, Fate::kNotDone, Fate::kUnknown};
 
@@ -126,8 +126,8 @@ class FailoverTest : public test::IbTwoPesTest {
     failover->progress();
     requests.retire();
   }
-  void take(Path& path, const ibv_wc& done) {
-    if (path.state() != Path::State::kReady || done.wr_id >= LanePort::kAnswers) return;
+  void take(QueuePair& path, const ibv_wc& done) {
+    if (path.state() != QueuePair::State::kReady || done.wr_id >= LanePort::kAnswers) return;
     if (done.status != IBV_WC_SUCCESS)
       return failover->fail(*connection, path, Status::error(Code::kPeerLost, "the cable"));
     path.complete(done.wr_id,
@@ -137,7 +137,7 @@ class FailoverTest : public test::IbTwoPesTest {
 
   InFlightRequests requests;
   Connection* connection = nullptr;
-  Path *first = nullptr, *second = nullptr;
+  QueuePair *first = nullptr, *second = nullptr;
   std::optional<RequestMemory> memory;
   std::optional<Sender> sender;
   std::optional<Failover> failover;
@@ -147,7 +147,7 @@ TEST_F(FailoverTest, GoesOnByTheOtherPath) {
   failover->fail(*connection, *first, lost());
   EXPECT_EQ(connection->state(), Connection::State::kFailingOver);
   EXPECT_EQ(&connection->main(), second);
-  EXPECT_EQ(first->state(), Path::State::kBroken);
+  EXPECT_EQ(first->state(), QueuePair::State::kBroken);
   failover->fail(*connection, *first, lost());  // it was known
   EXPECT_EQ(&connection->main(), second);
   EXPECT_CODE(failover->make_ready(*connection), Code::kBusy);

@@ -110,7 +110,7 @@ class IbTwoPesTest : public ::testing::Test {
   // The other PE answers from here on.
   void answer() { ASSERT_OK(theirs.service->start(theirs.peers)); }
   // Connects a path, for which the other PE has to answer.
-  Status connect(Path& path) {
+  Status connect(QueuePair& path) {
     for (;;) {
       Status ready = path.make_ready();
       if (!ready.is(Code::kBusy)) return ready;

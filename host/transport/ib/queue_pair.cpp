@@ -1,4 +1,4 @@
-#include "host/transport/ib/path.hpp"
+#include "host/transport/ib/queue_pair.hpp"
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@ constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 1'000'000'
 
 }  // namespace
 
-std::string Path::describe() const {
+std::string QueuePair::describe() const {
   return fmt::format("{} to PE {} on {} ({})", at_.port.name(), ends_.pe,
                      ends_.peer->facts.host_name(), there().text());
 }
 
 // --- tying ---------------------------------------------------------------------------------------
 
-Status Path::make_ready() {
+Status QueuePair::make_ready() {
   if (state_ == State::kReady) return Status::ok();
   if (state_ != State::kAsks)
     return Status::error(Code::kPeerLost, fmt::format("{} is cut", describe()));
@@ -41,7 +41,7 @@ Status Path::make_ready() {
   return Status::error(Code::kBusy, "a queue pair is being connected");
 }
 
-Status Path::ask() {
+Status QueuePair::ask() {
   if (qp_ == nullptr) {
     ASSIGN_OR_RETURN(
         qp_, make_reliable(at_.port,
@@ -58,7 +58,7 @@ Status Path::ask() {
   return service_.ask(at_.rail, ends_.pe, ends_.lane, qp_->qp_num, psn_);
 }
 
-bool Path::is_time_to_ask() {
+bool QueuePair::is_time_to_ask() {
   const std::uint64_t now = now_ns();
   if (now < ask_at_ns_) return false;
   pause_ns_ = pause_ns_ == 0 ? kFirstPauseNs : std::min(2 * pause_ns_, kLongestPauseNs);
@@ -66,7 +66,7 @@ bool Path::is_time_to_ask() {
   return true;
 }
 
-Status Path::replied(const ConnectMessage& reply) {
+Status QueuePair::replied(const ConnectMessage& reply) {
   if (state_ != State::kAsks || !is_known(reply)) return Status::ok();
   if (reply.kind == ConnectMessage::Kind::kReject) {
     refused_ = true;
@@ -80,7 +80,7 @@ Status Path::replied(const ConnectMessage& reply) {
 
 // --- the end -------------------------------------------------------------------------------------
 
-void Path::break_off() {
+void QueuePair::break_off() {
   state_ = state_ == State::kReady ? State::kEnding : State::kBroken;
   // Nothing more is read from memory that its owner takes back now.
   ibv_qp_attr ended{};
@@ -90,7 +90,7 @@ void Path::break_off() {
   held_.clear();
 }
 
-Status Path::make_end(std::size_t by_rail) {
+Status QueuePair::make_end(std::size_t by_rail) {
   if (state_ != State::kEnding) return Status::ok();
   if (std::exchange(asked_by_, by_rail) != by_rail) {
     deadline_ = Deadline(connect_timeout_);
@@ -108,7 +108,7 @@ Status Path::make_end(std::size_t by_rail) {
 }
 
 // Counted from the last that was acknowledged, so that 24 bits are enough.
-std::uint64_t Path::taken(const ConnectMessage& reply) const {
+std::uint64_t QueuePair::taken(const ConnectMessage& reply) const {
   const std::uint64_t known = reply.known == 0
                                   ? packets_ + 1
                                   : acknowledged_ + ((reply.psn - psn_ - acknowledged_) & 0xffffff);
@@ -119,19 +119,19 @@ std::uint64_t Path::taken(const ConnectMessage& reply) const {
 
 // --- sending -------------------------------------------------------------------------------------
 
-bool Path::has_room(int sends) const {
+bool QueuePair::has_room(int sends) const {
   return sends_ + sends <= kSends && at_.sends + sends <= LanePort::kSends;
 }
 
 // As the network counts them.
-std::uint64_t Path::packets_of(const Work& work) const {
+std::uint64_t QueuePair::packets_of(const Work& work) const {
   const bool moves =
       work.request.opcode == IBV_WR_RDMA_WRITE || work.request.opcode == IBV_WR_RDMA_READ;
   if (!moves || work.bytes.length == 0) return 1;
   return (work.bytes.length + packet_bytes_ - 1) / packet_bytes_;
 }
 
-void Path::probe() {
+void QueuePair::probe() {
   const bool is_full =
       sends_ >= kSends + LanePort::kProbes || at_.sends >= LanePort::kSends + LanePort::kProbes;
   if (state_ != State::kReady || is_full) return;
@@ -140,7 +140,7 @@ void Path::probe() {
   give({&nothing, 1}, kProbe);
 }
 
-void Path::give(std::span<Work> work, std::uint64_t flight) {
+void QueuePair::give(std::span<Work> work, std::uint64_t flight) {
   if (work.empty()) return;
   const auto sends = static_cast<int>(work.size());
   sends_ += sends;
@@ -155,7 +155,7 @@ void Path::give(std::span<Work> work, std::uint64_t flight) {
 }
 
 // A failure here breaks the path: some of the work may be on its way.
-Status Path::ring() {
+Status QueuePair::ring() {
   if (held_.empty()) return Status::ok();
   for (std::size_t i = 0; i < held_.size(); ++i) {
     ibv_send_wr& request = held_[i].request;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/topology/facts.hpp"
-#include "host/transport/mapped.hpp"
+#include "host/transport/mapped_transport.hpp"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "host/transport/opened.hpp"
+#include "host/transport/opened_transport.hpp"
 
 #include <cstring>
 #include <iterator>

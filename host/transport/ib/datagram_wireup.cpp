@@ -1,4 +1,4 @@
-#include "host/transport/ib/datagrams.hpp"
+#include "host/transport/ib/datagram_wireup.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "host/transport/mapped.hpp"
+#include "host/transport/mapped_transport.hpp"
 
 #include <fmt/format.h>
 

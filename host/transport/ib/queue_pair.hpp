@@ -1,4 +1,4 @@
-// Path: the queue pair of a lane to a PE by one rail: how it is connected, and what is handed to
+// QueuePair: of a lane to a PE by one rail: how it is connected, and what is handed to
 // it.
 //
 // Few doorbells. Work requests may be held until there are several; the device then gets them at
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "host/transport/ib/lane_port.hpp"
-#include "host/transport/ib/work.hpp"
+#include "host/transport/ib/work_requests.hpp"
 #include "src/base/clock.hpp"
 
 namespace weft::ib {
@@ -28,7 +28,7 @@ struct PathEnds {
   const PeAddress* peer = nullptr;
 };
 
-class Path {
+class QueuePair {
  public:
   enum class State { kAsks, kReady, kEnding, kBroken };
   // The fate of an op's work: all of it has taken effect; not all, and the last part has not; the
@@ -36,11 +36,11 @@ class Path {
   enum class Fate { kDone, kNotDone, kUnknown };
   static constexpr std::uint64_t kProbe = LanePort::kAnswers - 1;  // stands for no op
 
-  Path(const PathEnds& ends, LanePort& at, Service& service, double connect_timeout)
+  QueuePair(const PathEnds& ends, LanePort& at, Service& service, double connect_timeout)
       : ends_(ends), at_(at), service_(service), connect_timeout_(connect_timeout) {}
-  Path(const Path&) = delete;
-  Path& operator=(const Path&) = delete;
-  ~Path() = default;
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+  ~QueuePair() = default;
 
   State state() const { return state_; }
   int pe() const { return ends_.pe; }
@@ -114,7 +114,7 @@ class Path {
 };
 
 template <class Done>
-void Path::complete(std::uint64_t last, Done done) {
+void QueuePair::complete(std::uint64_t last, Done done) {
   for (bool more = true; more && !sending_.empty();) {
     const Sending first = sending_.front();
     sending_.pop_front();
@@ -127,7 +127,7 @@ void Path::complete(std::uint64_t last, Done done) {
 }
 
 template <class Judge>
-void Path::ended(const ConnectMessage& reply, Judge judge) {
+void QueuePair::ended(const ConnectMessage& reply, Judge judge) {
   if (state_ != State::kEnding || !is_known(reply)) return;
   state_ = State::kBroken;
   const std::uint64_t known = taken(reply);

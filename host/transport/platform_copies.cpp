@@ -1,4 +1,4 @@
-#include "host/transport/side.hpp"
+#include "host/transport/platform_copies.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "host/transport/ib/work.hpp"
+#include "host/transport/ib/work_requests.hpp"
 
 namespace weft::ib {
 

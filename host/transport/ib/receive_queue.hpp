@@ -1,4 +1,4 @@
-// Receives: a shared receive queue and the buffers of what comes in, all of one size.
+// ReceiveQueue: a shared receive queue and the buffers of what comes in, all of one size.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace weft::ib {
 
-class Receives {
+class ReceiveQueue {
  public:
   // wr_ids from `first` on.
-  static Result<Receives> make(const Port& port, int count, std::size_t bytes,
-                               std::uint64_t first) {
-    Receives made;
+  static Result<ReceiveQueue> make(const Port& port, int count, std::size_t bytes,
+                                   std::uint64_t first) {
+    ReceiveQueue made;
     made.port_ = &port;
     made.bytes_ = bytes;
     made.first_ = first;

@@ -1,89 +1,24 @@
 // The backend of sm_90a: plans, describes matrices to the copy engine, launches.
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
-#include "kernels/gemm/launch_sm90.hpp"
 #include "kernels/gemm/plan_sm80.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
-
-#define WEFT_DECLARE(tile)                        \
-  WEFT_GEMM_LAUNCH(extern, (tile), __nv_bfloat16) \
-  WEFT_GEMM_LAUNCH(extern, (tile), __half)
-WEFT_DECLARE(0)
-WEFT_DECLARE(1)
-WEFT_DECLARE(2)
-WEFT_DECLARE(3)
-WEFT_DECLARE(4)
-WEFT_DECLARE(5)
-WEFT_DECLARE(6)
-WEFT_DECLARE(7)
-WEFT_DECLARE(8)
-WEFT_DECLARE(9)
-WEFT_DECLARE(10)
-WEFT_DECLARE(11)
-WEFT_DECLARE(12)
-WEFT_DECLARE(13)
-WEFT_DECLARE(14)
-WEFT_DECLARE(15)
-WEFT_DECLARE(16)
-WEFT_DECLARE(17)
-WEFT_DECLARE(18)
-WEFT_DECLARE(19)
-WEFT_DECLARE(20)
-WEFT_DECLARE(21)
-WEFT_DECLARE(22)
-#undef WEFT_DECLARE
-#define WEFT_DECLARE(tile) WEFT_GEMM_LAUNCH(extern, (tile), weft::kernels::gemm::E4m3)
-WEFT_DECLARE(23)
-WEFT_DECLARE(24)
-WEFT_DECLARE(25)
-WEFT_DECLARE(26)
-WEFT_DECLARE(27)
-WEFT_DECLARE(28)
-WEFT_DECLARE(29)
-WEFT_DECLARE(30)
-#undef WEFT_DECLARE
+#include "kernels/gemm/tile_call_sm90.hpp"
 
 namespace weft::kernels::gemm {
 namespace {
 
-static_assert(kFirstE4m3 == 23 && kAllTiles == 31, "declare those that were added");
-
-struct Kernel {
-  cudaError_t (*prepare)();
-  cudaError_t (*clusters)(int, int*);
-  cudaError_t (*run)(const sm90::Call&);
-  int box_b, box_c;
-};
+using Kernel = sm90::KernelEntry<sm90::Call>;
 using Kernels = std::array<Kernel, kAllTiles>;  // those of a type
 
-template <class T, int kTile>
-Kernel kernel_of() {
-  using Launch = sm90::Launch<kTile>;
-  return {&Launch::template prepare<T>, &Launch::template clusters<T>, &Launch::template run<T>,
-          Launch::kBoxB, Launch::kBoxC};
-}
-
-template <class T, int kFirst, int... kTile>
-Kernels kernels_of(std::integer_sequence<int, kTile...>) {
-  Kernels kernels{};
-  ((kernels[kFirst + kTile] = kernel_of<T, kFirst + kTile>()), ...);
-  return kernels;
-}
-
 const Kernels& kernels_of(DType dtype) {
-  using Tiles = std::make_integer_sequence<int, kFirstE4m3>;
-  using E4m3Tiles = std::make_integer_sequence<int, kAllTiles - kFirstE4m3>;
-  static const Kernels bfloat16 = kernels_of<__nv_bfloat16, 0>(Tiles());
-  static const Kernels float16 = kernels_of<__half, 0>(Tiles());
-  static const Kernels e4m3 = kernels_of<E4m3, kFirstE4m3>(E4m3Tiles());
-  if (dtype == DType::kFloat8E4m3) return e4m3;
-  return dtype == DType::kBfloat16 ? bfloat16 : float16;
+  if (dtype == DType::kFloat8E4m3) return sm90::TileKernels::of<E4m3>();
+  return sm90::TileKernels::of(dtype);
 }
 
 TileRange tiles_of(DType dtype) { return dtype == DType::kFloat8E4m3 ? kOfE4m3 : kOfTwoBytes; }
@@ -142,13 +77,11 @@ class Sm90 : public GpuBackend {
     const Kernel& kernel = kernels_[plan_.tile];
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::Call call{};
-    call.rows_a = std::min(tile.m, ceil_div(m, 8) * 8);
-    RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.rows_a, sm90::kKBlock}, &call.a));
+    RETURN_IF_ERROR(maps_.operands(p_, {a, b, 1, m, tile.m, kernel.box_b}, &call.operands));
     call.last_first = std::max(1, m / tile.m) * tile.m;
     call.last_rows = ceil_div(std::max(0, m - call.last_first), 8) * 8;
     if (call.last_rows > 0)
       RETURN_IF_ERROR(maps_.get({a, 1, m, k, p_.lda, call.last_rows, sm90::kKBlock}, &call.last));
-    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel.box_b, sm90::kKBlock}, &call.b));
     // Columns behind the last eight are stored without it; it has to have some, though.
     const int copied = std::max(8, sm90::copied_columns(n));
     RETURN_IF_ERROR(maps_.get({c, segments_, m, copied, p_.ldc, 64, kernel.box_c}, &call.c));
@@ -156,7 +89,7 @@ class Sm90 : public GpuBackend {
       const int columns = gather_buffer->part_blocks * sm90::kKBlock;
       RETURN_IF_ERROR(
           maps_.get({gather_buffer->segments, 2 * segments_ * gather_buffer->parts, m, columns,
-                     columns, call.rows_a, sm90::kKBlock, gather_buffer->most_rows},
+                     columns, call.operands.rows_a, sm90::kKBlock, gather_buffer->most_rows},
                     &call.gathered));
       call.prologue_wait = sm90::PrologueWait(*gather_buffer);
       call.first = gather_buffer->own;

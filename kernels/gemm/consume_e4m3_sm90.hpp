@@ -11,11 +11,6 @@
 
 namespace weft::kernels::sm90 {
 
-struct Scales {
-  const float *a, *b;  // [m][k_blocks], [ceil(n / 128)][k_blocks]
-  int m, b_blocks, k_blocks;
-};
-
 template <int kM, int kN, int kStages, int kSharing>
 struct E4m3Shape : Shape<__nv_bfloat16, kM, kN, kStages, kSharing> {
   using Scales = sm90::Scales;

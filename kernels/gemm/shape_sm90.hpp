@@ -23,7 +23,11 @@ inline constexpr int kConsumerRegistersBesideCommWarps = 200;
 template <class Epilogue>
 inline constexpr bool kEpilogueMayStartEarly = Epilogue::kCommWarps == 0;
 
-struct NoScales {};  // of operands of two bytes
+struct NoScales {};    // of operands of two bytes
+struct Scales {        // of e4m3
+  const float *a, *b;  // [m][k_blocks], [ceil(n / 128)][k_blocks]
+  int m, b_blocks, k_blocks;
+};
 
 // kDepth: k-blocks of a stage. Two where products of one are so short that waiting for it shows.
 template <class T, int kM_, int kN_, int kStages_, int kSharing_, int kDepth_ = 1>

@@ -2,10 +2,13 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/shape_sm90.hpp"
 
 namespace weft::kernels::gemm {
 
@@ -65,6 +68,16 @@ Status TensorMaps::get(const MatrixView& view, CUtensorMap* map) {
   next_ = (next_ + 1) % static_cast<unsigned>(entries_.size());
   *map = entry.map;
   return Status::ok();
+}
+
+Status TensorMaps::operands(const GemmProblem& p, const OperandViews& views,
+                            sm90::Operands* operands) {
+  const int n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+  operands->rows_a = std::min(views.tile_m, ceil_div(views.m, 8) * 8);
+  RETURN_IF_ERROR(
+      get({views.a, views.segments, views.m, k, p.lda, operands->rows_a, sm90::kKBlock},
+          &operands->a));
+  return get({views.b, 1, n, k, p.ldb, views.box_b, sm90::kKBlock}, &operands->b);
 }
 
 }  // namespace weft::kernels::gemm

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 
-#include <weft/kernels/types.hpp>
+#include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
+
+#include "kernels/gemm/kernel_entry_sm90.hpp"
 
 namespace weft::kernels::gemm {
 
@@ -27,6 +29,13 @@ struct MatrixView {
   }
 };
 
+// A, of `segments` times m rows, and B of a call, and how a kernel brings them.
+struct OperandViews {
+  const void *a, *b;
+  int segments, m;
+  int tile_m, box_b;  // rows of a tile, and of B's box
+};
+
 using Encode = decltype(cuTensorMapEncodeTiled);
 // The driver's function, found at run time: nothing links to libcuda.
 Result<Encode*> find_encode();
@@ -36,6 +45,8 @@ class TensorMaps {
  public:
   TensorMaps(DType dtype, Encode* encode) : dtype_(dtype), encode_(encode) {}
   Status get(const MatrixView& view, CUtensorMap* map);
+  // Maps of A and B, for a kernel whose boxes these are.
+  Status operands(const GemmProblem& problem, const OperandViews& views, sm90::Operands* operands);
 
  private:
   struct Entry {

@@ -137,7 +137,7 @@ def uses(program):
     return subprocess.run([program], env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
-def follow(name, build, libraries, kernels):
+def follow(name, build, libraries, kernels, among):
     patch = ROOT / "docs" / "contributing" / "recipes" / f"{name}.patch"
     new, registry = read_patch(patch.read_text(encoding="utf-8"))
     work = build / "tests" / "recipes" / name
@@ -150,7 +150,7 @@ def follow(name, build, libraries, kernels):
         call([sys.executable, tree / "tests" / "lint" / lint, tree], "a lint")
 
     commands = commands_of(build, {path.split("/")[0] for path in (new, registry)})
-    sources = [path for path in commands if included_by(tree, path) & {new, registry}]
+    sources = [path for path in commands if path.startswith(among) and included_by(tree, path) & {new, registry}]
     if new.endswith(".cpp") and new not in sources:
         sources.append(new)
     print(f"{new}: new; {registry}: a row; {len(sources)} sources to compile")
@@ -176,9 +176,11 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build's folder")
     parser.add_argument("--libraries", nargs="+", required=True, help="what the program is linked with")
     parser.add_argument("--kernels", default="gemm_kernel", help="a pattern that the symbols of a new .cu have")
+    parser.add_argument("--among", default="", help="the folder of all sources that the program uses, where many others "
+                        "include the registry")
     args = parser.parse_args()
     try:
-        return follow(args.name, args.build.resolve(), args.libraries, args.kernels)
+        return follow(args.name, args.build.resolve(), args.libraries, args.kernels, args.among)
     except Failed as failure:
         print(failure)
         return 1

@@ -6,7 +6,6 @@
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_kernels_sm90.hpp"
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_target.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
-#include "kernels/gemm/kernel_sm90.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -43,7 +42,7 @@ class Sm90OneKernel : public OneKernelTarget {
       const auto tiles =
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.m), tile.m)) *
           static_cast<std::uint64_t>(gemm::ceil_div(static_cast<int>(p_.n), tile.n));
-      most = std::max(most, tiles * kernel(i).tile_words);
+      most = std::max(most, tiles * kernel(i).travels);
     }
     return most;
   }
@@ -69,11 +68,9 @@ class Sm90OneKernel : public OneKernelTarget {
     // The next call's blocks, which wait for this one, must not keep out those of another member on
     // the same GPU, for which this one waits.
     call.plan.gemm.starts_early &= device_.num_sms == gpu_.num_sms;
-    const sm90::OneKernelEntry& chosen = kernel(call.plan.gemm.tile);
+    const sm90::KernelEntry<sm90::OneKernelCall>& chosen = kernel(call.plan.gemm.tile);
     const gemm::Tile& tile = gemm::tile_at(call.plan.gemm.tile);
-    call.rows_a = std::min(tile.m, gemm::ceil_div(rows, 8) * 8);
-    RETURN_IF_ERROR(maps_.get({a, 1, rows, k, p_.lda, call.rows_a, sm90::kKBlock}, &call.a));
-    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, chosen.box_b, sm90::kKBlock}, &call.b));
+    RETURN_IF_ERROR(maps_.operands(p_, {a, b, 1, rows, tile.m, chosen.box_b}, &call.operands));
     call.members = members_;
     call.c = c;
     call.stride = p_.ldc;
@@ -94,7 +91,7 @@ class Sm90OneKernel : public OneKernelTarget {
     return one_kernel_plan({count_, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), scatters_},
                        device_, tile_);
   }
-  const sm90::OneKernelEntry& kernel(int tile) const { return sm90::one_kernel_entry(p_.dtype, tile); }
+  const sm90::KernelEntry<sm90::OneKernelCall>& kernel(int tile) const { return sm90::one_kernel_entry(p_.dtype, tile); }
 
   const gemm::Gpu gpu_;
   const GemmProblem p_;  // m: most rows
@@ -116,7 +113,7 @@ Result<DeviceModel> one_kernel_device_model(const GemmOptions& options) {
   device.num_sms = 0;
   if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return device;
   device.num_sms = gemm::num_sms_of(gpu, options);
-  const sm90::OneKernelEntry& any =
+  const sm90::KernelEntry<sm90::OneKernelCall>& any =
       sm90::one_kernel_entry(DType::kBfloat16, gemm::tile_of(64, 64, true));
   RETURN_IF_FAILED("preparing a kernel", any.prepare());
   RETURN_IF_ERROR(gemm::ask_clusters(any.clusters, &device));

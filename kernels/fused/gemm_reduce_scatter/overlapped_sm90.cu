@@ -1,15 +1,11 @@
 // On NVIDIA's GPUs of compute capability 9.0: one kernel, which multiplies, sends and adds up.
 #include <algorithm>
-#include <array>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
 #include "kernels/fused/gemm_reduce_scatter/overlapped_target.hpp"
 #include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
-#include "kernels/gemm/kernel_sm90.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -26,7 +22,7 @@ class Sm90Overlapped : public OverlappedTarget {
         count_(members),
         device_(device),
         largest_(largest),
-        kernel_(sm90::scatter_kernel(problem.dtype, largest.gemm.tile)),
+        kernel_(sm90::scatter_entry(problem.dtype, largest.gemm.tile)),
         maps_(problem.dtype, encode) {}
 
   Status start() const {
@@ -39,7 +35,7 @@ class Sm90Overlapped : public OverlappedTarget {
     const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(p.tile)];
     return {static_cast<std::uint64_t>(p.rows) * static_cast<std::uint64_t>(tile.sharing) *
                 static_cast<std::uint64_t>(p.columns),
-            kernel_.tile_bytes, sm90::kTileFlags};
+            kernel_.travels, sm90::kTileFlags};
   }
 
   Status use(Runtime& runtime, const Team& team, const Space& space) override {
@@ -66,9 +62,8 @@ class Sm90Overlapped : public OverlappedTarget {
     call.plan =
         rows == p_.m ? largest_ : overlapped_plan({count_, rows, n, k}, device_, largest_.gemm.tile);
     const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(largest_.gemm.tile)];
-    call.rows_a = std::min(tile.m, gemm::ceil_div(rows, 8) * 8);
-    RETURN_IF_ERROR(maps_.get({a, count_, rows, k, p_.lda, call.rows_a, sm90::kKBlock}, &call.a));
-    RETURN_IF_ERROR(maps_.get({b, 1, n, k, p_.ldb, kernel_.box_b, sm90::kKBlock}, &call.b));
+    RETURN_IF_ERROR(
+        maps_.operands(p_, {a, b, count_, rows, tile.m, kernel_.box_b}, &call.operands));
     RETURN_IF_ERROR(maps_.get({c, 1, rows, n, p_.ldc, 64, kernel_.box_c}, &call.c));
     call.members = members_;
     call.k = k;
@@ -89,7 +84,7 @@ class Sm90Overlapped : public OverlappedTarget {
   const int count_;      // of members
   const DeviceModel device_;
   const Plan largest_;
-  const sm90::ScatterKernel& kernel_;
+  const sm90::KernelEntry<sm90::ScatterCall>& kernel_;
   gemm::TensorMaps maps_;
   sm90::Members members_{};
 };
@@ -103,10 +98,10 @@ Result<DeviceModel> overlapped_device_model(const GemmOptions& options) {
   device.num_sms = 0;
   if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return device;
   device.num_sms = gemm::num_sms_of(gpu, options);
-  const sm90::ScatterKernel& any = sm90::scatter_kernel(DType::kBfloat16, gemm::tile_of(128, 128));
+  const sm90::KernelEntry<sm90::ScatterCall>& any = sm90::scatter_entry(DType::kBfloat16, gemm::tile_of(128, 128));
   int pairs = 0;
   RETURN_IF_FAILED("preparing a kernel", any.prepare());
-  RETURN_IF_FAILED("asking how many clusters run at a time", any.pairs(&pairs));
+  RETURN_IF_FAILED("asking how many clusters run at a time", any.clusters(2, &pairs));
   device.clusters[2] = std::min(pairs, device.num_sms / 2);
   return device;
 }

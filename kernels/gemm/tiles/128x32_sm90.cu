@@ -1,3 +1,3 @@
-#include "kernels/gemm/launch_sm90.hpp"
+#include "kernels/gemm/tile_sm90.hpp"
 
-WEFT_GEMM_TILE(128, 32, false)
+WEFT_COMPILE_TILE(128, 32, false)

@@ -1,3 +1,3 @@
-#include "kernels/gemm/launch_sm90.hpp"
+#include "kernels/gemm/tile_sm90.hpp"
 
-WEFT_GEMM_E4M3_TILE(64, 56, false)
+WEFT_COMPILE_E4M3_TILE(64, 56, false)

@@ -27,7 +27,13 @@ Status Setting::check_call(const GemmCall& call, std::int64_t rows) const {
     RETURN_IF_ERROR(gemm::check_pointer(who, "a", call.a));
   if (call.m > 0 && call.gathered != nullptr)
     RETURN_IF_ERROR(gemm::check_pointer(who, "gathered", call.gathered));
-  return multiplies && has_rows ? gemm::check_pointer(who, "b", call.b) : Status::ok();
+  if (multiplies && has_rows) RETURN_IF_ERROR(gemm::check_pointer(who, "b", call.b));
+  if (call.m > 0 && call.gathered != nullptr && problem.k % 8 != 0)
+    return refuse(
+        fmt::format("gathered is not null, and k is {}; it has to be a multiple of 8, so "
+                    "that rows begin at multiples of 16 bytes",
+                    problem.k));
+  return Status::ok();
 }
 
 Result<std::unique_ptr<CollectiveImpl>> Setting::collective(Runtime& runtime, Collective what,
@@ -44,6 +50,7 @@ Result<Setting> begin(const Runtime& runtime, const char* who, const Team& team,
   ASSIGN_OR_RETURN(setting.problem, gemm::checked(who, problem));
   RETURN_IF_ERROR(gemm::check_options(who, options));
   ASSIGN_OR_RETURN(const Target target, target_of(runtime));
+  ASSIGN_OR_RETURN(setting.device, gemm::current_device(target));
   setting.gpu = target == Target::kCuda;
   return setting;
 }

@@ -15,6 +15,7 @@
 
 #include "kernels/collectives/collective_impl.hpp"
 #include "kernels/core/exchange.hpp"
+#include "kernels/gemm/backend_table.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace weft::kernels::fused {
@@ -41,6 +42,7 @@ struct Setting {
   Team team;
   GemmProblem problem;  // checked, strides and all
   GemmOptions options;
+  gemm::Device device = {};
   bool gpu = false;
   Agreement agreement = {};
   std::vector<PlanRow> table = {};  // for the collectives of a strategy

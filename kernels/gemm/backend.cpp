@@ -58,8 +58,7 @@ Result<Device> current_device(Target target) { return Device{target}; }
 Result<std::unique_ptr<Backend>> make_backend(Target target, const GemmProblem& problem,
                                               const GemmOptions& options) {
   ASSIGN_OR_RETURN(const Device device, current_device(target));
-  return make_by_first("Gemm", std::span<const BackendRow<Make>>(kRows), device, problem.dtype,
-                       problem, options);
+  return make_by_first("Gemm", kRows, device, problem.dtype, problem, options);
 }
 
 }  // namespace weft::kernels::gemm

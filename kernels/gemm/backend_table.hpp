@@ -2,8 +2,9 @@
 // problem on this device.
 #pragma once
 
+#include <array>
 #include <climits>
-#include <span>
+#include <cstddef>
 #include <string>
 
 #include <fmt/format.h>
@@ -58,9 +59,9 @@ std::string text_of(const Architectures& architectures, DTypes dtypes);
 Status no_backend(const char* who, const Device& device, DType dtype, const std::string& refusals);
 
 // Asks row after row that fits, and returns what the first of them makes that does not refuse.
-template <class Make, class... Arguments>
-auto make_by_first(const char* who, std::span<const BackendRow<Make>> rows, const Device& device,
-                   DType dtype, const Arguments&... arguments)
+template <class Make, std::size_t kRows, class... Arguments>
+auto make_by_first(const char* who, const std::array<BackendRow<Make>, kRows>& rows,
+                   const Device& device, DType dtype, const Arguments&... arguments)
     -> decltype(rows[0].make(arguments...)) {
   std::string refusals;
   for (const BackendRow<Make>& row : rows) {

@@ -35,8 +35,16 @@ int num_sms_of(const Gpu& gpu, const GemmOptions& options) {
   return options.num_sms == 0 ? gpu.num_sms : std::min(options.num_sms, gpu.num_sms);
 }
 
-Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device) {
-  for (int size = 1; size <= kMostSplits; ++size) {
+Result<int> num_sms_of_sm90(const GemmOptions& options) {
+  Gpu gpu;
+  ASSIGN_OR_RETURN(gpu, current_gpu());
+  if (options.backend == GemmBackend::kCublas || !has_sm90(gpu)) return 0;
+  return num_sms_of(gpu, options);
+}
+
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device, int first,
+                    int last) {
+  for (int size = first; size <= last; ++size) {
     int clusters = 0;
     RETURN_IF_FAILED("asking how many clusters run at a time", count(size, &clusters));
     device->clusters[static_cast<std::size_t>(size)] = std::min(clusters, device->num_sms / size);

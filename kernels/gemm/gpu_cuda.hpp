@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "kernels/core/status.hpp"
 #include "kernels/gemm/backend.hpp"
 #include "kernels/gemm/plan.hpp"
 #include "kernels/protocol/all_gather_buffer.hpp"
@@ -28,9 +29,23 @@ struct Gpu {
 Result<Gpu> current_gpu();
 // SMs of the GPU that an operator may take.
 int num_sms_of(const Gpu& gpu, const GemmOptions& options);
-// Clusters of each size that run at a time on the device model's SMs; `count` says how many of a
-// kernel do on the GPU.
-Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device);
+// SMs of the current GPU that kernels of sm_90a may take; 0: they are not for it, or not wanted.
+Result<int> num_sms_of_sm90(const GemmOptions& options);
+// Clusters of `first` to `last` blocks that run at a time on the device model's SMs; `count` says
+// how many of a kernel do on the GPU.
+Status ask_clusters(cudaError_t (*count)(int size, int* clusters), DeviceModel* device,
+                    int first = 1, int last = kMostSplits);
+// These SMs, and their clusters of `any`, a KernelEntry.
+template <class Entry>
+Result<DeviceModel> device_model_of(const GemmOptions& options, const Entry& any, int first,
+                                    int last) {
+  DeviceModel device;
+  ASSIGN_OR_RETURN(device.num_sms, num_sms_of_sm90(options));
+  if (device.num_sms == 0) return device;
+  RETURN_IF_FAILED("preparing a kernel", any.prepare());
+  RETURN_IF_ERROR(ask_clusters(any.clusters, &device, first, last));
+  return device;
+}
 // The GPU must be current when the operator is called.
 Status check_current(const Gpu& gpu);
 

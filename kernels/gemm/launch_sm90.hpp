@@ -2,8 +2,9 @@
 // sees them.
 #pragma once
 
-#include "kernels/gemm/kernel_sm90.hpp"
 #include "kernels/gemm/kernel_entry_sm90.hpp"
+#include "kernels/gemm/kernel_sm90.hpp"
+#include "kernels/gemm/launch_grid_cuda.hpp"
 
 namespace weft::kernels::sm90 {
 
@@ -21,15 +22,9 @@ struct Launcher {
   static const void* entry() {
     return reinterpret_cast<const void*>(&gemm_kernel<Shape, Scheduler, Epilogue>);
   }
-  static cudaError_t prepare() {
-    return cudaFuncSetAttribute(entry(), cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  }
+  static cudaError_t prepare() { return gemm::prepare(entry(), kBytes); }
   static cudaError_t clusters(int size, int* count) {
-    cudaLaunchAttribute cluster = cluster_of(size);
-    cudaLaunchConfig_t config = config_of(size);
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-    return cudaOccupancyMaxActiveClusters(count, entry(), &config);
+    return gemm::most_clusters(entry(), {size, size, Shape::kThreads, kBytes}, count);
   }
 
   // Without the epilogue's parameters and the scheduler.
@@ -43,34 +38,11 @@ struct Launcher {
   static bool may_start_early(const gemm::Plan& plan) {
     return kMayStartEarly<Shape, Epilogue> && plan.starts_early;
   }
-  // Blocks by themselves are clusters of one: without the attribute 16 rows of 5120 x 3200 took 20
-  // us instead of 11.5.
   static cudaError_t launch(Arguments& arguments, const gemm::Plan& plan, cudaStream_t stream) {
-    cudaLaunchAttribute attributes[] = {cluster_of(plan.cluster), {}};
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = config_of(plan.blocks);
-    config.attrs = attributes;
-    config.numAttrs = may_start_early(plan) ? 2 : 1;
-    config.stream = stream;
-    void* pointers[] = {&arguments};
-    return cudaLaunchKernelExC(&config, entry(), pointers);
-  }
-
- private:
-  static cudaLaunchAttribute cluster_of(int size) {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = static_cast<unsigned>(size);
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    return attribute;
-  }
-  static cudaLaunchConfig_t config_of(int blocks) {
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(Shape::kThreads);
-    config.dynamicSmemBytes = static_cast<std::size_t>(kBytes);
-    return config;
+    return gemm::launch(
+        entry(),
+        {plan.blocks, plan.cluster, Shape::kThreads, kBytes, stream, may_start_early(plan)},
+        arguments);
   }
 };
 

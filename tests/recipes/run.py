@@ -125,10 +125,10 @@ def compile_for_gpu(tree, source, build, kernels, work):
     return True
 
 
-def link(program, objects, libraries, work, name):
+def link(compiler, program, objects, libraries, work, name):
     made = work / name
     group = ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
-    call(["c++", "-o", made, program, *objects, *group, "-pthread", "-ldl", "-lrt"], "linking")
+    call([compiler, "-o", made, program, *objects, *group, "-pthread", "-ldl", "-lrt"], "linking")
     return made
 
 
@@ -158,11 +158,12 @@ def follow(name, build, libraries, kernels, among):
     shutil.copy(pathlib.Path(__file__).parent / f"{name}.cpp", tree / "uses.cpp")
     *objects, program = compile_all(tree, [*sources, "uses.cpp"], commands, build, work)
 
-    result = uses(link(program, objects, libraries, work, "with"))
+    compiler = nearest(commands, new)[0]
+    result = uses(link(compiler, program, objects, libraries, work, "with"))
     print(result.stdout + result.stderr, end="")
     if result.returncode != 0:
         raise Failed(f"{name}.cpp exits with {result.returncode}")
-    if uses(link(program, [], libraries, work, "without")).returncode == 0:
+    if uses(link(compiler, program, [], libraries, work, "without")).returncode == 0:
         raise Failed(f"{name}.cpp passes without the recipe, so it shows nothing")
     if not has_nvcc:
         print(f"skipped: {new} is not compiled, since nvcc is not on PATH")

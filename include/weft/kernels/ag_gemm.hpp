@@ -45,8 +45,8 @@
 
 namespace weft::kernels {
 
-namespace ag_gemm {
-class Impl;
+namespace fused {
+class Operator;
 }
 
 enum class AgGemmAlgorithm : std::uint8_t {
@@ -87,8 +87,8 @@ class WEFT_API AgGemm {
   std::size_t workspace_bytes() const;
 
  private:
-  explicit AgGemm(std::unique_ptr<ag_gemm::Impl> impl);
-  std::unique_ptr<ag_gemm::Impl> impl_;
+  explicit AgGemm(std::unique_ptr<fused::Operator> made);
+  std::unique_ptr<fused::Operator> operator_;
 };
 
 }  // namespace weft::kernels

@@ -33,8 +33,8 @@
 
 namespace weft::kernels {
 
-namespace gemm_ar {
-class Impl;
+namespace fused {
+class Operator;
 }
 
 enum class GemmArAlgorithm : std::uint8_t {
@@ -73,8 +73,8 @@ class WEFT_API GemmAr {
   std::size_t workspace_bytes() const;
 
  private:
-  explicit GemmAr(std::unique_ptr<gemm_ar::Impl> impl);
-  std::unique_ptr<gemm_ar::Impl> impl_;
+  explicit GemmAr(std::unique_ptr<fused::Operator> made);
+  std::unique_ptr<fused::Operator> operator_;
 };
 
 }  // namespace weft::kernels

@@ -46,8 +46,8 @@
 
 namespace weft::kernels {
 
-namespace gemm_rs {
-class Impl;
+namespace fused {
+class Operator;
 }
 
 enum class GemmRsAlgorithm : std::uint8_t {
@@ -88,8 +88,8 @@ class WEFT_API GemmRs {
   std::size_t workspace_bytes() const;
 
  private:
-  explicit GemmRs(std::unique_ptr<gemm_rs::Impl> impl);
-  std::unique_ptr<gemm_rs::Impl> impl_;
+  explicit GemmRs(std::unique_ptr<fused::Operator> made);
+  std::unique_ptr<fused::Operator> operator_;
 };
 
 }  // namespace weft::kernels

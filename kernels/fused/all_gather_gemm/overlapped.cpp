@@ -7,9 +7,23 @@
 
 #include "kernels/core/math.hpp"
 #include "kernels/core/status.hpp"
+#include "kernels/gemm/backend_table.hpp"
 
 namespace weft::kernels::ag_gemm {
+
+#define WEFT_GEMM_GATHER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 namespace {
+
+constexpr auto backends() {
+  using namespace gemm;
+  return std::to_array<BackendRow<MakeOverlapped>>({
+#define WEFT_GEMM_GATHER(name, architectures, dtypes) \
+  {#name, architectures, dtypes, &make_overlapped_##name},
+#include "kernels/gemm/backends.def.hpp"
+  });
+}
 
 constexpr unsigned kCopyBlocks = 264;  // two to an SM
 
@@ -52,16 +66,10 @@ Result<std::unique_ptr<Overlapped>> Overlapped::create(Runtime& runtime,
   if (plan.overlap_from > setting.problem.m) return made;
   ASSIGN_OR_RETURN(const DeviceContext handle, runtime.context().device());
   const int size = setting.agreement.team_size;
-  std::unique_ptr<OverlappedTarget> target;
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (setting.gpu) {
-    ASSIGN_OR_RETURN(target,
-                     make_gpu_overlapped(setting.problem, size, plan.push_blocks, setting.options));
-  }
-#endif
-  if (target == nullptr) {
-    ASSIGN_OR_RETURN(target, make_host_overlapped(setting.problem, size, plan.push_blocks));
-  }
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<OverlappedTarget> target,
+      gemm::make_by_first(setting.who, backends(), setting.device, setting.problem.dtype,
+                          setting.problem, size, plan.push_blocks, setting.options));
   made.reset(new Overlapped(setting, handle, plan, std::move(target)));
   return made;
 }

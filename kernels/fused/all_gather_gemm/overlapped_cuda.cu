@@ -10,6 +10,7 @@
 #include "kernels/fused/all_gather_gemm/overlapped_target.hpp"
 #include "kernels/fused/all_gather_gemm/push.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
+#include "kernels/gemm/launch_grid_cuda.hpp"
 
 namespace weft::kernels::ag_gemm {
 namespace {
@@ -22,7 +23,7 @@ constexpr unsigned kStageBytes = (208 << 10) + 128;
 // Blocks of the GEMM come in pairs, and a pair runs in one part of the GPU (GPC).
 // Blocks that push go in pairs as well: single ones would leave single SMs over in many parts, and
 // the last pairs of the GEMM would begin when the push has ended.
-constexpr unsigned kPair = 2;
+constexpr int kPair = 2;
 
 __global__ void nothing() {}
 
@@ -55,9 +56,7 @@ class GpuOverlapped : public OverlappedTarget {
                      cudaEventCreateWithFlags(&began_, cudaEventDisableTiming));
     RETURN_IF_FAILED("creating an event",
                      cudaEventCreateWithFlags(&pushed_, cudaEventDisableTiming));
-    RETURN_IF_FAILED("preparing a kernel",
-                     cudaFuncSetAttribute(push_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          kStageBytes));
+    RETURN_IF_FAILED("preparing a kernel", gemm::prepare(entry(), kStageBytes));
     // A stream's first kernel may wait for whatever runs.
     nothing<<<1, 1, 0, beside_>>>();
     RETURN_IF_FAILED("starting a stream", cudaGetLastError());
@@ -79,20 +78,14 @@ class GpuOverlapped : public OverlappedTarget {
   std::string describe() const override { return gemm_->describe(); }
 
  private:
+  static const void* entry() { return reinterpret_cast<const void*>(&push_kernel); }
   Status run_push(const PushCall& push) const {
-    cudaLaunchAttribute pairs{};
-    pairs.id = cudaLaunchAttributeClusterDimension;
-    pairs.val.clusterDim.x = kPair;
-    pairs.val.clusterDim.y = pairs.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(push_blocks_);
-    config.blockDim = dim3(kPushThreads);
-    config.dynamicSmemBytes = kStageBytes;
-    config.stream = beside_;
-    config.attrs = &pairs;
-    config.numAttrs = 1;
+    cuda::Push argument{push, kStageBytes};
     RETURN_IF_FAILED("launching a kernel",
-                     cudaLaunchKernelEx(&config, push_kernel, cuda::Push{push, kStageBytes}));
+                     gemm::launch(entry(),
+                                  {static_cast<int>(push_blocks_), kPair, kPushThreads,
+                                   static_cast<int>(kStageBytes), beside_},
+                                  argument));
     return Status::ok();
   }
 
@@ -105,16 +98,11 @@ class GpuOverlapped : public OverlappedTarget {
 
 }  // namespace
 
-Result<int> gpu_num_sms(const GemmOptions& options) {
-  gemm::Gpu gpu;
-  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
-  if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return 0;
-  return gemm::num_sms_of(gpu, options);
-}
+Result<int> gpu_num_sms(const GemmOptions& options) { return gemm::num_sms_of_sm90(options); }
 
-Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem& problem, int segments,
-                                                  unsigned push_blocks,
-                                                  const GemmOptions& options) {
+Result<std::unique_ptr<OverlappedTarget>> make_overlapped_sm90(const GemmProblem& problem,
+                                                               int segments, unsigned push_blocks,
+                                                               const GemmOptions& options) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   GemmOptions rest = options;

@@ -126,8 +126,9 @@ class HostOverlapped : public OverlappedTarget {
 
 }  // namespace
 
-Result<std::unique_ptr<OverlappedTarget>> make_host_overlapped(const GemmProblem& problem,
-                                                               int segments, unsigned push_blocks) {
+Result<std::unique_ptr<OverlappedTarget>> make_overlapped_host(const GemmProblem& problem,
+                                                               int segments, unsigned push_blocks,
+                                                               const GemmOptions&) {
   return std::unique_ptr<OverlappedTarget>(
       std::make_unique<HostOverlapped>(problem, segments, push_blocks));
 }

@@ -20,13 +20,10 @@ class OverlappedTarget {
   virtual std::string describe() const = 0;
 };
 
-// problem.m: rows of a segment.
-Result<std::unique_ptr<OverlappedTarget>> make_host_overlapped(const GemmProblem& problem,
-                                                               int segments, unsigned push_blocks);
-// On the current GPU.
-Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem& problem,
-                                                              int segments, unsigned push_blocks,
-                                                              const GemmOptions& options);
+// As rows of WEFT_GEMM_GATHER make them (backends.def.hpp). problem.m: rows of a segment.
+using MakeOverlapped = Result<std::unique_ptr<OverlappedTarget>>(const GemmProblem& problem,
+                                                                 int segments, unsigned push_blocks,
+                                                                 const GemmOptions& options);
 // SMs of the current GPU that a GEMM beside a push has to share with it; 0: it has no kernels
 // that can.
 Result<int> gpu_num_sms(const GemmOptions& options);

@@ -5,9 +5,23 @@
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
+#include "kernels/gemm/backend_table.hpp"
 
 namespace weft::kernels::gemm_rs {
+
+#define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) MakeOneKernel make_one_kernel_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 namespace {
+
+constexpr auto backends() {
+  using namespace gemm;
+  return std::to_array<BackendRow<MakeOneKernel>>({
+#define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) \
+  {#name, architectures, dtypes, &make_one_kernel_##name},
+#include "kernels/gemm/backends.def.hpp"
+  });
+}
 
 using fused::part_of;
 using fused::Setting;
@@ -88,14 +102,10 @@ Result<std::unique_ptr<OneKernel>> OneKernel::create(const Setting& setting,
   few.m = choice.most();
   std::unique_ptr<OneKernel> made;
   if (few.m == 0) return made;
-  std::unique_ptr<OneKernelTarget> target;
-  const int size = setting.agreement.team_size;
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (setting.gpu) {
-    ASSIGN_OR_RETURN(target, make_gpu_one_kernel(few, size, choice.device(), tile, scatters));
-  }
-#endif
-  if (target == nullptr) target = make_host_one_kernel(few, size, scatters);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<OneKernelTarget> target,
+      gemm::make_by_first(setting.who, backends(), setting.device, few.dtype, few,
+                          setting.agreement.team_size, choice.device(), tile, scatters));
   made.reset(new OneKernel(setting, few.m, choice.takes_whole_tiles(), std::move(target)));
   return made;
 }
@@ -113,7 +123,9 @@ Status OneKernel::bind(Runtime& runtime, std::byte* workspace) {
   space.record = reinterpret_cast<Record*>(workspace);
   space.words = reinterpret_cast<std::uint64_t*>(workspace + kWorkspaceAlignment);
   RETURN_IF_ERROR(empty_lamport_slots(runtime, space.words, space.all_words()));
-  return team_.is_member() ? target_->use(runtime, team_, space) : Status::ok();
+  if (!team_.is_member()) return Status::ok();
+  ASSIGN_OR_RETURN(members_, members_of(runtime, team_, space));
+  return Status::ok();
 }
 
 std::string OneKernel::describe() const {

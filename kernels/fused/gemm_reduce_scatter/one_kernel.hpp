@@ -35,7 +35,7 @@ class OneKernel final : public Strategy<fused::GemmCall> {
   }
   Status bind(Runtime& runtime, std::byte* workspace) override;
   Status run(Stream stream, const fused::GemmCall& call) override {
-    return target_->run(stream, call.c, call.a, call.b, static_cast<int>(call.m));
+    return target_->run(stream, members_, call.c, call.a, call.b, static_cast<int>(call.m));
   }
   std::string describe() const override;
 
@@ -54,6 +54,7 @@ class OneKernel final : public Strategy<fused::GemmCall> {
   const std::int64_t most_;  // rows
   const bool takes_whole_tiles_;
   const std::unique_ptr<OneKernelTarget> target_;
+  OneKernelMembers members_{};
 };
 
 }  // namespace weft::kernels::gemm_rs

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,9 +11,9 @@
 #include <weft/small_float.hpp>
 
 #include "kernels/core/pause.hpp"
-#include "kernels/fused/gemm_reduce_scatter/end_round.hpp"
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_plan.hpp"
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_target.hpp"
+#include "kernels/fused/gemm_reduce_scatter/round_host.hpp"
 #include "kernels/gemm/host_gemm.hpp"
 #include "kernels/protocol/sendable.hpp"
 
@@ -186,25 +185,15 @@ struct OneKernelGemm {
 class HostOneKernel : public OneKernelTarget {
  public:
   HostOneKernel(const GemmProblem& problem, int members, bool scatters)
-      : p_(problem),
-        members_(members),
-        scatters_(scatters),
-        blocks_(std::clamp(std::thread::hardware_concurrency(), 2u, 4u)) {}
+      : p_(problem), members_(members), scatters_(scatters), blocks_(host_blocks()) {}
 
   std::uint64_t words() const override {
     return static_cast<std::uint64_t>(tiles(static_cast<int>(p_.m))) * kTileWords;
   }
-  Status use(Runtime& runtime, const Team& team, const OneKernelSpace& space) override {
-    team_ = team;
-    space_ = space;
-    auto handle = runtime.context().device();
-    if (!handle) return std::move(handle).status();
-    handle_ = *handle;
-    return Status::ok();
-  }
-  Status run(Stream stream, void* c, const void* a, const void* b, int rows) override {
-    return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(stream, c, a, b, rows)
-                                        : launch<Half>(stream, c, a, b, rows);
+  Status run(Stream stream, const OneKernelMembers& members, void* c, const void* a, const void* b,
+             int rows) override {
+    return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(stream, members, c, a, b, rows)
+                                        : launch<Half>(stream, members, c, a, b, rows);
   }
   std::string describe() const override {
     return fmt::format("{} host threads, tiles of {}x{}, {}", blocks_, kTile, kTile,
@@ -221,10 +210,11 @@ class HostOneKernel : public OneKernelTarget {
   }
 
   template <class T>
-  Status launch(Stream stream, void* c, const void* a, const void* b, int rows) const {
-    OneKernelGemm<T> kernel{handle_,
-                            team_,
-                            space_,
+  Status launch(Stream stream, const OneKernelMembers& members, void* c, const void* a,
+                const void* b, int rows) const {
+    OneKernelGemm<T> kernel{members.handle,
+                            members.team,
+                            members.space,
                             reduction_of(rows),
                             rows,
                             gemm::ceil_div(rows, members_),
@@ -232,25 +222,22 @@ class HostOneKernel : public OneKernelTarget {
                             static_cast<const T*>(a),
                             {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
                              p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)}};
-    Status status = dev::launch({blocks_, 1, 0}, kernel, stream);
-    if (status) status = dev::launch({1, 1, 0}, EndRound{space_.record}, stream);
-    return status;
+    return launch_round(stream, blocks_, kernel, members.space.record);
   }
 
   const GemmProblem p_;
   const int members_;
   const bool scatters_;
   const unsigned blocks_;
-  DeviceContext handle_{};
-  Team team_;
-  OneKernelSpace space_;
 };
 
 }  // namespace
 
-std::unique_ptr<OneKernelTarget> make_host_one_kernel(const GemmProblem& problem, int members,
-                                                      bool scatters) {
-  return std::make_unique<HostOneKernel>(problem, members, scatters);
+Result<std::unique_ptr<OneKernelTarget>> make_one_kernel_host(const GemmProblem& problem,
+                                                              int members, const DeviceModel&, int,
+                                                              bool scatters) {
+  return std::unique_ptr<OneKernelTarget>(
+      std::make_unique<HostOneKernel>(problem, members, scatters));
 }
 
 }  // namespace weft::kernels::gemm_rs

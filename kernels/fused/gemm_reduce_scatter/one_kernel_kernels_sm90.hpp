@@ -2,23 +2,14 @@
 // as the host sees them.
 #pragma once
 
-#include <weft/device/handle.hpp>
-#include <weft/team.hpp>
-
+#include "kernels/fused/gemm_reduce_scatter/members.hpp"
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_plan.hpp"
-#include "kernels/fused/gemm_reduce_scatter/one_kernel_space.hpp"
-#include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
 #include "kernels/gemm/kernel_entry_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 
-// The members as one of them sees them: all that does not depend on the call.
-struct OneKernelMembers {
-  DeviceContext handle;
-  Team team;
-  gemm_rs::OneKernelSpace space;
-  std::uint64_t* words[kMostMembers];  // space.words of member r
-};
+using gemm_rs::kMostMembers;
+using gemm_rs::OneKernelMembers;
 
 struct OneKernelCall {
   Operands operands;

@@ -16,7 +16,7 @@ using gemm::failed;
 class Sm90OneKernel : public OneKernelTarget {
  public:
   Sm90OneKernel(const gemm::Gpu& gpu, const GemmProblem& problem, int members,
-             const DeviceModel& device, int tile, bool scatters, gemm::Encode* encode)
+                const DeviceModel& device, int tile, bool scatters, gemm::Encode* encode)
       : gpu_(gpu),
         p_(problem),
         count_(members),
@@ -47,20 +47,8 @@ class Sm90OneKernel : public OneKernelTarget {
     return most;
   }
 
-  Status use(Runtime& runtime, const Team& team, const OneKernelSpace& space) override {
-    auto handle = runtime.context().device();
-    if (!handle) return std::move(handle).status();
-    members_ = {};
-    members_.handle = *handle;
-    members_.team = team;
-    members_.space = space;
-    for (int rank = 0; rank < team.size; ++rank)
-      members_.words[rank] =
-          static_cast<std::uint64_t*>(runtime.context().ptr(space.words, team.pe_of(rank)));
-    return Status::ok();
-  }
-
-  Status run(Stream stream, void* c, const void* a, const void* b, int rows) override {
+  Status run(Stream stream, const OneKernelMembers& members, void* c, const void* a, const void* b,
+             int rows) override {
     RETURN_IF_ERROR(gemm::check_current(gpu_));
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::OneKernelCall call{};
@@ -71,7 +59,7 @@ class Sm90OneKernel : public OneKernelTarget {
     const sm90::KernelEntry<sm90::OneKernelCall>& chosen = kernel(call.plan.gemm.tile);
     const gemm::Tile& tile = gemm::tile_at(call.plan.gemm.tile);
     RETURN_IF_ERROR(maps_.operands(p_, {a, b, 1, rows, tile.m, chosen.box_b}, &call.operands));
-    call.members = members_;
+    call.members = members;
     call.c = c;
     call.stride = p_.ldc;
     call.m = rows;
@@ -88,10 +76,12 @@ class Sm90OneKernel : public OneKernelTarget {
 
  private:
   OneKernelPlan plan_for(int rows) const {
-    return one_kernel_plan({count_, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), scatters_},
-                       device_, tile_);
+    return one_kernel_plan(
+        {count_, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), scatters_}, device_, tile_);
   }
-  const sm90::KernelEntry<sm90::OneKernelCall>& kernel(int tile) const { return sm90::one_kernel_entry(p_.dtype, tile); }
+  const sm90::KernelEntry<sm90::OneKernelCall>& kernel(int tile) const {
+    return sm90::one_kernel_entry(p_.dtype, tile);
+  }
 
   const gemm::Gpu gpu_;
   const GemmProblem p_;  // m: most rows
@@ -101,33 +91,26 @@ class Sm90OneKernel : public OneKernelTarget {
   const bool scatters_;
   const OneKernelPlan largest_;
   gemm::TensorMaps maps_;
-  sm90::OneKernelMembers members_{};
 };
 
 }  // namespace
 
 Result<DeviceModel> one_kernel_device_model(const GemmOptions& options) {
-  gemm::Gpu gpu;
-  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
-  DeviceModel device;
-  device.num_sms = 0;
-  if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return device;
-  device.num_sms = gemm::num_sms_of(gpu, options);
-  const sm90::KernelEntry<sm90::OneKernelCall>& any =
-      sm90::one_kernel_entry(DType::kBfloat16, gemm::tile_of(64, 64, true));
-  RETURN_IF_FAILED("preparing a kernel", any.prepare());
-  RETURN_IF_ERROR(gemm::ask_clusters(any.clusters, &device));
-  return device;
+  return gemm::device_model_of(
+      options, sm90::one_kernel_entry(DType::kBfloat16, gemm::tile_of(64, 64, true)), 1,
+      kMostSplits);
 }
 
-Result<std::unique_ptr<OneKernelTarget>> make_gpu_one_kernel(const GemmProblem& problem, int members,
-                                                      const DeviceModel& device, int tile,
-                                                      bool scatters) {
+Result<std::unique_ptr<OneKernelTarget>> make_one_kernel_sm90(const GemmProblem& problem,
+                                                              int members,
+                                                              const DeviceModel& device, int tile,
+                                                              bool scatters) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   gemm::Encode* encode = nullptr;
   ASSIGN_OR_RETURN(encode, gemm::find_encode());
-  auto made = std::make_unique<Sm90OneKernel>(gpu, problem, members, device, tile, scatters, encode);
+  auto made =
+      std::make_unique<Sm90OneKernel>(gpu, problem, members, device, tile, scatters, encode);
   RETURN_IF_ERROR(made->start());
   return std::unique_ptr<OneKernelTarget>(std::move(made));
 }

@@ -8,11 +8,9 @@
 
 #include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
-#include <weft/runtime.hpp>
 #include <weft/stream.hpp>
-#include <weft/team.hpp>
 
-#include "kernels/fused/gemm_reduce_scatter/one_kernel_space.hpp"
+#include "kernels/fused/gemm_reduce_scatter/members.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -22,19 +20,18 @@ class OneKernelTarget {
   virtual ~OneKernelTarget() = default;
   // The words of a slot, for the largest call.
   virtual std::uint64_t words() const = 0;
-  // Before the first run(). Collective.
-  virtual Status use(Runtime& runtime, const Team& team, const OneKernelSpace& space) = 0;
   // c: my rows of the sum, or all of it. 0 < rows <= problem.m.
-  virtual Status run(Stream stream, void* c, const void* a, const void* b, int rows) = 0;
+  virtual Status run(Stream stream, const OneKernelMembers& members, void* c, const void* a,
+                     const void* b, int rows) = 0;
   virtual std::string describe() const = 0;
 };
 
-std::unique_ptr<OneKernelTarget> make_host_one_kernel(const GemmProblem& problem, int members,
-                                                      bool scatters);
-// On the current GPU; problem.m rows go by that plan.
-Result<std::unique_ptr<OneKernelTarget>> make_gpu_one_kernel(const GemmProblem& problem,
-                                                             int members, const DeviceModel& device,
-                                                             int tile, bool scatters);
+// As rows of WEFT_GEMM_ONE_KERNEL make them (backends.def.hpp), on GPUs with a tile of
+// kOneKernelTiles, or the plan's (-1).
+using MakeOneKernel = Result<std::unique_ptr<OneKernelTarget>>(const GemmProblem& problem,
+                                                               int members,
+                                                               const DeviceModel& device, int tile,
+                                                               bool scatters);
 // The SMs and clusters of the current GPU that may take part; no SMs: it has no kernels that can.
 Result<DeviceModel> one_kernel_device_model(const GemmOptions& options);
 

@@ -3,9 +3,23 @@
 #include <fmt/format.h>
 
 #include "kernels/core/status.hpp"
+#include "kernels/gemm/backend_table.hpp"
 
 namespace weft::kernels::gemm_rs {
+
+#define WEFT_GEMM_SCATTER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 namespace {
+
+constexpr auto backends() {
+  using namespace gemm;
+  return std::to_array<BackendRow<MakeOverlapped>>({
+#define WEFT_GEMM_SCATTER(name, architectures, dtypes) \
+  {#name, architectures, dtypes, &make_overlapped_##name},
+#include "kernels/gemm/backends.def.hpp"
+  });
+}
 
 using fused::part_of;
 using fused::Setting;
@@ -78,15 +92,9 @@ Result<std::unique_ptr<Overlapped>> Overlapped::create(const Setting& setting,
   const int size = setting.agreement.team_size;
   GemmProblem each = setting.problem;
   each.m /= size;
-  std::unique_ptr<OverlappedTarget> target;
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (setting.gpu) {
-    ASSIGN_OR_RETURN(target, make_gpu_overlapped(each, size, own, tile));
-  }
-#endif
-  if (target == nullptr) {
-    ASSIGN_OR_RETURN(target, make_host_overlapped(each, size));
-  }
+  ASSIGN_OR_RETURN(std::unique_ptr<OverlappedTarget> target,
+                   gemm::make_by_first(setting.who, backends(), setting.device, each.dtype, each,
+                                       size, own, tile));
   made.reset(new Overlapped(setting, from, std::move(target)));
   return made;
 }
@@ -100,7 +108,9 @@ Status Overlapped::bind(Runtime& runtime, std::byte* workspace) {
   space.record = reinterpret_cast<Record*>(workspace);
   space.staging = workspace + kWorkspaceAlignment;
   space.flags = reinterpret_cast<std::uint64_t*>(space.staging + staging_bytes());
-  return team_.is_member() ? target_->use(runtime, team_, space) : Status::ok();
+  if (!team_.is_member()) return Status::ok();
+  ASSIGN_OR_RETURN(members_, members_of(runtime, team_, space));
+  return Status::ok();
 }
 
 std::string Overlapped::describe() const {

@@ -38,7 +38,7 @@ class Overlapped final : public Strategy<fused::GemmCall> {
   }
   Status bind(Runtime& runtime, std::byte* workspace) override;
   Status run(Stream stream, const fused::GemmCall& call) override {
-    return target_->run(stream, call.c, call.a, call.b, static_cast<int>(call.m / size_));
+    return target_->run(stream, members_, call.c, call.a, call.b, static_cast<int>(call.m / size_));
   }
   std::string describe() const override;
 
@@ -59,6 +59,7 @@ class Overlapped final : public Strategy<fused::GemmCall> {
   const int size_;
   const std::int64_t from_;  // rows
   const std::unique_ptr<OverlappedTarget> target_;
+  Members members_{};
 };
 
 }  // namespace weft::kernels::gemm_rs

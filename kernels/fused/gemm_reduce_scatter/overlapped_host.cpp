@@ -2,7 +2,6 @@
 // behind each, and add up those of mine.
 #include <algorithm>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,8 +10,8 @@
 #include <weft/small_float.hpp>
 
 #include "kernels/core/pause.hpp"
-#include "kernels/fused/gemm_reduce_scatter/end_round.hpp"
 #include "kernels/fused/gemm_reduce_scatter/overlapped_target.hpp"
+#include "kernels/fused/gemm_reduce_scatter/round_host.hpp"
 #include "kernels/fused/gemm_reduce_scatter/scatter_scheduler.hpp"
 #include "kernels/gemm/host_gemm.hpp"
 
@@ -102,25 +101,16 @@ struct ScatterGemm {
 class HostOverlapped : public OverlappedTarget {
  public:
   HostOverlapped(const GemmProblem& problem, int members)
-      : p_(problem),
-        members_(members),
-        blocks_(std::clamp(std::thread::hardware_concurrency(), 2u, 4u)) {}
+      : p_(problem), members_(members), blocks_(host_blocks()) {}
 
   Needs needs() const override {
     return {static_cast<std::uint64_t>(rows_of_tiles(static_cast<int>(p_.m)) * columns()),
             kElements * bytes_of(p_.dtype), 1};
   }
-  Status use(Runtime& runtime, const Team& team, const Space& space) override {
-    team_ = team;
-    space_ = space;
-    auto handle = runtime.context().device();
-    if (!handle) return std::move(handle).status();
-    handle_ = *handle;
-    return Status::ok();
-  }
-  Status run(Stream stream, void* c, const void* a, const void* b, int rows) override {
-    return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(stream, c, a, b, rows)
-                                        : launch<Half>(stream, c, a, b, rows);
+  Status run(Stream stream, const Members& members, void* c, const void* a, const void* b,
+             int rows) override {
+    return p_.dtype == DType::kBfloat16 ? launch<Bfloat16>(stream, members, c, a, b, rows)
+                                        : launch<Half>(stream, members, c, a, b, rows);
   }
   std::string describe() const override {
     return fmt::format("{} host threads, tiles of {}x{}", blocks_, kTile, kTile);
@@ -131,15 +121,16 @@ class HostOverlapped : public OverlappedTarget {
   int columns() const { return gemm::ceil_div(static_cast<int>(p_.n), kTile); }
 
   template <class T>
-  Status launch(Stream stream, void* c, const void* a, const void* b, int rows) const {
+  Status launch(Stream stream, const Members& members, void* c, const void* a, const void* b,
+                int rows) const {
     const int down = rows_of_tiles(rows);
     const int margin = std::min(2 * static_cast<int>(blocks_), down * columns());
-    ScatterGemm<T> kernel{handle_,
-                          team_,
-                          space_,
+    ScatterGemm<T> kernel{members.handle,
+                          members.team,
+                          members.space,
                           {{1, 0, down, columns(), down, kTile, kTile, 1, 0},
                            members_,
-                           team_.rank,
+                           members.team.rank,
                            margin,
                            members_ > 2},
                           rows,
@@ -147,23 +138,19 @@ class HostOverlapped : public OverlappedTarget {
                           static_cast<const T*>(a),
                           {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
                            p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)}};
-    Status status = dev::launch({blocks_, 1, 0}, kernel, stream);
-    if (status) status = dev::launch({1, 1, 0}, EndRound{space_.record}, stream);
-    return status;
+    return launch_round(stream, blocks_, kernel, members.space.record);
   }
 
   const GemmProblem p_;
   const int members_;
   const unsigned blocks_;
-  DeviceContext handle_;
-  Team team_;
-  Space space_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<OverlappedTarget>> make_host_overlapped(const GemmProblem& problem,
-                                                               int members) {
+Result<std::unique_ptr<OverlappedTarget>> make_overlapped_host(const GemmProblem& problem,
+                                                               int members, const DeviceModel&,
+                                                               int) {
   return std::unique_ptr<OverlappedTarget>(std::make_unique<HostOverlapped>(problem, members));
 }
 

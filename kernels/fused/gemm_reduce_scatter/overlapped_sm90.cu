@@ -16,7 +16,7 @@ using gemm::failed;
 class Sm90Overlapped : public OverlappedTarget {
  public:
   Sm90Overlapped(const gemm::Gpu& gpu, const GemmProblem& problem, int members,
-              const DeviceModel& device, const Plan& largest, gemm::Encode* encode)
+                 const DeviceModel& device, const Plan& largest, gemm::Encode* encode)
       : gpu_(gpu),
         p_(problem),
         count_(members),
@@ -38,34 +38,18 @@ class Sm90Overlapped : public OverlappedTarget {
             kernel_.travels, sm90::kTileFlags};
   }
 
-  Status use(Runtime& runtime, const Team& team, const Space& space) override {
-    auto handle = runtime.context().device();
-    if (!handle) return std::move(handle).status();
-    members_ = {};
-    members_.handle = *handle;
-    members_.team = team;
-    members_.space = space;
-    for (int rank = 0; rank < team.size; ++rank) {
-      if (rank == team.rank) continue;
-      const int sender = sender_number(team.rank, rank, team.size);
-      const auto there = [&](void* mine) { return runtime.context().ptr(mine, team.pe_of(rank)); };
-      members_.slot[rank] = static_cast<std::byte*>(there(space.slot(0, sender)));
-      members_.flags[rank] = static_cast<std::uint64_t*>(there(space.flag(sender, 0)));
-    }
-    return Status::ok();
-  }
-
-  Status run(Stream stream, void* c, const void* a, const void* b, int rows) override {
+  Status run(Stream stream, const Members& members, void* c, const void* a, const void* b,
+             int rows) override {
     RETURN_IF_ERROR(gemm::check_current(gpu_));
     const int n = static_cast<int>(p_.n), k = static_cast<int>(p_.k);
     sm90::ScatterCall call{};
-    call.plan =
-        rows == p_.m ? largest_ : overlapped_plan({count_, rows, n, k}, device_, largest_.gemm.tile);
+    call.plan = rows == p_.m ? largest_
+                             : overlapped_plan({count_, rows, n, k}, device_, largest_.gemm.tile);
     const gemm::Tile& tile = gemm::kTiles[static_cast<std::size_t>(largest_.gemm.tile)];
     RETURN_IF_ERROR(
         maps_.operands(p_, {a, b, count_, rows, tile.m, kernel_.box_b}, &call.operands));
     RETURN_IF_ERROR(maps_.get({c, 1, rows, n, p_.ldc, 64, kernel_.box_c}, &call.c));
-    call.members = members_;
+    call.members = members;
     call.k = k;
     call.stream = static_cast<cudaStream_t>(stream);
     RETURN_IF_FAILED("launching a kernel", kernel_.run(call));
@@ -86,28 +70,19 @@ class Sm90Overlapped : public OverlappedTarget {
   const Plan largest_;
   const sm90::KernelEntry<sm90::ScatterCall>& kernel_;
   gemm::TensorMaps maps_;
-  sm90::Members members_{};
 };
 
 }  // namespace
 
 Result<DeviceModel> overlapped_device_model(const GemmOptions& options) {
-  gemm::Gpu gpu;
-  ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
-  DeviceModel device;
-  device.num_sms = 0;
-  if (options.backend == GemmBackend::kCublas || !gemm::has_sm90(gpu)) return device;
-  device.num_sms = gemm::num_sms_of(gpu, options);
-  const sm90::KernelEntry<sm90::ScatterCall>& any = sm90::scatter_entry(DType::kBfloat16, gemm::tile_of(128, 128));
-  int pairs = 0;
-  RETURN_IF_FAILED("preparing a kernel", any.prepare());
-  RETURN_IF_FAILED("asking how many clusters run at a time", any.clusters(2, &pairs));
-  device.clusters[2] = std::min(pairs, device.num_sms / 2);
-  return device;
+  return gemm::device_model_of(
+      options, sm90::scatter_entry(DType::kBfloat16, gemm::tile_of(128, 128)), 2, 2);
 }
 
-Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem& problem, int members,
-                                                  const DeviceModel& device, int tile) {
+Result<std::unique_ptr<OverlappedTarget>> make_overlapped_sm90(const GemmProblem& problem,
+                                                               int members,
+                                                               const DeviceModel& device,
+                                                               int tile) {
   gemm::Gpu gpu;
   ASSIGN_OR_RETURN(gpu, gemm::current_gpu());
   gemm::Encode* encode = nullptr;
@@ -115,7 +90,7 @@ Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem&
   const Shape shape{members, static_cast<int>(problem.m), static_cast<int>(problem.n),
                     static_cast<int>(problem.k)};
   auto made = std::make_unique<Sm90Overlapped>(gpu, problem, members, device,
-                                            overlapped_plan(shape, device, tile), encode);
+                                               overlapped_plan(shape, device, tile), encode);
   RETURN_IF_ERROR(made->start());
   return std::unique_ptr<OverlappedTarget>(std::move(made));
 }

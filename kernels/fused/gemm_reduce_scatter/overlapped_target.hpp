@@ -5,14 +5,11 @@
 #include <memory>
 #include <string>
 
-#include <weft/device/handle.hpp>
 #include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
-#include <weft/runtime.hpp>
 #include <weft/stream.hpp>
-#include <weft/team.hpp>
 
-#include "kernels/fused/gemm_reduce_scatter/space.hpp"
+#include "kernels/fused/gemm_reduce_scatter/members.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace weft::kernels::gemm_rs {
@@ -27,20 +24,18 @@ class OverlappedTarget {
  public:
   virtual ~OverlappedTarget() = default;
   virtual Needs needs() const = 0;
-  // Before the first run(). Collective.
-  virtual Status use(Runtime& runtime, const Team& team, const Space& space) = 0;
   // c[rows, n]: my rows of the sum, of members * rows. 0 < rows <= problem.m.
-  virtual Status run(Stream stream, void* c, const void* a, const void* b, int rows) = 0;
+  virtual Status run(Stream stream, const Members& members, void* c, const void* a, const void* b,
+                     int rows) = 0;
   virtual std::string describe() const = 0;
 };
 
-// problem.m: rows of each member.
-Result<std::unique_ptr<OverlappedTarget>> make_host_overlapped(const GemmProblem& problem,
-                                                               int members);
-// On the current GPU, with a tile of gemm::kTiles that scatters, or the plan's (-1).
-Result<std::unique_ptr<OverlappedTarget>> make_gpu_overlapped(const GemmProblem& problem,
-                                                              int members,
-                                                              const DeviceModel& device, int tile);
+// As rows of WEFT_GEMM_SCATTER make them (backends.def.hpp), on GPUs with a tile of gemm::kTiles
+// that scatters, or the plan's (-1). problem.m: rows of each member.
+using MakeOverlapped = Result<std::unique_ptr<OverlappedTarget>>(const GemmProblem& problem,
+                                                                 int members,
+                                                                 const DeviceModel& device,
+                                                                 int tile);
 // The SMs and clusters of the current GPU that may take part; no SMs: it has no kernels that can.
 Result<DeviceModel> overlapped_device_model(const GemmOptions& options);
 

@@ -1,26 +1,14 @@
 // The kernels of sm_90a that send and add up, by shape and type, as the host sees them.
 #pragma once
 
-#include <weft/device/handle.hpp>
-#include <weft/team.hpp>
-
+#include "kernels/fused/gemm_reduce_scatter/members.hpp"
 #include "kernels/fused/gemm_reduce_scatter/plan.hpp"
-#include "kernels/fused/gemm_reduce_scatter/space.hpp"
 #include "kernels/gemm/kernel_entry_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 
 using gemm_rs::kMostMembers;
-
-// The members as one of them sees them: all that does not depend on the call.
-struct Members {
-  DeviceContext handle;
-  Team team;
-  gemm_rs::Space space;
-  // Where member r has my slot of even rounds, and my flags.
-  std::byte* slot[kMostMembers];
-  std::uint64_t* flags[kMostMembers];
-};
+using gemm_rs::Members;
 
 struct ScatterCall {
   Operands operands;  // a: members * m rows in one

@@ -137,34 +137,42 @@ def uses(program):
     return subprocess.run([program], env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
-def follow(name, build, libraries, kernels, among):
+def apply(name, tree):
+    """A copy of the tree with the recipe, which passes the lints; its new file and its registry."""
     patch = ROOT / "docs" / "contributing" / "recipes" / f"{name}.patch"
     new, registry = read_patch(patch.read_text(encoding="utf-8"))
-    work = build / "tests" / "recipes" / name
-    tree = work / "tree"
     copy_tree(tree)
-    call(["git", "apply", patch], "applying", cwd=tree, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(work)})
+    call(["git", "apply", patch], "applying", cwd=tree, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)})
     if not (tree / new).exists():
         raise Failed(f"{patch} was applied, and {new} is not there")
     for lint in ("check_layers.py", "check_listed.py"):
         call([sys.executable, tree / "tests" / "lint" / lint, tree], "a lint")
+    return new, registry
 
-    commands = commands_of(build, {path.split("/")[0] for path in (new, registry)})
-    sources = [path for path in commands if path.startswith(among) and included_by(tree, path) & {new, registry}]
-    if new.endswith(".cpp") and new not in sources:
-        sources.append(new)
-    print(f"{new}: new; {registry}: a row; {len(sources)} sources to compile")
-    has_nvcc = not new.endswith(".cu") or compile_for_gpu(tree, new, build, kernels, work)
-    shutil.copy(pathlib.Path(__file__).parent / f"{name}.cpp", tree / "uses.cpp")
-    *objects, program = compile_all(tree, [*sources, "uses.cpp"], commands, build, work)
 
-    compiler = nearest(commands, new)[0]
-    result = uses(link(compiler, program, objects, libraries, work, "with"))
+def check_use(args, compiler, program, objects, work):
+    """The program passes with the recipe's objects, and fails without them."""
+    result = uses(link(compiler, program, objects, args.libraries, work, "with"))
     print(result.stdout + result.stderr, end="")
     if result.returncode != 0:
-        raise Failed(f"{name}.cpp exits with {result.returncode}")
-    if uses(link(compiler, program, [], libraries, work, "without")).returncode == 0:
-        raise Failed(f"{name}.cpp passes without the recipe, so it shows nothing")
+        raise Failed(f"{args.name}.cpp exits with {result.returncode}")
+    if uses(link(compiler, program, [], args.libraries, work, "without")).returncode == 0:
+        raise Failed(f"{args.name}.cpp passes without the recipe, so it shows nothing")
+
+
+def follow(args):
+    work = args.build / "tests" / "recipes" / args.name
+    tree = work / "tree"
+    new, registry = apply(args.name, tree)
+    commands = commands_of(args.build, {path.split("/")[0] for path in (new, registry)})
+    sources = [path for path in commands if path.startswith(args.among) and included_by(tree, path) & {new, registry}]
+    if new.endswith(".cpp"):
+        sources.append(new)
+    print(f"{new}: new; {registry}: a row; {len(sources)} sources to compile")
+    has_nvcc = not new.endswith(".cu") or compile_for_gpu(tree, new, args.build, args.kernels, work)
+    shutil.copy(pathlib.Path(__file__).parent / f"{args.name}.cpp", tree / "uses.cpp")
+    *objects, program = compile_all(tree, [*sources, "uses.cpp"], commands, args.build, work)
+    check_use(args, nearest(commands, new)[0], program, objects, work)
     if not has_nvcc:
         print(f"skipped: {new} is not compiled, since nvcc is not on PATH")
         return SKIPPED
@@ -174,14 +182,13 @@ def follow(name, build, libraries, kernels, among):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="of the recipe")
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="the build's folder")
+    parser.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), required=True, help="the build's folder")
     parser.add_argument("--libraries", nargs="+", required=True, help="what the program is linked with")
     parser.add_argument("--kernels", default="gemm_kernel", help="a pattern that the symbols of a new .cu have")
     parser.add_argument("--among", default="", help="the folder of all sources that the program uses, where many others "
                         "include the registry")
-    args = parser.parse_args()
     try:
-        return follow(args.name, args.build.resolve(), args.libraries, args.kernels, args.among)
+        return follow(parser.parse_args())
     except Failed as failure:
         print(failure)
         return 1

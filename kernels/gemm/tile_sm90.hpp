@@ -1,7 +1,7 @@
 // The kernels of Gemm of one tile, which a file of tiles/ compiles.
 #pragma once
 
-#include "kernels/gemm/consume_e4m3_sm90.hpp"
+#include "kernels/gemm/mainloop_e4m3_sm90.hpp"
 #include "kernels/gemm/epilogue_sm90.hpp"
 #include "kernels/gemm/launch_sm90.hpp"
 #include "kernels/gemm/tile_call_sm90.hpp"

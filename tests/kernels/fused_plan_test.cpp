@@ -9,7 +9,7 @@
 #include "kernels/fused/all_gather_gemm/plan.hpp"
 #include "kernels/fused/gemm_reduce_scatter/one_kernel_plan.hpp"
 #include "kernels/fused/gemm_reduce_scatter/plan.hpp"
-#include "kernels/fused/gemm_reduce_scatter/scatter_scheduler.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_scheduler.hpp"
 
 namespace weft::kernels {
 namespace {

@@ -14,7 +14,7 @@
 // stays out of the way of operands.
 #pragma once
 
-#include "kernels/fused/gemm_reduce_scatter/one_kernel_left_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/one_kernel_exchange_sm90.hpp"
 
 namespace weft::kernels::sm90 {
 

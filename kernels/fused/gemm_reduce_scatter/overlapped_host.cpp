@@ -12,7 +12,7 @@
 #include "kernels/core/pause.hpp"
 #include "kernels/fused/gemm_reduce_scatter/overlapped_target.hpp"
 #include "kernels/fused/gemm_reduce_scatter/round_host.hpp"
-#include "kernels/fused/gemm_reduce_scatter/scatter_scheduler.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_scheduler.hpp"
 #include "kernels/gemm/host_gemm.hpp"
 
 namespace weft::kernels::gemm_rs {

@@ -4,7 +4,7 @@
 
 #include "kernels/core/status.hpp"
 #include "kernels/fused/gemm_reduce_scatter/overlapped_target.hpp"
-#include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_kernels_sm90.hpp"
 #include "kernels/gemm/gpu_cuda.hpp"
 #include "kernels/gemm/tensor_map_sm90.hpp"
 

@@ -2,7 +2,7 @@
 // without a GPU.
 #pragma once
 
-#include "kernels/fused/gemm_reduce_scatter/scatter_scheduler.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_scheduler.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace weft::kernels::gemm_rs {

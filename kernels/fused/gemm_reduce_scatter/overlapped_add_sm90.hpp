@@ -2,7 +2,7 @@
 // warp, piece by piece, of what comes through a ring; or by a warp-group, all of it from memory.
 #pragma once
 
-#include "kernels/fused/gemm_reduce_scatter/scatter_ring_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_ring_sm90.hpp"
 #include "kernels/gemm/epilogue_sm90.hpp"
 
 namespace weft::kernels::sm90 {

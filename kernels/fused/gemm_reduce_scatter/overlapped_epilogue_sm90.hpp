@@ -12,8 +12,8 @@
 
 #include <weft/device.hpp>
 
-#include "kernels/fused/gemm_reduce_scatter/scatter_add_sm90.hpp"
-#include "kernels/fused/gemm_reduce_scatter/scatter_ring_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_add_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_ring_sm90.hpp"
 #include "kernels/fused/gemm_reduce_scatter/space.hpp"
 #include "kernels/gemm/epilogue_sm90.hpp"
 

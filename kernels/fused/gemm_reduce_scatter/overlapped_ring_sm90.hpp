@@ -2,7 +2,7 @@
 // as a warp finds them in shared memory: they come through a ring of slots, ahead of who adds them.
 #pragma once
 
-#include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_kernels_sm90.hpp"
 #include "kernels/fused/gemm_reduce_scatter/space.hpp"
 #include "kernels/gemm/kernel_sm90.hpp"
 

@@ -1,8 +1,8 @@
-#include "kernels/fused/gemm_reduce_scatter/scatter_kernels_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_kernels_sm90.hpp"
 
 #include <algorithm>
 
-#include "kernels/fused/gemm_reduce_scatter/scatter_epilogue_sm90.hpp"
+#include "kernels/fused/gemm_reduce_scatter/overlapped_epilogue_sm90.hpp"
 #include "kernels/gemm/launch_sm90.hpp"
 
 namespace weft::kernels::sm90 {

@@ -12,6 +12,10 @@
 # makes, where WEFT_CUDA is ON, a program whose kernels run on GPUs: nvcc compiles the sources, the
 # host compiler the host sources (for the CPU target) and links.
 #
+#   weft_cuda_objects(TARGET OBJECTS LIBRARIES a.cpp ...)
+#
+# does the first half of that for other targets: sets the variables OBJECTS and LIBRARIES.
+#
 #   weft_kernel_sources(TARGET SOURCES a.cpp ...)
 #
 # adds the sources to TARGET, an OBJECT library, for the CPU target and, where WEFT_CUDA is ON, compiled by nvcc
@@ -213,23 +217,29 @@ function(weft_cuda_sources target)
   target_sources(${target} INTERFACE "$<BUILD_INTERFACE:${objects}>")
 endfunction()
 
-function(weft_cuda_executable target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
+function(weft_cuda_objects target objects_variable libraries_variable)
   # Threads that are PEs must not meet in one default stream.
   set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings
-      --default-stream per-thread --extended-lambda -c
+      --default-stream per-thread --extended-lambda -Xcompiler -fPIC,-fvisibility=hidden -c
       -DFMT_USE_CONSTEXPR=1  # fmt 9 checks formats by it, yet takes nvcc for one without
       ${weft_cuda_code})
   set(objects)
-  foreach(source IN LISTS arg_SOURCES)
+  foreach(source IN LISTS ARGN)
     weft_gpu_file(${source} cuda-objects/${target} o)
     list(APPEND objects ${made})
   endforeach()
   weft_compile_early(${target} ${objects})
   weft_find_cudart()
+  set(${objects_variable} ${objects} PARENT_SCOPE)
+  set(${libraries_variable} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt PARENT_SCOPE)
+endfunction()
+
+function(weft_cuda_executable target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HOST_SOURCES;LIBRARIES")
+  weft_cuda_objects(${target} objects libraries ${arg_SOURCES})
   add_executable(${target} ${objects} ${arg_HOST_SOURCES})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${libraries})
 endfunction()
 
 function(weft_cuda_image source variable)

@@ -27,10 +27,18 @@ if(NOT BUILD_SHARED_LIBS)
   list(APPEND weft_exported weft_objects weft_kernels_objects weft_compile)
 endif()
 set(weft_programs "")
-foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune weft-gpu-perf weft-gpu-kernels weft-gpu-gemm weft-gpu-fused)
+foreach(program IN ITEMS weft-run weft-info weft-perf weft-tune)
   if(TARGET ${program})
     list(APPEND weft_programs ${program})
     weft_run_path(${program} ${weft_program_path})
+  endif()
+endforeach()
+# weft-perf opens them from there.
+set(weft_modules "")
+foreach(module IN ITEMS weft_perf_cuda weft_perf_kernels)
+  if(TARGET ${module})
+    list(APPEND weft_modules ${module})
+    weft_run_path(${module} "$ORIGIN/..")
   endif()
 endforeach()
 if(NOT WEFT_INSTALL)
@@ -42,6 +50,7 @@ install(TARGETS ${weft_exported} EXPORT weft-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${weft_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT weft_runtime)
+install(TARGETS ${weft_modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft COMPONENT weft_runtime)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weft RENAME copyright
         COMPONENT weft_runtime)
 install(DIRECTORY ${weft_compat_includes}/ DESTINATION ${weft_compat_installed}

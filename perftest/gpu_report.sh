@@ -8,7 +8,7 @@
 #   --nvshmem DIR   its folder with include and lib, or none; by default NVSHMEM_HOME, or what
 #                   python3 finds
 #   --nccl DIR      the same for NCCL (NCCL_HOME)
-#   --build DIR     Weft's build, made where weft-gpu-perf is not in it; by default build/cuda-sm90
+#   --build DIR     Weft's build, made where weft-perf's set gpu is not in it; by default build/cuda-sm90
 #   --turns N       of each library; by default 3
 #   --out FILE      the lines that were measured, too: gpu_table.py makes the table of them again
 #
@@ -54,12 +54,13 @@ if [ "$gpus" -lt 1 ] || [ "$gpus" -gt "$all" ]; then usage "--gpus $gpus: this m
 [ "$turns" -ge 1 ] || usage "--turns $turns: at least one"
 
 bin=$build/bin
-if [ ! -x "$bin/weft-gpu-perf" ] || [ ! -x "$bin/weft-gpu-start-floor" ] || [ ! -x "$bin/weft-run" ]; then
-  [ "$build" = "$here/build/cuda-sm90" ] || fail "$bin lacks weft-gpu-perf, weft-gpu-start-floor or weft-run"
-  command -v cmake > /dev/null || fail "no weft-gpu-perf in $bin, and no cmake to build it: give --build"
-  say "building weft-gpu-perf"
+module=$build/lib/weft/libweft_perf_cuda.so
+if [ ! -x "$bin/weft-perf" ] || [ ! -f "$module" ] || [ ! -x "$bin/weft-run" ]; then
+  [ "$build" = "$here/build/cuda-sm90" ] || fail "$build lacks bin/weft-perf, lib/weft/libweft_perf_cuda.so or bin/weft-run"
+  command -v cmake > /dev/null || fail "no weft-perf with $module, and no cmake to build it: give --build"
+  say "building weft-perf"
   (cd "$here" && cmake --preset cuda-sm90 -DWEFT_TESTS=OFF &&
-    cmake --build --preset cuda-sm90 --target weft-gpu-perf weft-gpu-start-floor weft-run) >&2
+    cmake --build --preset cuda-sm90 --target weft-perf weft_perf_cuda weft-run) >&2
 fi
 
 work=$(mktemp -d)
@@ -130,6 +131,13 @@ job() {
   failed=1
   : > "$work/$what"
 }
+# weft_job WHAT ARGUMENTS...: weft-perf's lines, as all have them.
+weft_job() {
+  into=$1
+  shift
+  job csv "$bin/weft-perf" "$@" --csv
+  python3 "$here/perftest/peers/gpu_table.py" --csv "$work/csv" > "$work/$into"
+}
 # peer_job WHAT PROGRAM ARGUMENTS...: NVLink multicast stays off, and networks out of it.
 peer_job() {
   what=$1 program=$2
@@ -140,7 +148,7 @@ peer_job() {
 }
 rows_of() {
   case $1 in
-    weft) job rows "$bin/weft-gpu-perf" --tsv ;;
+    weft) weft_job rows gpu ;;
     nvshmem) peer_job rows "nvshmem_gpu-$nvshmem_version" ;;
   esac
   cat "$work/rows" >> "$lines"
@@ -149,8 +157,8 @@ rows_of() {
 start_up_of() {
   now=$(date +%s%N)
   case $1 in
-    floor) job start "$bin/weft-gpu-start-floor" "$now" ;;
-    weft) job start "$bin/weft-gpu-perf" --start-up "$now" ;;
+    floor) weft_job start gpu_start_floor --since "$now" ;;
+    weft) weft_job start gpu_start --since "$now" ;;
     nvshmem) peer_job start "nvshmem_gpu-$nvshmem_version" --start-up "$now" ;;
     nccl) peer_job start "nccl_gpu-$nccl_version" --start-up "$now" ;;
   esac

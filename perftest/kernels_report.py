@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A report of what weft-gpu-kernels, weft-gpu-gemm, weft-gpu-fused and peers/torch_symmetric.py printed: report.md,
-report.csv, report.svg.
+"""A report of what weft-perf's sets collectives, gemm and fused (--csv) and peers/torch_symmetric.py printed: report.md,
+report.csv, and report.svg where python3 has matplotlib.
 
   perftest/kernels_report.py [--link GB/s] [--rate TFLOP/s] --out FOLDER FILE...
 
 A FILE is a program's output behind lines "# key: value" (date, gpu, pes, command), as kernels_report.sh writes them.
-ratio: the time of the fastest peer over Weft's, above 1 Weft is ahead. ceiling: the part that was reached of what the hardware
+ratio: the time of the fastest baseline over Weft's, above 1 Weft is ahead. ceiling: the part that was reached of what the hardware
 takes: --link, GB/s that a GPU puts to another, of collectives; --rate of matrix products; of fused operators the
 longer of product and NCCL alone, over the operator's time. No program's row is left out. Of a file without any the
 report says so, and the exit status is 1.
@@ -14,7 +14,6 @@ import argparse
 import csv
 import dataclasses
 import pathlib
-import re
 import sys
 
 import kernels_plot
@@ -22,7 +21,11 @@ import kernels_summary
 
 # The target of each kind of row: the least ratio. A product that is as fast as cuBLASLt's gains nothing by itself.
 LEAST_RATIO = {"collective": 1.0, "product": 0.97, "fused": 1.0}
-COLLECTIVE = re.compile(r"^(\w+(?: \d+)?): workspace of ")
+KINDS = {**dict.fromkeys(("AllReduce", "AllGather", "ReduceScatter", "AllToAll", "AllToAllV", "Broadcast", "AllReduceNorm"),
+                         "collective"),
+         **dict.fromkeys(("Gemm", "GemmFewRows"), "product"), **dict.fromkeys(("AgGemm", "GemmRs", "GemmAr"), "fused")}
+BASELINES = {"collective": "NCCL", "AllReduceNorm": "NCCL and a kernel", "product": "cuBLASLt",
+             "fused": "cuBLASLt, NCCL in turn"}
 
 
 @dataclasses.dataclass
@@ -32,8 +35,8 @@ class Row:
     size: str
     bytes: int  # 0: no size to draw along
     weft_us: float
-    peer: str
-    peer_us: float  # 0: none ran
+    baseline: str
+    baseline_us: float  # 0: none ran
     ceiling: float
     facts: dict  # of the file
     plan: str
@@ -41,8 +44,8 @@ class Row:
 
     @property
     def fastest_us(self):
-        """The time of the fastest peer; 0: none ran."""
-        return min((us for us in (self.peer_us, self.torch_us) if us), default=0)
+        """The time of the fastest baseline; 0: none ran."""
+        return min((us for us in (self.baseline_us, self.torch_us) if us), default=0)
 
     @property
     def ratio(self):
@@ -63,59 +66,48 @@ def size_text(count):
 
 
 class Parser:
-    """The rows of one file, line by line. A line that begins a table says what the next ones are."""
+    """The rows of one file: facts, then weft-perf's CSV, or the lines of torch_symmetric.py."""
 
     def __init__(self, link, rate):
         self.link, self.rate = link, rate
         self.facts, self.rows = {}, []
         self.torch = {}  # us of (what, size)
-        self.collective = self.fused = None
-        self.peer = "NCCL"
+        self.columns = None
 
     def line(self, text):
-        head = COLLECTIVE.match(text)
         if text.startswith("# ") and ": " in text:
             key, value = text[2:].split(": ", 1)
             self.facts[key] = value
-        elif text.startswith("without NCCL: "):
-            self.facts["peer"] = text
         elif text.startswith("torch: "):
             what, size, us, _ = (part.strip() for part in text.removeprefix("torch: ").split("|"))
             self.torch[what, size] = float(us)
-        elif head:
-            self.collective, self.fused = head[1], None
-        elif self.collective and "ratio" in text.split():
-            self.peer = "NCCL and a kernel" if "NCCL+" in text else "NCCL"
-        elif "| plan" in text or text.rstrip().endswith("| plan"):
-            self.fused, self.collective = text.split(",")[0], None
-        elif self.fused and text.count("|") >= 4:
-            self.of_fused([part.strip() for part in text.split("|")])
-        elif "cuBLASLt" in text and "TFLOP/s" in text:
-            self.of_product(text.split())
-        elif self.collective and re.match(r"^ *\d+ +\d", text):
-            self.of_collective(text.split(None, 6))
+        elif text.startswith("test,"):
+            self.columns = text.split(",")
+        elif self.columns:
+            self.cells(next(csv.reader([text])))
 
-    def add(self, **fields):
-        self.rows.append(Row(facts=self.facts, **fields))
+    def cells(self, cells):
+        if len(cells) != len(self.columns):
+            raise ValueError(f"{len(cells)} cells, and {len(self.columns)} columns")
+        cell = dict(zip(self.columns, cells))
+        kind = KINDS[cell["test"].rpartition("_")[0]]
+        if cell["error"]:
+            raise ValueError(cell["error"])
+        self.add(kind, cell)
 
-    def of_collective(self, words):
-        count, us, rate, peer_us, _, _, plan = words
-        self.add(kind="collective", what=self.collective, size=size_text(int(count)), bytes=int(count),
-                 weft_us=float(us), peer=self.peer, peer_us=float(peer_us), ceiling=float(rate) / self.link,
-                 plan=plan.strip())
+    def add(self, kind, cell):
+        what = cell["test"].rpartition("_")[0].replace("GemmFewRows", "Gemm")
+        count = int(cell["bytes"]) if kind == "collective" else 0
+        self.rows.append(Row(
+            kind=kind, what=f"{what} {cell['layer'].removeprefix('hidden ')}".strip(),
+            size=size_text(count) if count else cell["shape"], bytes=count, weft_us=float(cell["p50_ns"]) / 1e3,
+            baseline=BASELINES.get(what, BASELINES[kind]), baseline_us=float(cell["baseline_p50_ns"] or 0) / 1e3,
+            ceiling=self.ceiling(kind, cell), facts=self.facts, plan=cell["plan"]))
 
-    def of_product(self, words):
-        # M N K, us "us" rate "TFLOP/s" "cuBLASLt" us "us" rate "ratio" ratio plan
-        m, n, k, us, _, rate, _, _, peer_us = words[:9]
-        self.add(kind="product", what="Gemm", size=f"{m} x {n} x {k}", bytes=0, weft_us=float(us), peer="cuBLASLt",
-                 peer_us=float(peer_us), ceiling=float(rate) / self.rate, plan=" ".join(words[13:]))
-
-    def of_fused(self, parts):
-        *name, m, n, k = parts[0].split()
-        apart, own = parts[1].split(), parts[2].split()
-        self.add(kind="fused", what=f"{self.fused} {' '.join(name)}", size=f"{m} x {n} x {k}", bytes=0,
-                 weft_us=float(own[-1]), peer="cuBLASLt, NCCL in turn", peer_us=float(apart[-1]),
-                 ceiling=float(parts[3].split()[1]), plan=parts[4])
+    def ceiling(self, kind, cell):
+        if kind == "fused":
+            return float(cell["efficiency"])
+        return float(cell["bandwidth_gb_s"]) / self.link if kind == "collective" else float(cell["tflop_s"]) / self.rate
 
 
 def parse(path, link, rate):
@@ -123,19 +115,19 @@ def parse(path, link, rate):
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             parser.line(text)
-        except (ValueError, IndexError) as error:
+        except (ValueError, KeyError) as error:
             sys.exit(f"{path}:{number}: not as the programs print it ({error}): {text}")
     return parser
 
 
-COLUMNS = ("what", "size", "Weft us", "peer", "peer us", "PyTorch us", "ratio", "target", "verdict", "ceiling", "date", "GPU",
+COLUMNS = ("what", "size", "Weft us", "baseline", "baseline us", "PyTorch us", "ratio", "target", "verdict", "ceiling", "date", "GPU",
            "command", "plan")
 
 
 def cells(row):
     facts = row.facts
-    return (row.what, row.size, f"{row.weft_us:.2f}", row.peer if row.peer_us else "none",
-            f"{row.peer_us:.2f}" if row.peer_us else "", f"{row.torch_us:.2f}" if row.torch_us else "",
+    return (row.what, row.size, f"{row.weft_us:.2f}", row.baseline if row.baseline_us else "none",
+            f"{row.baseline_us:.2f}" if row.baseline_us else "", f"{row.torch_us:.2f}" if row.torch_us else "",
             f"{row.ratio:.2f}" if row.ratio else "",
             f">= {LEAST_RATIO[row.kind]:.2f}", row.verdict, f"{row.ceiling:.0%}", facts.get("date", ""),
             f"{facts.get('pes', '?')} x {facts.get('gpu', '?')}", facts.get("command", ""), row.plan)
@@ -155,8 +147,8 @@ def table(parser):
             f"{facts.get('pes', '?')} x {facts.get('gpu', '?')}, {facts.get('date', '')}", ""]
     if "failed" in facts:
         text += [f"**It failed**, and has no more rows than these: {facts['failed']}", ""]
-    if "peer" in facts:
-        text += [facts["peer"], ""]
+    if "baseline" in facts:
+        text += [facts["baseline"], ""]
     if parser.torch:
         return text + ["Its times are in the column of PyTorch.", ""]
     if not parser.rows:
@@ -167,12 +159,12 @@ def table(parser):
     return text
 
 
-def markdown(runs):
+def markdown(runs, plot):
     verdicts = [row.verdict for run in runs for row in run.rows if row.verdict]
-    text = ["# Operators of weft::kernels beside their peers", "",
-            "ratio: the time of the fastest peer over Weft's. ceiling: the reached part of what the hardware takes.", "",
-            "![Times](report.svg)", "", f"{verdicts.count('met')} of {len(verdicts)} targets met.", "",
-            "In short, microseconds of a call, Weft's / the fastest peer's; behind fused operators their efficiency.",
+    text = ["# Operators of weft::kernels beside their baselines", "",
+            "ratio: the time of the fastest baseline over Weft's. ceiling: the reached part of what the hardware takes.", "",
+            *plot, f"{verdicts.count('met')} of {len(verdicts)} targets met.", "",
+            "In short, microseconds of a call, Weft's / the fastest baseline's; behind fused operators their efficiency.",
             *kernels_summary.summary([row for run in runs for row in run.rows]), ""]
     for run in runs:
         text += table(run)
@@ -194,12 +186,15 @@ def main():
         row.torch_us = next((run.torch[row.what, row.size] for run in runs if (row.what, row.size) in run.torch), 0)
     given.out.mkdir(parents=True, exist_ok=True)
     write_csv(given.out / "report.csv", rows)
-    (given.out / "report.md").write_text(markdown(runs), encoding="utf-8")
-    (given.out / "report.svg").write_text(kernels_plot.svg(rows), encoding="utf-8")
-    print(markdown(runs))
+    why_no_plot = kernels_plot.draw(rows, given.out / "report.svg")
+    text = markdown(runs, [] if why_no_plot else ["![Times](report.svg)", ""])
+    (given.out / "report.md").write_text(text, encoding="utf-8")
+    print(text)
+    if why_no_plot:
+        print(f"kernels_report.py: {why_no_plot}", file=sys.stderr)
     empty = [str(path) for path, run in zip(given.files, runs) if not run.rows and not run.torch]
     if empty:
-        sys.exit(f"{', '.join(empty)}: has no row of weft-gpu-kernels, weft-gpu-gemm or weft-gpu-fused")
+        sys.exit(f"{', '.join(empty)}: has no row of weft-perf's sets collectives, gemm or fused")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The operators of weft::kernels beside their peers on this machine's GPUs, in one run: collectives beside NCCL
-# (weft-gpu-kernels), the matrix product beside cuBLASLt (weft-gpu-gemm), fused operators beside both, one after the
-# other (weft-gpu-fused, where it was built), and where python3 has PyTorch its operators on symmetric memory, and
+# The operators of weft::kernels beside their baselines on this machine's GPUs, in one run: collectives beside NCCL
+# (weft-perf collectives), the matrix product beside cuBLASLt (weft-perf gemm), fused operators beside both, one after
+# the other (weft-perf fused), and where python3 has PyTorch its operators on symmetric memory, and
 # FlashInfer's AllReduce with a norm where that is installed. What they print goes to FOLDER, and a report of it:
 # report.md, report.csv and report.svg.
 #
@@ -9,10 +9,10 @@
 #       [--rate TFLOP/s] FOLDER
 #
 #   --gpus N     PEs, a GPU each; by default all GPUs. With one the product runs alone: nothing travels
-#   --vs LIST    peers: nccl,cublas,torch, which is all of them and the default, or some, or none
+#   --vs LIST    baselines: nccl,cublas,torch, which is all of them and the default, or some, or none
 #   --nccl FILE  its library; by default python3's, or libnccl.so.2, as the system finds it
 #   --build DIR  Weft's build with WEFT_CUDA=ON; by default build/cuda-sm90
-#   --rounds N   turns that products and fused operators and their peers take, 5
+#   --rounds N   turns that products and fused operators and their baselines take, 5
 #   --link, --rate   ceilings of a GPU: what its links take, and its multiply-adds of bfloat16; by default
 #                those of an H100 or H200 (kernels_report.py)
 #
@@ -59,8 +59,9 @@ done
 mkdir -p "$folder" || fail "the report's folder cannot be made: give another"
 folder=$(cd "$folder" && pwd)
 bin=$build/bin
-for program in weft-run weft-gpu-kernels weft-gpu-gemm; do
-  [ -x "$bin/$program" ] || fail "no $program in $bin: build it with WEFT_CUDA=ON, or give --build"
+module=$build/lib/weft/libweft_perf_kernels.so
+for file in "$bin/weft-run" "$bin/weft-perf" "$module"; do
+  [ -e "$file" ] || fail "no $file: build it with WEFT_CUDA=ON, or give --build"
 done
 
 # found MODULE: where python3 has NVIDIA's libraries of that name, or nothing.
@@ -78,8 +79,8 @@ cublas=${cublas:-$(found cu13)}
 libraries=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${cublas:+:$cublas}:/usr/local/cuda/lib64
 NCCL_NVLS_ENABLE=0 CUDA_MODULE_LOADING=EAGER
 export PATH NCCL_NVLS_ENABLE CUDA_MODULE_LOADING
-missing=$(LD_LIBRARY_PATH=$libraries ldd "$bin/weft-gpu-kernels" 2> /dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
-[ -z "$missing" ] || fail "weft-gpu-kernels lacks ${missing% }: install what has it, or copy it to $build/lib"
+missing=$(LD_LIBRARY_PATH=$libraries ldd "$module" 2> /dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
+[ -z "$missing" ] || fail "weft-perf lacks ${missing% }: install what has it, or copy it to $build/lib"
 
 command -v nvidia-smi > /dev/null || fail "nvidia-smi is not there: no NVIDIA GPUs on this machine?"
 gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader) ||
@@ -99,14 +100,14 @@ case $nccl in
   *) [ -f "$nccl" ] || usage "--nccl $nccl: no such file" ;;
 esac
 
-# compares PEER: whether it is one of those asked for.
+# compares BASELINE: whether it is one of those asked for.
 compares() { case ,$vs, in *",$1,"*) ;; *) return 1 ;; esac }
 against='' # the same for Weft's programs
-for peer in $(echo "$vs" | tr , ' '); do
-  case $peer in
-    nccl | cublas) against=${against:+$against,}$peer ;;
+for baseline in $(echo "$vs" | tr , ' '); do
+  case $baseline in
+    nccl | cublas) against=${against:+$against,}$baseline ;;
     torch | none) ;;
-    *) usage "--vs $vs: $peer is none of nccl, cublas, torch" ;;
+    *) usage "--vs $vs: $baseline is none of nccl, cublas, torch" ;;
   esac
 done
 against=${against:-none}
@@ -127,7 +128,10 @@ run() {
     echo "# command: $shown"
   } > "$text"
   "$@" >> "$text" 2> "$errors" || status=$?
-  if grep '^without NCCL: ' "$text" >&2; then
+  without=$(grep -m 1 '^without NCCL: ' "$errors") || without=''
+  if [ -n "$without" ]; then
+    echo "# baseline: $without" >> "$text"
+    say "$without"
     say "its columns stay empty: install NCCL (pip install nvidia-nccl-cu12), or give --nccl FILE"
   fi
   [ "$status" -ne 0 ] || return 0
@@ -136,24 +140,24 @@ run() {
   echo "# failed: exit status $status: $(grep -v '^$' "$errors" | tail -n 1)" >> "$text"
   failed=1
 }
-# launch NAME PES PROGRAM ARGUMENTS...: one of Weft's, as a job.
+# launch NAME PES ARGUMENTS...: weft-perf, as a job.
 launch() {
-  job=$1 size=$2 program=$3
-  shift 3
-  run "$job" "$size" "weft-run -n $size $program${*:+ $*}" \
-    env "LD_LIBRARY_PATH=$libraries" "$bin/weft-run" -n "$size" --timeout 300 "$bin/$program" "$@"
+  job=$1 size=$2
+  shift 2
+  run "$job" "$size" "weft-run -n $size weft-perf $* --csv" \
+    env "LD_LIBRARY_PATH=$libraries" "$bin/weft-run" -n "$size" --timeout 300 "$bin/weft-perf" "$@" --csv
 }
 
 set -- "$folder/gemm.txt"
 if [ "$gpus" -gt 1 ]; then
-  launch kernels "$gpus" weft-gpu-kernels --vs "$against" --nccl "$nccl"
+  launch kernels "$gpus" collectives --vs "$against" --nccl "$nccl"
   set -- "$folder/kernels.txt" "$@"
 else
   say "one GPU: the product alone; collectives and fused operators need two"
 fi
-launch gemm 1 weft-gpu-gemm --vs "$against" --rounds "$rounds"
-if [ "$gpus" -gt 1 ] && [ -x "$bin/weft-gpu-fused" ]; then
-  launch fused "$gpus" weft-gpu-fused --vs "$against" --nccl "$nccl" --rounds "$rounds"
+launch gemm 1 gemm --vs "$against" --rounds "$rounds"
+if [ "$gpus" -gt 1 ]; then
+  launch fused "$gpus" fused --vs "$against" --nccl "$nccl" --rounds "$rounds"
   set -- "$@" "$folder/fused.txt"
 fi
 if [ "$gpus" -gt 1 ] && compares torch && python3 -c 'import torch.distributed._symmetric_memory' 2> /dev/null; then

@@ -1,4 +1,4 @@
-"""The rows of kernels_report.py in a few tables that fit on a page: Weft's time, and that of the fastest peer."""
+"""The rows of kernels_report.py in a few tables that fit on a page: Weft's time, and that of the fastest baseline."""
 import math
 
 SIZES = ("8 B", "2 KiB", "32 KiB", "128 KiB", "512 KiB", "2 MiB", "8 MiB", "32 MiB", "128 MiB")
@@ -9,7 +9,7 @@ def us(value):
 
 
 def cell(row):
-    """Weft / the fastest peer."""
+    """Weft / the fastest baseline."""
     if row is None:
         return ""
     return f"{us(row.weft_us)} / {us(row.fastest_us)}" if row.ratio else us(row.weft_us)

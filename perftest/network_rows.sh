@@ -29,10 +29,10 @@ needs fi_pingpong && rows "tcp: ofi beside fi_pingpong" tests/support/netns/run 
 needs oshcc oshrun && rows "tcp: ofi beside Open MPI over UCX" tests/support/netns/run \
   perftest/peers/compare.py --build "$build" --hosts node0,node1 --rsh node-exec --address 10.78.0.1 --quick --timeout 120
 rows "memory of a PE that is never spoken to" env WEFT_TRANSPORTS=ofi,loopback "$build/bin/memory_scale"
-if [ -e /dev/nvidia0 ] && [ -x "$build/bin/weft-gpu-perf" ]; then
+if [ -e /dev/nvidia0 ] && [ -e "$build/lib/weft/libweft_perf_cuda.so" ]; then
   rows "kernels' requests, over a transport that brings nothing" env WEFT_GPU_TRANSPORTS=null,loopback \
-    "$build/bin/weft-run" -n 2 "$build/bin/weft-gpu-perf" --ring
+    "$build/bin/weft-run" -n 2 "$build/bin/weft-perf" gpu_ring
 else
-  echo "skipped: no GPU here, or no weft-gpu-perf in $build"
+  echo "skipped: no GPU here, or no lib/weft/libweft_perf_cuda.so in $build"
 fi
 exit $failed

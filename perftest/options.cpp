@@ -1,6 +1,5 @@
 #include "perftest/options.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +9,7 @@
 
 #include <weft/version.hpp>
 
+#include "perftest/options_read.hpp"
 #include "perftest/size.hpp"
 #include "perftest/status.hpp"
 
@@ -22,29 +22,11 @@ constexpr const char* kAbout =
     "'weft-perf list' explains each. Peer tests need two PEs:\n"
     "  weft-run -n 2 weft-perf put      two processes\n"
     "  weft-perf --pes 2 put            two threads of one process\n"
-    "Operators of weft::kernels have programs of their own: weft-perf kernels, gemm and fused "
-    "measure\n"
-    "them on GPUs, beside NCCL and cuBLASLt; weft-perf tune writes a table of plans.\n";
-
-// The arguments as they were typed, before they are checked.
-struct Raw {
-  std::vector<std::string> tests;
-  std::string api, kind, min, max, step, iters, window, warmup, seconds, ctas, threads, datatype,
-      op, scope, stride, atomic, pes, seed;
-  bool bidir = false, msgrate = false, floor = false, csv = false, json = false, version = false;
-};
-
-Status mistake(std::string_view option, std::string_view value, std::string_view allowed) {
-  return Status::error(Code::kInvalidArgument,
-                       fmt::format("{}: '{}' is not allowed; {}", option, value, allowed));
-}
-
-Status choice_mistake(std::string_view option, std::string_view value,
-                      const std::vector<std::string_view>& names) {
-  const std::string_view near = nearest(value, names);
-  const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-  return mistake(option, value, fmt::format("choose from: {}{}", fmt::join(names, ", "), hint));
-}
+    "On GPUs (-DWEFT_CUDA=ON), a PE on each: sets gpu, collectives, gemm and fused, beside bare "
+    "kernels,\n"
+    "NCCL and cuBLASLt; tune measures plans of collectives:\n"
+    "  weft-run -n 2 weft-perf collectives    beside NCCL\n"
+    "  weft-perf gemm 4096 1280 5120          one product, M N K\n";
 
 template <class E, std::size_t N>
 Status read_choice(std::string_view option, const std::string& text, const Word<E> (&table)[N],
@@ -66,21 +48,6 @@ Status read_choices(std::string_view option, const std::string& text, const Word
   auto names = names_of(table);
   names.push_back("all");
   return choice_mistake(option, text, names);
-}
-
-template <class T>
-Status read_number(std::string_view option, const std::string& text, T low, T high, T& out) {
-  if (text.empty()) return Status::ok();
-  const char* const end = text.data() + text.size();
-  T value{};
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  // The last condition also refuses NaN.
-  if (error != std::errc() || rest != end || !(value >= low && value <= high))
-    return mistake(option, text,
-                   fmt::format("write a {} from {} to {}",
-                               std::is_integral_v<T> ? "whole number" : "number", low, high));
-  out = value;
-  return Status::ok();
 }
 
 Status read_size(std::string_view option, const std::string& text,
@@ -117,6 +84,10 @@ Result<Options> interpret(const Raw& raw) {
   constexpr Count kManyIters = Count{1} << 40;
   Options o;
   o.tests = raw.tests;
+  RETURN_IF_ERROR(read_shapes(o.tests, o.op.shapes));
+  RETURN_IF_ERROR(read_operators(raw, o.op));
+  RETURN_IF_ERROR(read_number("--since", raw.since, std::uint64_t{1},
+                              std::numeric_limits<std::uint64_t>::max(), o.since));
   RETURN_IF_ERROR(read_choice("--api", raw.api, kApis, o.api));
   RETURN_IF_ERROR(read_choice("--kind", raw.kind, kKinds, o.kind));
   RETURN_IF_ERROR(read_size("-b/--min", raw.min, o.min));
@@ -152,9 +123,28 @@ Result<Options> interpret(const Raw& raw) {
   return o;
 }
 
+void describe_operators(CLI::App& app, Raw& raw) {
+  const auto add = [&](const char* name, auto& to, const char* text) {
+    app.add_option(name, to, text)->group("Operators");
+  };
+  add("--vs", raw.vs, "baselines: nccl, cublas, both or none (all that are found)");
+  add("--nccl", raw.nccl, "NCCL's library (libnccl.so.2)");
+  add("--algorithm", raw.algorithm, "ll, simple, ..., overlapped, ...: for all sizes (the plan's)");
+  add("--tile", raw.tile, "of a product, as 128x256 or sm80/128x128 (the plan's)");
+  app.add_flag("--tiles", raw.tiles, "gemm: each of its tiles")->group("Operators");
+  add("--dtype", raw.dtype, "gemm: bf16, fp16 or e4m3 (bf16)");
+  add("--memory", raw.memory, "collectives' buffers: symmetric or plain (symmetric)");
+  add("--hidden", raw.hidden, "AllReduceNorm: elements of a row (5120, then 8192)");
+  add("--rounds", raw.rounds, "gemm, fused: turns of each (5)");
+  add("--pause", raw.pause, "gemm, fused: ms in which the GPU cools before each graph (20)");
+  add("--table", raw.table, "tune: file for the table of plans");
+  app.add_option("--since", raw.since, "gpu_start: `date +%s%N` before the job was started")
+      ->group("Job");
+}
+
 void describe(CLI::App& app, Raw& raw) {
-  app.add_option("tests", raw.tests, "tests by name, or: all, quick, claims, list");
-  app.add_option("--api", raw.api, "host, device or all")->group("What");
+  app.add_option("tests", raw.tests, "tests by name, or a set; shapes of matrices, M N K each");
+  app.add_option("--api", raw.api, "host, device, kernel or all")->group("What");
   app.add_option("--kind", raw.kind, "latency, bandwidth, rate or all")->group("What");
   app.add_option("-b,--min", raw.min, "smallest size; sizes take k, m, g, t")->group("Sizes");
   app.add_option("-e,--max", raw.max, "largest size")->group("Sizes");
@@ -175,12 +165,13 @@ void describe(CLI::App& app, Raw& raw) {
       ->group("Time");
   app.add_option("--seconds", raw.seconds, "time per line where -n is not given (0.05)")
       ->group("Time");
-  app.add_option("-c,--ctas", raw.ctas, "device API: blocks of a grid (1)")->group("Device");
-  app.add_option("-t,--threads", raw.threads, "device API: threads of a block (1)")
+  app.add_option("-c,--ctas", raw.ctas, "blocks of a grid (1; operators: the plan's)")
+      ->group("Device");
+  app.add_option("-t,--threads", raw.threads, "threads of a block (1; operators: the plan's)")
       ->group("Device");
   app.add_option("-s,--scope", raw.scope, "device API: thread, warp, block or all (block)")
       ->group("Device");
-  app.add_flag("--floor", raw.floor, "also measure hand-written baselines, and print the ratio")
+  app.add_flag("--floor", raw.floor, "also measure hand-written baselines, and print the speedup")
       ->group("Output");
   app.add_flag("--report-msgrate,--report_msgrate", raw.msgrate,
                "bandwidth tests: also messages per second")
@@ -189,6 +180,7 @@ void describe(CLI::App& app, Raw& raw) {
   app.add_flag("--csv", raw.csv, "comma-separated values")->group("Output");
   app.add_option("--pes", raw.pes, "run this many PEs as threads of this process")->group("Job");
   app.add_option("--seed", raw.seed, "of the random contents (fresh)")->group("Job");
+  describe_operators(app, raw);
   app.add_flag("--version", raw.version, "print the version");
 }
 

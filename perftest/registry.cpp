@@ -17,7 +17,8 @@ constexpr std::string_view kQuick[] = {"put_lat",     "put_bw",         "get_bw"
                                        "barrier_lat", "alltoall_lat",   "reduce_lat"};
 
 bool names(std::string_view name, const Row& row) {
-  if (name == "all" || name == row.name || name == id(row)) return true;
+  if (name == row.name || name == id(row) || name == (row.set.empty() ? "all" : row.set))
+    return true;
   return name == "quick" &&
          std::find(std::begin(kQuick), std::end(kQuick), id(row)) != std::end(kQuick);
 }
@@ -31,6 +32,7 @@ Status unknown_test(const std::vector<Row>& rows, const std::string& name) {
   for (const Row& row : rows) {
     known.emplace_back(row.name);
     known.push_back(id(row));
+    known.emplace_back(row.set);
   }
   const std::vector<std::string_view> views(known.begin(), known.end());
   const std::string_view near = nearest(name, views);
@@ -41,11 +43,7 @@ Status unknown_test(const std::vector<Row>& rows, const std::string& name) {
 
 std::vector<std::uint64_t> sizes(const Row& row, const Options& options, std::uint64_t element) {
   if ((row.uses & kUsesSize) == 0) return {element};
-  // Only one end given: the other one follows if it would lie on the wrong side.
-  std::uint64_t low = options.min.value_or(row.min);
-  std::uint64_t high = options.max.value_or(row.max);
-  if (low > high) (options.min ? high : low) = options.min ? low : high;
-
+  const auto [low, high] = range(row, options);
   std::vector<std::uint64_t> result;
   for (auto size = static_cast<double>(low); size <= static_cast<double>(high) * 1.0000001;
        size *= options.step) {
@@ -61,6 +59,15 @@ std::vector<T> one_or(bool uses, const std::vector<T>& chosen, T otherwise) {
   return uses ? chosen : std::vector<T>{otherwise};
 }
 
+// "all", which is of the rows that no module has, then the modules' sets.
+std::vector<std::string> sets(const std::vector<Row>& rows) {
+  std::vector<std::string> names = {"all"};
+  for (const Row& row : rows)
+    if (!row.set.empty() && std::find(names.begin(), names.end(), row.set) == names.end())
+      names.emplace_back(row.set);
+  return names;
+}
+
 std::vector<Atomic> all_atomics() {
   std::vector<Atomic> all;
   for (const auto& word : kAtomics) all.push_back(word.value);
@@ -68,6 +75,14 @@ std::vector<Atomic> all_atomics() {
 }
 
 }  // namespace
+
+Range range(const Row& row, const Options& options) {
+  // Only one end given: the other one follows if it would lie on the wrong side.
+  std::uint64_t low = options.min.value_or(row.min);
+  std::uint64_t high = options.max.value_or(row.max);
+  if (low > high) (options.min ? high : low) = options.min ? low : high;
+  return {low, high};
+}
 
 std::string id(const Row& row) {
   constexpr std::string_view kSuffix[] = {"lat", "bw", "rate"};
@@ -118,7 +133,7 @@ std::vector<Point> points(const Row& row, const Options& options) {
 Result<std::string> list(const std::vector<Row>& rows, const Options& options) {
   Options chosen = options;
   std::erase(chosen.tests, "list");
-  if (chosen.tests.empty()) chosen.tests = {"all"};
+  if (chosen.tests.empty()) chosen.tests = sets(rows);
   auto selected = select(rows, chosen);
   if (!selected) return selected.status();
 
@@ -127,12 +142,12 @@ Result<std::string> list(const std::vector<Row>& rows, const Options& options) {
     out += fmt::format("{:<22} {:<6} {:<9}  {}\n", id(*row), to_string(row->api),
                        to_string(row->kind), row->what);
     out += fmt::format("{:<40} {}\n", "", row->formula);
-    if (!row->floor.empty()) out += fmt::format("{:<40} floor: {}\n", "", row->floor);
+    if (!row->floor.empty()) out += fmt::format("{:<40} baseline: {}\n", "", row->floor);
   }
   out += fmt::format(
-      "\nSets: all; quick (a few lines each of {}, host API); claims (the speeds that Weft "
+      "\nSets: {}; quick (a few lines each of {}, host API); claims (the speeds that Weft "
       "promises).\n",
-      fmt::join(kQuick, ", "));
+      fmt::join(sets(rows), ", "), fmt::join(kQuick, ", "));
   return out;
 }
 

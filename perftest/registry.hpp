@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,20 @@ enum Uses : unsigned {
   kUsesAtomic = 8,
   kUsesScope = 16,
   kUsesStride = 32,
+  kUsesShape = 64,   // Line::shape, of a grid or of matrices
+  kUsesLayer = 128,  // Line::layer
+  kUsesFlops = 256,  // products of matrices: TFLOP/s
 };
 
 using Make = Result<std::unique_ptr<Test>> (*)(Job& job, const Point& point);
+
+struct Row;
+class Reporter;
+// Measures rows of one set by itself, in kernels or CUDA graphs, and reports their lines; what is
+// costly to make, such as a communicator of NCCL's, serves all of them. Collective.
+using RunRows = Status (*)(Job& job, std::span<const Row* const> rows, Reporter& out);
+// Measures before this process is a PE. Every PE reports.
+using RunStart = Status (*)(const Options& options, const Row& row, Reporter& out);
 
 struct Row {
   std::string_view name;
@@ -30,20 +42,28 @@ struct Row {
   Kind kind = Kind::kLatency;
   std::string_view what;        // what one iteration does, and what its time therefore is
   std::string_view formula;     // how the printed numbers come from the clock
-  std::string_view floor = {};  // the hand-written baseline; empty: there is none
+  std::string_view floor = {};  // the baseline; empty: there is none
   int min_pes = 2;
   unsigned uses = 0;
   std::uint64_t min = 8, max = 4u << 20;     // sizes, where -b and -e are not given
   std::string_view type = "uint64";          // element type, where -d is not given
   bool (*takes)(const TypeInfo&) = nullptr;  // types that the row can do; null: all
   bool pinned = true;  // host API: each PE's thread stays on a core of its own, if there are enough
+  // One of these. What `make` makes is timed by measure.cpp.
   Make make = nullptr;
+  RunRows run = nullptr;
+  RunStart start = nullptr;
+  std::string_view set = {};  // the name that stands for the row and its like; empty: all
+  bool gpu = false;           // each PE needs a GPU
 };
+
+// Whether measure.cpp leaves the timing to the row: its baseline is always measured.
+inline bool times_itself(const Row& row) { return row.run != nullptr || row.start != nullptr; }
 
 // "put_lat", "put_bw", "put_rate": the full name; with the API it is unique.
 std::string id(const Row& row);
 
-// All rows, in the order in which they are listed and run.
+// All rows but those of modules (module.hpp), in the order in which they are listed and run.
 const std::vector<Row>& registry();
 
 // Rows that the names stand for, in the table's order, without repetition. A name is a row's name
@@ -54,8 +74,14 @@ Result<std::vector<const Row*>> select(const std::vector<Row>& rows, const Optio
 // types go together. Empty when none do.
 std::vector<Point> points(const Row& row, const Options& options);
 
+// The sizes from which and to which a row goes.
+struct Range {
+  std::uint64_t low, high;
+};
+Range range(const Row& row, const Options& options);
+
 // The text that 'weft-perf list' prints: the rows that the other names on the line stand for, or
-// all.
+// every row.
 Result<std::string> list(const std::vector<Row>& rows, const Options& options);
 
 // Defined in tests/*.cpp.

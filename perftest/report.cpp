@@ -11,6 +11,12 @@ double Line::bandwidth() const {
   return ns > 0 ? work.bytes / work.operations / ns : 0;
 }
 
+double Line::speedup() const { return measured.ratio > 0 ? 1 / measured.ratio : 0; }
+
+double Line::tflops() const {
+  return measured.time.p50 > 0 ? work.flops / measured.time.p50 / 1e3 : 0;
+}
+
 double Line::rate() const { return measured.time.p50 > 0 ? 1e3 / measured.time.p50 : 0; }
 
 std::string format_ns(double ns) {
@@ -23,6 +29,21 @@ std::string format_ns(double ns) {
   const int digits = ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
   return fmt::format("{:.{}f} {}", ns, digits, kUnits[unit]);
 }
+
+namespace {
+
+class Silent : public Reporter {
+  void begin(const RunInfo&) override {}
+  void start(const Row&) override {}
+  void add(const Line&) override {}
+  void finish(const Row&) override {}
+  void add(const Claim&) override {}
+  void end(bool) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Reporter> make_silent_reporter() { return std::make_unique<Silent>(); }
 
 std::unique_ptr<Reporter> make_reporter(const Options& options, std::ostream& out) {
   switch (options.format) {

@@ -1,6 +1,7 @@
 // CSV and JSON: the same fields, the same names.
 #include "perftest/report_formats.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace weft::perf {
@@ -15,7 +16,7 @@ Json fields(const Line& line) {
   const Measurement& m = line.measured;
   const bool right = m.wrong.empty();
   const bool timed = right && m.time.samples != 0;
-  const bool baseline = right && m.floor.samples != 0;
+  const bool baseline = right && line.has_baseline();
   const auto if_used = [&](unsigned use, Json value) {
     return (row.uses & use) != 0 ? value : Json();
   };
@@ -23,6 +24,8 @@ Json fields(const Line& line) {
   f["test"] = id(row);
   f["api"] = to_string(row.api);
   f["kind"] = to_string(row.kind);
+  f["layer"] = if_used(kUsesLayer, line.layer);
+  f["shape"] = if_used(kUsesShape, line.shape);
   f["bytes"] = if_used(kUsesSize, line.point.bytes);
   f["count"] = if_used(kUsesSize, line.point.count());
   f["type"] = if_used(kUsesType, line.point.type->name);
@@ -37,8 +40,15 @@ Json fields(const Line& line) {
   f["p99_ns"] = number_or_null(timed, m.time.p99);
   f["bandwidth_gb_s"] = number_or_null(timed && row.kind == Kind::kBandwidth, line.bandwidth());
   f["rate_mops"] = number_or_null(timed && row.kind != Kind::kLatency, line.rate());
-  f["floor_p50_ns"] = number_or_null(baseline, m.floor.p50);
-  f["ratio"] = number_or_null(baseline, m.ratio);
+  f["tflop_s"] = number_or_null(timed && (row.uses & kUsesFlops) != 0, line.tflops());
+  f["baseline"] = baseline ? Json(line.baseline) : Json();
+  f["baseline_p50_ns"] = number_or_null(baseline, m.floor.p50);
+  f["speedup"] = number_or_null(baseline, line.speedup());
+  f["efficiency"] = number_or_null(line.efficiency > 0, line.efficiency);
+  f["others_p50_ns"] = Json();
+  for (const Timed& other : line.others) f["others_p50_ns"][other.name] = other.p50;
+  f["workspace_bytes"] = line.workspace == 0 ? Json() : Json(line.workspace);
+  f["plan"] = line.plan.empty() ? Json() : Json(line.plan);
   f["error"] = right ? Json() : Json(m.wrong);
   return f;
 }
@@ -59,16 +69,22 @@ Json fields(const Claim& claim) {
 }
 
 Json fields(const RunInfo& info) {
-  return {{"weft", info.version},     {"pes", info.pes},           {"mode", info.mode},
-          {"build", info.build},      {"compiler", info.compiler}, {"cpu", info.cpu},
-          {"cores", info.cores},      {"blocks", info.blocks},     {"threads", info.threads},
-          {"bidir", info.bidir},      {"pinned", info.pinned},     {"seed", info.seed},
-          {"warnings", info.warnings}};
+  return {{"weft", info.version},    {"pes", info.pes},           {"mode", info.mode},
+          {"build", info.build},     {"compiler", info.compiler}, {"cpu", info.cpu},
+          {"gpu", info.gpu},         {"cores", info.cores},       {"blocks", info.blocks},
+          {"threads", info.threads}, {"bidir", info.bidir},       {"pinned", info.pinned},
+          {"seed", info.seed},       {"warnings", info.warnings}};
 }
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
+  if (value.is_object()) {
+    std::string all;
+    for (const auto& [key, one] : value.items())
+      all += fmt::format("{}{}={}", all.empty() ? "" : ";", key, one.dump());
+    return all;
+  }
   if (!value.is_string()) return value.dump();
   std::string text = value.get<std::string>();
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
@@ -110,7 +126,7 @@ class JsonDocument : public Reporter {
   void begin(const RunInfo& info) override { document_["run"] = fields(info); }
   void start(const Row& row) override {
     document_["tests"][id(row) + "/" + std::string(to_string(row.api))] = {
-        {"what", row.what}, {"formula", row.formula}, {"floor", row.floor}};
+        {"what", row.what}, {"formula", row.formula}, {"baseline", row.floor}};
   }
   void add(const Line& line) override { document_["results"].push_back(fields(line)); }
   void finish(const Row&) override {}

@@ -1,5 +1,8 @@
 #include "perftest/report_formats.hpp"
 
+#include <cmath>
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "perftest/size.hpp"
@@ -40,11 +43,13 @@ class Table : public Reporter {
     out_ << fmt::format("# kernels: {} of {}{} | seed {}\n", plural(info.blocks, "block"),
                         plural(info.threads, "thread"), info.bidir ? " | both directions" : "",
                         info.seed);
+    if (!info.gpu.empty()) out_ << "# GPU: " << info.gpu << '\n';
     for (const std::string& warning : info.warnings) out_ << "# warning: " << warning << '\n';
     out_.flush();
   }
 
   void start(const Row& row) override {
+    logs_.clear();
     columns_ = columns(row);
     out_ << fmt::format("\n{} ({} API): {}\n", id(row), to_string(row.api), row.what);
     for (const Column& column : columns_) out_ << fmt::format("{:>{}}", column.head, column.width);
@@ -59,13 +64,19 @@ class Table : public Reporter {
       for (const Column& column : columns_)
         out_ << fmt::format("{:>{}}", column.text(line), column.width);
       out_ << '\n';
+      if (times_itself(*line.row) && line.has_baseline() && line.by_plan)
+        logs_.push_back(std::log(line.speedup()));
     }
     out_.flush();
   }
 
   void finish(const Row& row) override {
+    if (logs_.size() > 1)
+      out_ << fmt::format("  geometric mean of the speedups: {:.3f}\n",
+                          std::exp(std::accumulate(logs_.begin(), logs_.end(), 0.0) /
+                                   static_cast<double>(logs_.size())));
     out_ << "  " << row.formula;
-    if (options_.floor && !row.floor.empty()) out_ << "; floor: " << row.floor;
+    if (compares(row)) out_ << "; baseline: " << row.floor;
     out_ << '\n';
     out_.flush();
   }
@@ -98,8 +109,16 @@ class Table : public Reporter {
   }
 
  private:
+  bool compares(const Row& row) const {
+    return !row.floor.empty() && (options_.floor || times_itself(row));
+  }
+
   std::vector<Column> columns(const Row& row) const {
     std::vector<Column> all;
+    if ((row.uses & kUsesLayer) != 0)
+      all.push_back({"layer", 17, [](const Line& l) { return l.layer; }});
+    if ((row.uses & kUsesShape) != 0)
+      all.push_back({"shape", 21, [](const Line& l) { return l.shape; }});
     if ((row.uses & kUsesSize) != 0) {
       all.push_back({"size", 8, [](const Line& l) { return format_size(l.point.bytes); }});
       all.push_back(
@@ -121,18 +140,56 @@ class Table : public Reporter {
       all.push_back({"Mop/s", 10, [](const Line& l) { return fmt::format("{:.3f}", l.rate()); }});
     if (row.kind == Kind::kBandwidth && options_.msgrate)
       all.push_back({"Mmsg/s", 10, [](const Line& l) { return fmt::format("{:.3f}", l.rate()); }});
-    if (options_.floor && !row.floor.empty()) {
+    if ((row.uses & kUsesFlops) != 0)
       all.push_back(
-          {"floor p50", 11, [](const Line& l) { return format_ns(l.measured.floor.p50); }});
-      all.push_back(
-          {"ratio", 8, [](const Line& l) { return fmt::format("{:.2f}", l.measured.ratio); }});
+          {"TFLOP/s", 9, [](const Line& l) { return fmt::format("{:.1f}", l.tflops()); }});
+    if (compares(row)) add_baseline(all, row);
+    if (times_itself(row)) {
+      all.push_back({"", 2, [](const Line&) { return std::string(); }});
+      all.push_back({"", 0, beside});
     }
     return all;
+  }
+
+  static void add_baseline(std::vector<Column>& all, const Row& row) {
+    all.push_back(
+        {"baseline", 10, [](const Line& l) { return l.has_baseline() ? l.baseline : "none"; }});
+    all.push_back({"its p50", 11, [](const Line& l) {
+                     return l.has_baseline() ? format_ns(l.measured.floor.p50) : "";
+                   }});
+    if (row.kind == Kind::kBandwidth)
+      all.push_back({"GB/s", 10, [](const Line& l) {
+                       return l.has_baseline()
+                                  ? fmt::format("{:.3f}", l.work.bytes / l.measured.floor.p50)
+                                  : "";
+                     }});
+    if ((row.uses & kUsesFlops) != 0)
+      all.push_back({"TFLOP/s", 9, [](const Line& l) {
+                       return l.has_baseline() ? fmt::format("{:.1f}", l.tflops() * l.speedup())
+                                               : "";
+                     }});
+    all.push_back({"speedup", 8, [](const Line& l) {
+                     return l.has_baseline() ? fmt::format("{:.2f}", l.speedup()) : "";
+                   }});
+  }
+
+  // The rest of an operator's line, which fits no column.
+  static std::string beside(const Line& line) {
+    std::string text;
+    for (const Timed& other : line.others)
+      text += fmt::format("{} {}, ", other.name, format_ns(other.p50));
+    if (line.efficiency > 0) text += fmt::format("efficiency {:.3f}, ", line.efficiency);
+    text += line.plan;
+    if (line.workspace > 0)
+      text +=
+          fmt::format(", workspace of {:.1f} MiB", static_cast<double>(line.workspace) / (1 << 20));
+    return text.ends_with(", ") ? text.substr(0, text.size() - 2) : text;
   }
 
   const Options& options_;
   std::ostream& out_;
   std::vector<Column> columns_;
+  std::vector<double> logs_;  // of a row's speedups, where operators chose their plans
   bool claims_ = false;
 };
 

@@ -16,8 +16,16 @@ std::string label(const Row& row, const Point& point) {
 
 std::size_t count_points(const std::vector<const Row*>& rows, const Options& options) {
   std::size_t count = 0;
-  for (const Row* row : rows) count += points(*row, options).size();
+  for (const Row* row : rows)
+    if (!times_itself(*row)) count += points(*row, options).size();
   return count;
+}
+
+// The rows from `first` on that run together with it.
+std::span<const Row* const> set_of(const std::vector<const Row*>& rows, std::size_t first) {
+  std::size_t end = first;
+  while (end < rows.size() && rows[end]->run == rows[first]->run) ++end;
+  return {rows.data() + first, end - first};
 }
 
 }  // namespace
@@ -29,7 +37,12 @@ Result<Line> run_line(Job& job, const Row& row, const Point& point, bool floor, 
   const Pin pin(job, row.api == Api::kHost && row.pinned);
   ASSIGN_OR_RETURN(Measurement measured, measure(job, *test, plan));
   RETURN_IF_ERROR(job.release());
-  return Line{&row, point, test->work(), std::move(measured)};
+  Line line;
+  line.row = &row;
+  line.point = point;
+  line.work = test->work();
+  line.measured = std::move(measured);
+  return line;
 }
 
 Result<Outcome> run_tests(Job& job, const std::vector<const Row*>& rows, Reporter* reporter) {
@@ -37,7 +50,15 @@ Result<Outcome> run_tests(Job& job, const std::vector<const Row*>& rows, Reporte
   const std::size_t steps = count_points(rows, options);
   Progress progress(reporter != nullptr, steps);
   Outcome outcome;
-  for (const Row* row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row* const row = rows[i];
+    if (row->run != nullptr) {
+      const auto set = set_of(rows, i);
+      const auto silent = make_silent_reporter();
+      RETURN_IF_ERROR(row->run(job, set, reporter != nullptr ? *reporter : *silent));
+      i += set.size() - 1;
+      continue;
+    }
     const std::vector<Point> todo = points(*row, options);
     if (todo.empty() || outcome.stopped) continue;
     progress.clear();

@@ -15,7 +15,8 @@ struct Outcome {
   bool stopped = false;
 };
 
-// Collective. Reports on PE 0, where `reporter` is not null.
+// Collective. Reports on PE 0, where `reporter` is not null. Rows that time themselves run set by
+// set.
 Result<Outcome> run_tests(Job& job, const std::vector<const Row*>& rows, Reporter* reporter);
 
 // Collective: one line of one row.

@@ -27,6 +27,7 @@ struct Point {
 struct Work {
   double operations = 1;
   double bytes = 0;
+  double flops = 0;  // multiplications and additions
 };
 
 // One test at one point, as one PE sees it. The harness (measure.cpp) calls, on all PEs alike:

@@ -15,7 +15,8 @@
 
 namespace weft::perf {
 
-enum class Api : std::uint8_t { kHost, kDevice };
+// kKernel: operators of weft::kernels.
+enum class Api : std::uint8_t { kHost, kDevice, kKernel };
 enum class Kind : std::uint8_t { kLatency, kBandwidth, kRate };
 enum class ScopeKind : std::uint8_t { kThread, kWarp, kBlock };
 
@@ -43,7 +44,8 @@ struct Word {
   E value;
 };
 
-inline constexpr Word<Api> kApis[] = {{"host", Api::kHost}, {"device", Api::kDevice}};
+inline constexpr Word<Api> kApis[] = {
+    {"host", Api::kHost}, {"device", Api::kDevice}, {"kernel", Api::kKernel}};
 inline constexpr Word<Kind> kKinds[] = {
     {"latency", Kind::kLatency}, {"bandwidth", Kind::kBandwidth}, {"rate", Kind::kRate}};
 inline constexpr Word<ScopeKind> kScopes[] = {

@@ -7,17 +7,13 @@
 #include <weft/weft.hpp>
 
 #include "perftest/gpu/kernels.hpp"
-#include "perftest/gpu/rows.hpp"
+#include "perftest/gpu/kernel_points.hpp"
+#include "perftest/measure.hpp"
 #include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 #include "perftest/timer.hpp"
 
 namespace weft::perf::gpu {
-
-// Seconds of one operation, medians; `share` is that of the floor's speed, turn by turn.
-struct Times {
-  double weft = 0, floor = 0, share = 0;
-};
 
 // The handle and the memory that a PE measures with.
 class Bench {
@@ -33,7 +29,7 @@ class Bench {
     for (int pe = 0; pe < rt.npes(); ++pe)
       if (rt.context().ptr(bench.words, pe) == nullptr)
         return Status::error(Code::kUnsupported,
-                             "weft-gpu-perf: bare kernels load and store what every PE's GPU has, "
+                             "bare kernels load and store what every PE's GPU has, "
                              "and the GPU of PE " +
                                  std::to_string(pe) + " is out of reach");
     RETURN_IF_ERROR(bench.fill(bench.words, std::vector<Word>(kWords)));
@@ -42,23 +38,37 @@ class Bench {
     return bench;
   }
 
+  // Collective.
+  Status release() {
+    for (void* const memory : {static_cast<void*>(dst), static_cast<void*>(src),
+                               static_cast<void*>(words), static_cast<void*>(packets)})
+      RETURN_IF_ERROR(rt_->free(memory));
+    return Status::ok();
+  }
+
   // Collective. The makers are called on every PE, so that all count turns alike; who takes no part
-  // in the row gets zeros.
+  // in the row gets nothing. The floor is a bare kernel.
   template <class MakeWeft, class MakeFloor>
-  Result<Times> measure(const Row& row, MakeWeft make_weft, MakeFloor make_floor) {
+  Result<Measurement> measure(const KernelPoint& row, MakeWeft make_weft, MakeFloor make_floor) {
     RETURN_IF_ERROR(fill(dst, std::vector<Word>(row.bytes / sizeof(Word))));
-    ASSIGN_OR_RETURN(double seconds, time(row, make_weft()));  // warms up
+    ASSIGN_OR_RETURN(double ns, time(row, make_weft()));  // warms up
     RETURN_IF_ERROR(check(row));
-    ASSIGN_OR_RETURN(seconds, time(row, make_floor()));
+    ASSIGN_OR_RETURN(ns, time(row, make_floor()));
     std::vector<double> weft, floor;
     for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      ASSIGN_OR_RETURN(seconds, time(row, make_weft()));
-      weft.push_back(seconds);
-      ASSIGN_OR_RETURN(seconds, time(row, make_floor()));
-      floor.push_back(seconds);
+      ASSIGN_OR_RETURN(ns, time(row, make_weft()));
+      weft.push_back(ns);
+      ASSIGN_OR_RETURN(ns, time(row, make_floor()));
+      floor.push_back(ns);
     }
-    if (!takes_part(row, pe())) return Times{};
-    return Times{summarize(weft).p50, summarize(floor).p50, paired_ratio(floor, weft)};
+    Measurement made;
+    if (!takes_part(row, pe())) return made;
+    made.batch = static_cast<Count>(iterations(row));
+    made.iters = made.batch * kRepeats;
+    made.ratio = paired_ratio(weft, floor);
+    made.time = summarize(std::move(weft));
+    made.floor = summarize(std::move(floor));
+    return made;
   }
 
   // The first of the values of a ping-pong: they only rise.
@@ -87,25 +97,26 @@ class Bench {
     return rt_->context().put_bytes(mine, with.data(), with.size() * sizeof(Word), pe());
   }
 
+  // Nanoseconds of one operation.
   template <class Kernel>
-  Result<double> time(const Row& row, Kernel kernel) {
+  Result<double> time(const KernelPoint& row, Kernel kernel) {
     RETURN_IF_ERROR(rt_->barrier());
     if (!takes_part(row, pe())) return 0.0;
     const Ns start = now_ns();
     const std::size_t shared = row.group == Group::kBulk ? kBulkStage : 0;
     RETURN_IF_ERROR(dev::launch({row.blocks, row.threads, shared}, kernel));
     RETURN_IF_ERROR(dev::synchronize());
-    return 1e-9 * static_cast<double>(now_ns() - start) / iterations(row);
+    return static_cast<double>(now_ns() - start) / iterations(row);
   }
 
-  Status check(const Row& row) {
+  Status check(const KernelPoint& row) {
     RETURN_IF_ERROR(rt_->barrier());
     if (receiver(row, npes()) != pe()) return Status::ok();
     std::vector<Word> seen(row.bytes / sizeof(Word));
     RETURN_IF_ERROR(rt_->context().get_bytes(seen.data(), dst, row.bytes, pe()));
     if (seen == outcome(row, npes())) return Status::ok();
-    return Status::error(Code::kInternal, std::string("weft-gpu-perf: wrong data after ") +
-                                              name_of(row.what) + ", " + shape_of(row));
+    return Status::error(Code::kInternal, std::string("wrong data after ") + name_of(row.what) +
+                                              ", " + shape_of(row));
   }
 
   Runtime* rt_;

@@ -16,7 +16,7 @@ more than 56 registers, or with -rdc=true more than 64: a block of 1024 threads 
 a kernel for each collective, scope and width, which may take 64 either way; those of one GPU and way
 are compiled together, since what they share takes most of the time.
 
-Then the loops that weft-gpu-perf times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
+Then the loops that weft-perf gpu times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
 if one of them loads more from the stack than a few words: then its threads wait for memory where they
 should move data.
 """

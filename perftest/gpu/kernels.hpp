@@ -1,4 +1,4 @@
-// The kernels that weft-gpu-perf times: each operation as a program calls it, and its floor, the
+// The kernels that weft-perf gpu times: each operation as a program calls it, and its floor, the
 // same with bare loads and stores. Kernels repeat it `iters` times.
 #pragma once
 

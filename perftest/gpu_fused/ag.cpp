@@ -23,7 +23,8 @@ const std::vector<Shape> kShapes = {
     {"Qwen3-32B mlp", 256, 6400, 5120},  {"Qwen3-32B mlp", 512, 6400, 5120},
     {"Qwen3-32B mlp", 1024, 6400, 5120}};
 
-Status measure(const Bench& bench, const Shape& shape, const AgGemmOptions& options) {
+Status measure(const Bench& bench, const Row& row, const Shape& shape,
+               const AgGemmOptions& options) {
   Runtime& rt = bench.rt();
   const auto npes = static_cast<std::size_t>(rt.npes()), m = static_cast<std::size_t>(shape.m);
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
@@ -43,7 +44,7 @@ Status measure(const Bench& bench, const Shape& shape, const AgGemmOptions& opti
   auto cublas = bench.fastest_cublas(whole, reference.get(), all.get(), b.get());
   if (!cublas) return cublas.status();
 
-  Row row{};
+  Calls calls{};
   const auto gather = [&](Stream stream, const Buffers& at) {
     const Nccl& nccl = *bench.nccl();
     return of_nccl(nccl.all_gather(at.in, at.out, m / npes * k, Nccl::kBfloat16, nccl.comm,
@@ -51,35 +52,35 @@ Status measure(const Bench& bench, const Shape& shape, const AgGemmOptions& opti
   };
   Buffers at;
   ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({a.get(), all.get()}, m / npes * k, gather));
-  if (bench.nccl()) row.nccl = [&](Stream stream) { return gather(stream, at); };
+  if (bench.nccl()) calls.nccl = [&](Stream stream) { return gather(stream, at); };
   if (*cublas)
-    row.cublas = [&](Stream stream) {
+    calls.cublas = [&](Stream stream) {
       return (**cublas)(stream, reference.get(), at.out, b.get());
     };
-  if (row.nccl && row.cublas)
-    row.both = [&](Stream stream) {
-      RETURN_IF_ERROR(row.nccl(stream));
-      return row.cublas(stream);
+  if (calls.nccl && calls.cublas)
+    calls.both = [&](Stream stream) {
+      RETURN_IF_ERROR(calls.nccl(stream));
+      return calls.cublas(stream);
     };
-  row.alone = [&](Stream stream) { return (*product)(stream, c.get(), all.get(), b.get()); };
-  row.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.get()); };
-  row.c = c.get();
-  row.reference = reference.get();
-  row.count = m * n;
-  row.absolute_error = 1e-2f;
-  row.plan = fused->describe();
-  return bench.measure(shape, row);
+  calls.alone = [&](Stream stream) { return (*product)(stream, c.get(), all.get(), b.get()); };
+  calls.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.get()); };
+  calls.c = c.get();
+  calls.reference = reference.get();
+  calls.count = m * n;
+  calls.absolute_error = 1e-2f;
+  calls.plan = fused->describe();
+  return bench.measure(row, shape, calls);
 }
 
 }  // namespace
 
-Status ag_rows(Bench& bench) {
-  auto options = options_of<AgGemmOptions>(bench.settings());
-  options.push_blocks = bench.settings().blocks;
+Status ag_lines(Bench& bench, const Row& row) {
+  auto options = options_of<AgGemmOptions>(bench.options());
+  options.push_blocks = bench.options().blocks;
   return bench.measure_all(
-      "AgGemm", "fused", kShapes,
+      row, kShapes,
       [](const Shape& s) { return static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.k); },
-      [&](const Shape& shape) { return measure(bench, shape, options); });
+      [&](const Shape& shape) { return measure(bench, row, shape, options); });
 }
 
 }  // namespace weft::perf::fused

@@ -45,21 +45,16 @@ Status of_nccl(int result) {
   return Status::error(Code::kInternal, "NCCL failed with " + std::to_string(result));
 }
 
-Result<Bench> Bench::create(Runtime& rt, const Settings& settings) {
-  Bench made(rt, settings);
+Result<Bench> Bench::create(Job& job, Reporter& out) {
+  Bench made(job, out);
   RETURN_IF_ERROR(dev::create_stream(&made.stream_));
-  if (!settings.peers.nccl) return made;
-  auto nccl = Nccl::create(rt, settings.nccl);
+  if (!made.options_->baselines.nccl) return made;
+  auto nccl = Nccl::create(job.runtime(), made.options_->nccl);
   if (nccl)
     made.nccl_ = *nccl;
-  else
-    made.print("without NCCL: " + std::string(nccl.status().text()));
+  else if (job.pe() == 0)
+    std::fprintf(stderr, "without NCCL: %s\n", nccl.status().text());
   return made;
-}
-
-void Bench::print(const std::string& line) const {
-  if (rt_->pe() == 0) std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
 }
 
 Result<Memory> Bench::random(std::size_t count, unsigned seed) const {
@@ -97,7 +92,7 @@ Result<std::optional<Gemm>> Bench::fastest_cublas(const GemmProblem& problem, st
                                                   const std::uint16_t* a,
                                                   const std::uint16_t* b) const {
   std::optional<Gemm> best;
-  if (!settings_->peers.cublas) return std::move(best);
+  if (!options_->baselines.cublas) return std::move(best);
   double least = HUGE_VAL;
   for (int rank = 0; rank < 8; ++rank) {
     weft::kernels::GemmOptions options;
@@ -130,7 +125,7 @@ Result<double> Bench::time_once(const Call& call, int count) const {
   RETURN_IF_ERROR(of(cudaEventCreate(&begin)));
   RETURN_IF_ERROR(of(cudaEventCreate(&end)));
   RETURN_IF_ERROR(of(cudaStreamSynchronize(native)));
-  std::this_thread::sleep_for(std::chrono::milliseconds(settings_->pause_ms));  // cools the GPU
+  std::this_thread::sleep_for(std::chrono::milliseconds(options_->pause_ms));  // cools the GPU
   RETURN_IF_ERROR(rt_->barrier());
   RETURN_IF_ERROR(of(cudaGraphLaunch(ready, native)));  // warms up
   RETURN_IF_ERROR(of(cudaEventRecord(begin, native)));
@@ -156,8 +151,8 @@ Result<double> Bench::time_once(const Call& call, int count) const {
   return us;
 }
 
-Result<std::vector<double>> Bench::time(const std::vector<Call>& calls) const {
-  std::vector<std::vector<double>> us(calls.size());
+Result<std::vector<Summary>> Bench::time(const std::vector<Call>& calls) const {
+  std::vector<std::vector<double>> ns(calls.size());
   std::vector<int> counts;
   for (const Call& call : calls) {  // graphs of some 6 ms
     double once = 0;
@@ -166,53 +161,62 @@ Result<std::vector<double>> Bench::time(const std::vector<Call>& calls) const {
     }
     counts.push_back(std::clamp(static_cast<int>(6000 / std::max(once, 1.0)), 2, 100));
   }
-  for (int round = 0; round < settings_->rounds; ++round)
+  for (int round = 0; round < options_->rounds; ++round)
     for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (!calls[i]) continue;
       double once = 0;
-      if (calls[i]) {
-        ASSIGN_OR_RETURN(once, time_once(calls[i], counts[i]));
-      }
-      us[i].push_back(once);
+      ASSIGN_OR_RETURN(once, time_once(calls[i], counts[i]));
+      ns[i].push_back(1e3 * once);
     }
-  std::vector<double> medians;
-  for (std::vector<double>& each : us) medians.push_back(summarize(std::move(each)).p50);
-  return medians;
+  std::vector<Summary> summaries;
+  for (std::vector<double>& each : ns) summaries.push_back(summarize(std::move(each)));
+  return summaries;
 }
 
-Status Bench::measure(const Shape& shape, const Row& row) const {
-  std::vector<double> us;
-  ASSIGN_OR_RETURN(us, time({row.fused, row.both, row.alone, row.cublas, row.nccl, row.in_turn}));
-  const double product = row.cublas ? std::min(us[2], us[3]) : us[2];
-  if (row.both) {
-    RETURN_IF_ERROR(row.both(stream_));
-    RETURN_IF_ERROR(row.fused(stream_));
-    RETURN_IF_ERROR(check(shape, row));
+Status Bench::measure(const Row& row, const Shape& shape, const Calls& calls) const {
+  std::vector<Summary> ns;
+  ASSIGN_OR_RETURN(
+      ns, time({calls.fused, calls.both, calls.alone, calls.cublas, calls.nccl, calls.in_turn}));
+  if (calls.both) {
+    RETURN_IF_ERROR(calls.both(stream_));
+    RETURN_IF_ERROR(calls.fused(stream_));
+    RETURN_IF_ERROR(check(shape, calls));
   }
-  char in_turn[32] = "", line[512];
-  if (row.in_turn) std::snprintf(in_turn, sizeof in_turn, "%8.1f ", us[5]);
-  std::snprintf(line, sizeof line,
-                "%-15s %6d %6d %6d | %8.1f %8.1f %8.1f %8.1f | %s%8.1f | %6.3f %6.3f | %s",
-                shape.name, shape.m, shape.n, shape.k, us[2], us[3], us[4], us[1], in_turn, us[0],
-                us[1] / us[0], std::max(product, us[4]) / us[0], row.plan.c_str());
-  print(line);
+  const double alone = ns[2].p50, cublas = ns[3].p50, nccl = ns[4].p50;
+  const double product = calls.cublas ? std::min(alone, cublas) : alone;
+  Line line;
+  line.row = &row;
+  line.point.type = find_type(row.type);
+  line.layer = shape.name;
+  line.shape =
+      std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k);
+  line.plan = calls.plan;
+  line.efficiency = std::max(product, nccl) / ns[0].p50;
+  line.baseline = "in turn";
+  line.measured.iters = ns[0].samples;
+  line.measured.time = ns[0];
+  line.measured.floor = ns[1];
+  if (line.has_baseline()) line.measured.ratio = ns[0].p50 / ns[1].p50;
+  line.others = {{"Gemm alone", alone}};
+  if (calls.cublas) line.others.push_back({"cuBLASLt", cublas});
+  if (calls.nccl) line.others.push_back({"NCCL", nccl});
+  if (calls.in_turn) line.others.push_back({"Weft's in turn", ns[5].p50});
+  out_->add(line);
   return rt_->health();
 }
 
-Status Bench::measure_all(const std::string& title, const std::string& own_columns,
-                          const std::vector<Shape>& shapes,
+Status Bench::measure_all(const Row& row, const std::vector<Shape>& shapes,
                           const std::function<std::size_t(const Shape&)>& moved,
-                          const std::function<Status(const Shape&)>& row) {
-  const std::vector<Shape>& all = settings_->shapes.empty() ? shapes : settings_->shapes;
+                          const std::function<Status(const Shape&)>& line) {
+  std::vector<Shape> all;
+  for (const perf::Shape& shape : options_->shapes) all.push_back({"", shape.m, shape.n, shape.k});
+  if (all.empty()) all = shapes;
   std::size_t most = 0;
   for (const Shape& shape : all) most = std::max(most, moved(shape));
   RETURN_IF_ERROR(make_windows(most));
-  print(
-      "speedup: both after another / fused; efficiency: max(min(Gemm alone, cuBLASLt), NCCL) / "
-      "fused");
-  print(title +
-        ", us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | " +
-        own_columns + " | speedup, efficiency | plan");
-  for (const Shape& shape : all) RETURN_IF_ERROR(row(shape));
+  out_->start(row);
+  for (const Shape& shape : all) RETURN_IF_ERROR(line(shape));
+  out_->finish(row);
   return rt_->barrier();
 }
 

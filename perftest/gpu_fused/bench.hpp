@@ -1,4 +1,4 @@
-// The tools that measure the rows of weft-gpu-fused: operands on the GPU, calls in CUDA graphs,
+// The tools that measure the set fused: operands on the GPU, calls in CUDA graphs,
 // NCCL and cuBLASLt beside.
 #pragma once
 
@@ -14,31 +14,20 @@
 #include <weft/weft.hpp>
 
 #include "perftest/gpu_fused/exact.hpp"
-#include "perftest/gpu_kernels/nccl.hpp"
+#include "perftest/gpu_collectives/nccl.hpp"
+#include "perftest/report.hpp"
 #include "perftest/status.hpp"
-#include "perftest/vs.hpp"
 
 namespace weft::perf::fused {
 
-using kernels::Nccl;
+using collectives::Nccl;
 using weft::kernels::Gemm;
 using weft::kernels::GemmProblem;
 
-// The shape of a whole problem: each kind of rows says what is sharded.
+// The shape of a whole problem: each row says what is sharded.
 struct Shape {
   const char* name;
   int m, n, k;
-};
-
-struct Settings {
-  int pes = 0;  // as threads; 0: this process is one
-  std::string nccl = "libnccl.so.2";
-  Peers peers;
-  std::string what;  // one kind of rows; "": all
-  std::string algorithm, tile;
-  unsigned blocks = 0;
-  int rounds = 5, pause_ms = 20;
-  std::vector<Shape> shapes;  // instead of those that a kind of rows has
 };
 
 Status of(cudaError_t error);
@@ -52,9 +41,9 @@ struct Buffers {
 };
 using NcclCall = std::function<Status(Stream, const Buffers&)>;
 
-// A row of one shape: what is timed, and what has to be the same then. Some may be null: peers that
-// are not compared with, and in_turn.
-struct Row {
+// The calls that are timed of one shape, and what has to be the same then. Some may be null:
+// baselines that are not compared with, and in_turn.
+struct Calls {
   Call fused, alone, in_turn;          // Weft's: all, the product, one after the other
   Call cublas, nccl, both;             // theirs: the product, what moves, one after the other
   const std::uint16_t *c, *reference;  // of fused, of both
@@ -73,44 +62,42 @@ using Memory = std::unique_ptr<std::uint16_t, Free>;
 
 class Bench {
  public:
-  static Result<Bench> create(Runtime& rt, const Settings& settings);
+  static Result<Bench> create(Job& job, Reporter& out);
 
   Runtime& rt() const { return *rt_; }
-  const Settings& settings() const { return *settings_; }
+  const OperatorOptions& options() const { return *options_; }
   const std::optional<Nccl>& nccl() const { return nccl_; }
 
   Result<Memory> random(std::size_t count, unsigned seed) const;
-  // The fastest of cuBLASLt's algorithms for the problem; none if it is no peer.
+  // The fastest of cuBLASLt's algorithms for the problem; none if it is no baseline.
   Result<std::optional<Gemm>> fastest_cublas(const GemmProblem& problem, std::uint16_t* c,
                                              const std::uint16_t* a, const std::uint16_t* b) const;
   // The buffers on which NCCL's call is faster: plain ones, or its symmetric windows, whose `in`
   // has the `count` elements of plain's then. Collective.
   Result<Buffers> fastest_for_nccl(const Buffers& plain, std::size_t count,
                                    const NcclCall& call) const;
-  // Times, compares and prints. Collective.
-  Status measure(const Shape& shape, const Row& row) const;
-  // The same for each of the shapes, or of those that were asked for, under a head; moved(shape):
-  // elements that NCCL takes or gives at most.
-  Status measure_all(const std::string& title, const std::string& own_columns,
-                     const std::vector<Shape>& shapes,
+  // Times, compares and reports a line. Collective.
+  Status measure(const Row& row, const Shape& shape, const Calls& calls) const;
+  // The same for each of the shapes, or of those that were asked for; moved(shape): elements that
+  // NCCL takes or gives at most.
+  Status measure_all(const Row& row, const std::vector<Shape>& shapes,
                      const std::function<std::size_t(const Shape&)>& moved,
-                     const std::function<Status(const Shape&)>& row);
+                     const std::function<Status(const Shape&)>& line);
 
  private:
-  Bench(Runtime& rt, const Settings& settings) : rt_(&rt), settings_(&settings) {}
+  Bench(Job& job, Reporter& out) : rt_(&job.runtime()), options_(&job.options().op), out_(&out) {}
   Result<double> time_once(const Call& call, int count) const;
   Status make_windows(std::size_t count);
-  // us of one call of each, turn by turn: medians, the slowest PE's. Some may be null: 0.
-  Result<std::vector<double>> time(const std::vector<Call>& calls) const;
+  // ns of one call of each, turn by turn, the slowest PE's. Some may be null: no samples.
+  Result<std::vector<Summary>> time(const std::vector<Call>& calls) const;
   // An error if c and reference are too far apart. Both round, and not alike: where rounding alone
   // may be why, as for an element in tens of millions, what is exact decides, and of some others,
   // too. Collective.
-  Status check(const Shape& shape, const Row& row) const;
-  // Only on PE 0.
-  void print(const std::string& line) const;
+  Status check(const Shape& shape, const Calls& calls) const;
 
   Runtime* rt_;
-  const Settings* settings_;
+  const OperatorOptions* options_;
+  Reporter* out_;
   Stream stream_ = nullptr;
   std::optional<Nccl> nccl_;
   Buffers windows_;
@@ -119,20 +106,19 @@ class Bench {
 
 // An operator's options as they were asked for.
 template <class Options>
-Options options_of(const Settings& settings) {
+Options options_of(const OperatorOptions& given) {
   Options options;
   using Algorithm = decltype(options.algorithm);
-  options.gemm.tile = settings.tile;
-  if (settings.algorithm == "overlapped") options.algorithm = Algorithm::kOverlapped;
-  if (settings.algorithm == "sequential") options.algorithm = Algorithm::kSequential;
+  options.gemm.tile = given.tile;
+  if (given.algorithm == "overlapped") options.algorithm = Algorithm::kOverlapped;
+  if (given.algorithm == "sequential") options.algorithm = Algorithm::kSequential;
   if constexpr (requires { Algorithm::kOneKernel; })
-    if (settings.algorithm == "one-kernel") options.algorithm = Algorithm::kOneKernel;
+    if (given.algorithm == "one-kernel") options.algorithm = Algorithm::kOneKernel;
   return options;
 }
 
-// Kinds of rows.
-Status ag_rows(Bench& bench);
-Status rs_rows(Bench& bench);
-Status ar_rows(Bench& bench);
+Status ag_lines(Bench& bench, const Row& row);
+Status rs_lines(Bench& bench, const Row& row);
+Status ar_lines(Bench& bench, const Row& row);
 
 }  // namespace weft::perf::fused

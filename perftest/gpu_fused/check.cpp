@@ -35,13 +35,13 @@ __global__ void compare(const std::uint16_t* x, const std::uint16_t* y, std::siz
   }
 }
 
-Result<Apart> compare_on(cudaStream_t stream, const Row& row) {
+Result<Apart> compare_on(cudaStream_t stream, const Calls& calls) {
   Apart* apart = nullptr;
   Apart seen{};
   RETURN_IF_ERROR(of(cudaMallocAsync(&apart, sizeof seen, stream)));
   RETURN_IF_ERROR(of(cudaMemsetAsync(apart, 0, sizeof seen, stream)));
-  compare<<<1024, 256, 0, stream>>>(row.c, row.reference, row.count, 0x1p-7f, row.absolute_error,
-                                    apart);
+  compare<<<1024, 256, 0, stream>>>(calls.c, calls.reference, calls.count, 0x1p-7f,
+                                    calls.absolute_error, apart);
   RETURN_IF_ERROR(of(cudaMemcpyAsync(&seen, apart, sizeof seen, cudaMemcpyDeviceToHost, stream)));
   RETURN_IF_ERROR(of(cudaFreeAsync(apart, stream)));
   RETURN_IF_ERROR(of(cudaStreamSynchronize(stream)));
@@ -55,8 +55,9 @@ Result<float> element(const std::uint16_t* data, std::size_t index) {
 }
 
 Status wrong(const Shape& shape, const std::string& what) {
-  return Status::error(Code::kInternal,
-                       std::string("weft-gpu-fused: ") + shape.name + " is wrong: " + what);
+  return Status::error(Code::kInternal, std::string(shape.name) + " " + std::to_string(shape.m) +
+                                            " x " + std::to_string(shape.n) + " x " +
+                                            std::to_string(shape.k) + " is wrong: " + what);
 }
 
 // The first ones apart, and some others all over c.
@@ -67,10 +68,10 @@ std::vector<std::size_t> to_judge(const Apart& apart, std::size_t count) {
   return indices;
 }
 
-Status judge(const Shape& shape, const Row& row, std::size_t index, const Exact& exact) {
+Status judge(const Shape& shape, const Calls& calls, std::size_t index, const Exact& exact) {
   float ours = 0, theirs = 0;
-  ASSIGN_OR_RETURN(ours, element(row.c, index));
-  ASSIGN_OR_RETURN(theirs, element(row.reference, index));
+  ASSIGN_OR_RETURN(ours, element(calls.c, index));
+  ASSIGN_OR_RETURN(theirs, element(calls.reference, index));
   if (std::fabs(ours - exact.sum) <= exact.error()) return Status::ok();
   char text[160];
   std::snprintf(text, sizeof text,
@@ -81,17 +82,17 @@ Status judge(const Shape& shape, const Row& row, std::size_t index, const Exact&
 
 }  // namespace
 
-Status Bench::check(const Shape& shape, const Row& row) const {
+Status Bench::check(const Shape& shape, const Calls& calls) const {
   Apart apart{};
-  ASSIGN_OR_RETURN(apart, compare_on(static_cast<cudaStream_t>(stream_), row));
-  const unsigned most = row.exact ? kJudged : 0;
+  ASSIGN_OR_RETURN(apart, compare_on(static_cast<cudaStream_t>(stream_), calls));
+  const unsigned most = calls.exact ? kJudged : 0;
   if (apart.count > most) return wrong(shape, std::to_string(apart.count) + " elements are apart");
-  if (!row.exact) return Status::ok();
-  const std::vector<std::size_t> indices = to_judge(apart, row.count);
+  if (!calls.exact) return Status::ok();
+  const std::vector<std::size_t> indices = to_judge(apart, calls.count);
   std::vector<Exact> exact;
-  ASSIGN_OR_RETURN(exact, row.exact(indices));
-  for (std::size_t i = 0; i < indices.size() && row.count > 0; ++i)
-    RETURN_IF_ERROR(judge(shape, row, indices[i], exact[i]));
+  ASSIGN_OR_RETURN(exact, calls.exact(indices));
+  for (std::size_t i = 0; i < indices.size() && calls.count > 0; ++i)
+    RETURN_IF_ERROR(judge(shape, calls, indices[i], exact[i]));
   return Status::ok();
 }
 

@@ -43,7 +43,6 @@ std::vector<Shape> reduce_shapes() {
 struct Scatter {
   using Operator = weft::kernels::GemmRs;
   using Options = weft::kernels::GemmRsOptions;
-  static constexpr const char* kTitle = "GemmRs";
   // NCCL's shares are equal: of rows that npes does not divide the last ones' end is nobody's.
   static std::size_t rows(std::size_t m, std::size_t npes) { return (m + npes - 1) / npes; }
   static std::size_t sent_rows(std::size_t m, std::size_t npes) { return npes * rows(m, npes); }
@@ -59,7 +58,6 @@ struct Scatter {
 struct Reduce {
   using Operator = weft::kernels::GemmAr;
   using Options = weft::kernels::GemmArOptions;
-  static constexpr const char* kTitle = "GemmAr";
   static std::size_t rows(std::size_t m, std::size_t) { return m; }
   static std::size_t sent_rows(std::size_t m, std::size_t) { return m; }
   static std::int64_t rows_of(const Operator&, std::int64_t m) { return m; }
@@ -91,7 +89,7 @@ class Weights {
 };
 
 template <class Kind>
-Status measure(const Bench& bench, const Shape& shape) {
+Status measure(const Bench& bench, const Row& row, const Shape& shape) {
   Runtime& rt = bench.rt();
   const auto npes = static_cast<std::size_t>(rt.npes()), m = static_cast<std::size_t>(shape.m);
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
@@ -107,7 +105,7 @@ Status measure(const Bench& bench, const Shape& shape) {
 
   const GemmProblem problem{shape.m, shape.n, shape.k};
   using Options = typename Kind::Options;
-  auto fused = Kind::Operator::create(rt, problem, options_of<Options>(bench.settings()));
+  auto fused = Kind::Operator::create(rt, problem, options_of<Options>(bench.options()));
   if (!fused) return fused.status();
   Options sequential;
   sequential.algorithm = decltype(sequential.algorithm)::kSequential;
@@ -118,54 +116,54 @@ Status measure(const Bench& bench, const Shape& shape) {
   auto cublas = bench.fastest_cublas(problem, all.get(), a.get(), b.next());
   if (!cublas) return cublas.status();
 
-  Row row{};
+  Calls calls{};
   const auto sum = [&](Stream stream, const Buffers& at) {
     return of_nccl(Kind::sum(*bench.nccl(), at, count, static_cast<cudaStream_t>(stream)));
   };
   Buffers at;
   ASSIGN_OR_RETURN(at, bench.fastest_for_nccl({all.get(), reference.get()}, sent, sum));
-  if (bench.nccl()) row.nccl = [&](Stream stream) { return sum(stream, at); };
+  if (bench.nccl()) calls.nccl = [&](Stream stream) { return sum(stream, at); };
   if (*cublas)
-    row.cublas = [&](Stream stream) { return (**cublas)(stream, at.in, a.get(), b.next()); };
-  if (row.nccl && row.cublas)
-    row.both = [&](Stream stream) {
-      RETURN_IF_ERROR(row.cublas(stream));
-      return row.nccl(stream);
+    calls.cublas = [&](Stream stream) { return (**cublas)(stream, at.in, a.get(), b.next()); };
+  if (calls.nccl && calls.cublas)
+    calls.both = [&](Stream stream) {
+      RETURN_IF_ERROR(calls.cublas(stream));
+      return calls.nccl(stream);
     };
-  row.alone = [&](Stream stream) { return (*product)(stream, all.get(), a.get(), b.next()); };
-  row.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.next()); };
-  row.in_turn = [&](Stream stream) { return (*in_turn)(stream, c.get(), a.get(), b.next()); };
-  row.c = c.get();
-  row.reference = at.out;
-  row.count = static_cast<std::size_t>(Kind::rows_of(*fused, shape.m)) * n;
+  calls.alone = [&](Stream stream) { return (*product)(stream, all.get(), a.get(), b.next()); };
+  calls.fused = [&](Stream stream) { return (*fused)(stream, c.get(), a.get(), b.next()); };
+  calls.in_turn = [&](Stream stream) { return (*in_turn)(stream, c.get(), a.get(), b.next()); };
+  calls.c = c.get();
+  calls.reference = at.out;
+  calls.count = static_cast<std::size_t>(Kind::rows_of(*fused, shape.m)) * n;
   // Products that are rounded may cancel each other, and NCCL rounds each of its sums.
-  row.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)) *
-                                          std::max(1.0, static_cast<double>(npes) - 1));
-  row.exact = [&](const std::vector<std::size_t>& indices) {
+  calls.absolute_error = static_cast<float>(0x1p-6 * std::sqrt(static_cast<double>(k)) *
+                                            std::max(1.0, static_cast<double>(npes) - 1));
+  calls.exact = [&](const std::vector<std::size_t>& indices) {
     const std::size_t first = Kind::first_row(Kind::rows(m, npes), rt.pe());
     std::vector<Element> elements;
     for (const std::size_t i : indices)  // the last PEs may have none of few rows
       elements.push_back({std::min(first + i / n, m - 1), i % n});
     return exact_sums(rt, {a.get(), b.next(), k}, elements);
   };
-  row.plan = fused->describe();
-  return bench.measure(shape, row);
+  calls.plan = fused->describe();
+  return bench.measure(row, shape, calls);
 }
 
 template <class Kind>
-Status rows(Bench& bench, const std::vector<Shape>& shapes) {
+Status lines(Bench& bench, const Row& row, const std::vector<Shape>& shapes) {
   const auto npes = static_cast<std::size_t>(bench.rt().npes());
   return bench.measure_all(
-      Kind::kTitle, "Weft's in turn, fused", shapes,
+      row, shapes,
       [&](const Shape& s) {
         return Kind::sent_rows(static_cast<std::size_t>(s.m), npes) * static_cast<std::size_t>(s.n);
       },
-      [&](const Shape& shape) { return measure<Kind>(bench, shape); });
+      [&](const Shape& shape) { return measure<Kind>(bench, row, shape); });
 }
 
 }  // namespace
 
-Status rs_rows(Bench& bench) { return rows<Scatter>(bench, kScatterShapes); }
-Status ar_rows(Bench& bench) { return rows<Reduce>(bench, reduce_shapes()); }
+Status rs_lines(Bench& bench, const Row& row) { return lines<Scatter>(bench, row, kScatterShapes); }
+Status ar_lines(Bench& bench, const Row& row) { return lines<Reduce>(bench, row, reduce_shapes()); }
 
 }  // namespace weft::perf::fused

@@ -2,12 +2,14 @@
 """The table of gpu_report.sh from the lines that it collected.
 
   perftest/peers/gpu_table.py LINES
+  perftest/peers/gpu_table.py --csv FILE     weft-perf's output as such lines
 
 A line is who, row, shape, bytes, value and unit, with tabs between; each who has one for every turn.
 Lines that begin with # are printed as they are. Values are medians of the turns; shares of the floor
 and ratios are medians turn by turn, as speeds: above 1 Weft is ahead.
 """
 
+import csv
 import statistics
 import sys
 from pathlib import Path
@@ -121,6 +123,30 @@ def parse(text):
     return list(rows.values()), remarks
 
 
+NAMES = {"put_quiet": "put+quiet", "start": "start-up", "start_floor": "start-up"}
+
+
+def value_of(row, column):
+    """Bandwidth where weft-perf has one, else the time of one operation."""
+    nanoseconds = float(row[column])
+    if row["kind"] == "bandwidth":
+        return f"{float(row['bytes']) / nanoseconds:.6g}\tGB/s"
+    return f"{nanoseconds / 1e9:.4f}\ts" if "start" in row["test"] else f"{nanoseconds / 1e3:.6g}\tus"
+
+
+def lines_of(text):
+    """The lines of what weft-perf printed; each PE may have printed the head of its own."""
+    lines = text.splitlines()
+    for row in csv.DictReader(line for i, line in enumerate(lines) if i == 0 or line != lines[0]):
+        if row["error"]:
+            sys.exit(f"gpu_table.py: {row['test']}: {row['error']}")
+        name = row["test"].removeprefix("gpu_").rpartition("_")[0]
+        what = f"{NAMES.get(name, name)}\t{row['shape']}\t{row['bytes'] or 0}"
+        yield f"{'floor' if name == 'start_floor' else 'weft'}\t{what}\t{value_of(row, 'p50_ns')}"
+        if row["baseline_p50_ns"]:
+            yield f"{row['baseline']}\t{what}\t{value_of(row, 'baseline_p50_ns')}"
+
+
 def size_text(size):
     for unit, name in ((MIB, "m"), (KIB, "k")):
         if size and size % unit == 0:
@@ -172,6 +198,10 @@ def print_summary(rows):
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--csv":
+        for line in lines_of(Path(sys.argv[2]).read_text(encoding="utf-8")):
+            print(line)
+        return
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__.strip())
     rows, remarks = parse(Path(sys.argv[1]).read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
-// The rows of weft-gpu-perf against NVSHMEM's public API: the same kernels, grids, sizes and
-// numbers of repeats (perftest/gpu/rows.hpp), one process per PE, a GPU each.
+// The rows of weft-perf gpu against NVSHMEM's public API: the same kernels, grids, sizes and
+// numbers of repeats (perftest/gpu/kernel_points.hpp), one process per PE, a GPU each.
 //
 //   weft-run -n 8 nvshmem_gpu --meet FILE [--start-up NS]
 //
@@ -138,14 +138,14 @@ __global__ void first_put(Word* word) {
 // ------------------------------------------------------------------------------------------
 
 template <Group G>
-void launch_grouped(const Row& row, const Buffers& b, int peer, Word first) {
+void launch_grouped(const KernelPoint& row, const Buffers& b, int peer, Word first) {
   if (row.what == What::kPutQuiet)
     put_quiet<G><<<row.blocks, row.threads>>>(b, row.bytes, peer, iterations(row));
   else
     ping_pong<G><<<row.blocks, row.threads>>>(b, row.bytes, first, iterations(row));
 }
 
-void launch(const Row& row, const Buffers& b, int peer, Word first) {
+void launch(const KernelPoint& row, const Buffers& b, int peer, Word first) {
   const int iters = iterations(row);
   switch (row.what) {
     case What::kPut: puts<<<row.blocks, row.threads>>>(b, row.bytes, peer, iters); break;
@@ -166,8 +166,8 @@ void launch(const Row& row, const Buffers& b, int peer, Word first) {
   check(cudaGetLastError(), name_of(row.what));
 }
 
-// Seconds of one operation, timed as weft-gpu-perf does.
-double time(const Job& job, const Row& row, const Buffers& b, Word first) {
+// Seconds of one operation, timed as weft-perf gpu does.
+double time(const Job& job, const KernelPoint& row, const Buffers& b, Word first) {
   job.barrier();
   if (!takes_part(row, job.pe)) return 0;
   const auto start = std::chrono::steady_clock::now();
@@ -177,7 +177,7 @@ double time(const Job& job, const Row& row, const Buffers& b, Word first) {
   return taken.count() / iterations(row);
 }
 
-void check_data(const Job& job, const Row& row, const Buffers& b) {
+void check_data(const Job& job, const KernelPoint& row, const Buffers& b) {
   job.barrier();
   if (receiver(row, job.npes) != job.pe) return;
   std::vector<Word> seen(row.bytes / sizeof(Word));
@@ -186,7 +186,7 @@ void check_data(const Job& job, const Row& row, const Buffers& b) {
     fail(std::string("wrong data after ") + name_of(row.what) + ", " + shape_of(row));
 }
 
-void measure(const Job& job, const Row& row, const Buffers& b, Word* turn) {
+void measure(const Job& job, const KernelPoint& row, const Buffers& b, Word* turn) {
   check(cudaMemset(b.dst, 0, row.bytes), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   std::vector<double> seconds;
@@ -210,7 +210,7 @@ void measure_all(const Job& job) {
   const std::vector<Word> mine = contents(job.pe, kMostBytes);
   check(cudaMemcpy(b.src, mine.data(), kMostBytes, cudaMemcpyHostToDevice), "cudaMemcpy");
   Word turn = 1;
-  for (const Row& row : kRows)
+  for (const KernelPoint& row : kKernelPoints)
     if (!is_pair(row) || job.npes > 1) measure(job, row, b, &turn);
   job.barrier();
 }

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "perftest/gpu/rows.hpp"
+#include "perftest/gpu/kernel_points.hpp"
 
 namespace weft::perf::gpu {
 
@@ -22,6 +22,20 @@ namespace weft::perf::gpu {
 }
 inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+// A line for gpu_table.py: who, row, shape, bytes, value, unit; bandwidth for streams, else the
+// time of one operation.
+inline void print_line(const char* who, const KernelPoint& row, double seconds) {
+  const bool streams = is_stream(row);
+  const double value = streams ? 1e-9 * static_cast<double>(row.bytes) / seconds : 1e6 * seconds;
+  std::printf("%s\t%s\t%s\t%zu\t%.6g\t%s\n", who, name_of(row.what), shape_of(row).c_str(),
+              row.bytes, value, streams ? "GB/s" : "us");
+  std::fflush(stdout);
+}
+inline void print_start_up(const char* who, int npes, const char* kind, long long since) {
+  std::printf("%s\tstart-up\t%d %s\t0\t%.4f\ts\n", who, npes, kind, 1e-9 * ns_since(since));
+  std::fflush(stdout);
 }
 
 // A PE of the job, with its GPU. All map one file, which does not exist before: it carries the

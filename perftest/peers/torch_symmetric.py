@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """PyTorch's operators on symmetric memory, and FlashInfer's AllReduce with a residual and a norm where it is installed,
-beside the rows that weft-gpu-kernels and weft-gpu-fused have printed.
+beside the rows that weft-perf's sets collectives and fused have printed.
 
   perftest/peers/torch_symmetric.py --gpus N FILE...
 
@@ -8,8 +8,8 @@ Of each row of AllReduce, AllReduceNorm, AgGemm, GemmRs and GemmAr in FILEs it p
 on the same operands' sizes: the fastest of what PyTorch has (one_shot and two_shot all-reduces, behind torch.mm for
 GemmAr, before an addition and rms_norm for AllReduceNorm; fused_all_gather_matmul; fused_matmul_reduce_scatter) and of
 FlashInfer's allreduce_fusion (one-shot and two-shot, with programmatic launch), in bfloat16. A time is that of one call of many in a CUDA graph,
-or without where capture fails, the median of turns, on the slowest GPU. Weights are taken in turns, as weft-gpu-fused
-takes them. NVLink's multicast stays off, as it is for Weft and NCCL.
+or without where capture fails, the median of turns, on the slowest GPU. Weights are taken in turns, as weft-perf's
+set fused takes them. NVLink's multicast stays off, as it is for Weft and NCCL.
 """
 import argparse
 import functools

@@ -182,6 +182,12 @@ LISTS
 fi
 "$prefix/bin/weft-info" > /dev/null
 if [ -f "$build/bin/weft-perf" ]; then
-  "$prefix/bin/weft-perf" list > /dev/null
+  "$prefix/bin/weft-perf" list > "$scratch/rows"
+  grep -q '^tune_AllReduce_lat ' "$scratch/rows" || { echo "weft-perf does not find its modules"; cat "$scratch/rows"; exit 1; }
+  if [ -f "$build/lib/weft/libweft_perf_cuda.so" ]; then
+    grep -q '^gpu_put_bw ' "$scratch/rows" && grep -q '^Gemm_lat ' "$scratch/rows" || { echo "rows on GPUs are missing"; exit 1; }
+  fi
+  WEFT_GPU=off "$prefix/bin/weft-tune" --pes 2 --what Broadcast --to 1024 "$scratch/table" > /dev/null
+  grep -q '^Broadcast' "$scratch/table"
 fi
 echo "the installed tree serves find_package, pkg-config, weft-cc and its programs"

@@ -1,6 +1,6 @@
 // null: takes every op and brings nothing, so that what comes before a network can be measured
 // alone: kernels, rings, the proxy. Between memory of GPUs only: a job of hosts could not meet by
-// it. weft-gpu-perf --ring is who uses it.
+// it. weft-perf gpu_ring is who uses it.
 #include "host/transport/apply.hpp"
 #include "host/transport/mapped_transport.hpp"
 

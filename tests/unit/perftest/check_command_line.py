@@ -29,17 +29,68 @@ def check_interrupt(program):
         assert "interrupted" in output, output
 
 
+def check_mistakes(program):
+    """An option's value that is wrong is named, with what is allowed."""
+    for arguments, *texts in (
+            (["gemm", "--dtype", "int8"], "--dtype", "'int8'", "bf16, fp16, e4m3"),
+            (["gemm", "--vs", "mkl"], "--vs", "'mkl'", "nccl,cublas"),
+            (["gemm", "4096", "1280"], "a shape has three numbers"),
+            (["gemm", "4096", "0", "64"], "M N K", "'0'"),
+            (["gemm", "--tiles", "--tile", "64x64"], "--tile", "'64x64'"),
+            (["collectives", "--algorithm", "lamporte"], "--algorithm", "did you mean lamport?"),
+            (["collectives", "--memory", "managed"], "--memory", "symmetric, plain"),
+            (["AllReduceNorm", "--hidden", "12"], "--hidden", "a multiple of 8"),
+            (["fused", "--rounds", "0"], "--rounds", "'0'"),
+            (["gpu_start", "--since", "now"], "--since", "'now'")):
+        expect(program, arguments, 2, *texts)
+
+
+def check_modules(program, lib):
+    """Rows of modules are listed where those are, with what they cannot do here; else `list` says what is missing."""
+    expect(program, ["list"], 0, "put_lat", "tune_AllReduce_lat", "Sets: all, ", "tune")
+    expect(program, ["tune", "--pes", "2", "-e", "1024", "--table", "/no/such/folder/table"], 1, "/no/such/folder/table")
+    expect(program, ["tune", "--pes", "2", "-b", "8"], 1, "sizes go from 16")
+    expect(program, ["tune_Broadcast", "--pes", "2", "-e", "1024", "--csv"], 0, "test,api,", "tune_Broadcast_lat,kernel,latency")
+    if not os.path.exists(f"{lib}/weft/libweft_perf_cuda.so"):
+        expect(program, ["list"], 0, "Not here: the device API on GPUs", "libweft_perf_cuda.so is not in", "-DWEFT_CUDA=ON",
+               "Cannot run here: collectives, gemm and fused: this build has no CUDA")
+        expect(program, ["gpu_put"], 2, "there is no test 'gpu_put'", "libweft_perf_cuda.so is not in")
+        return
+    expect(program, ["list"], 0, *"gpu_put_bw gpu_ring_requests_rate gpu_start_lat gpu_start_floor_lat AllReduce_bw "
+           "AllReduceNorm_bw Gemm_lat GemmFewRows_lat AgGemm_lat GemmRs_lat GemmAr_lat".split())
+    expect(program, ["gpu_start"], 1, "gpu_start needs --since")
+    os.environ["WEFT_GPU"] = "off"
+    expect(program, ["Gemm"], 1, "Gemm_lat needs a GPU for each PE, and PE 0 has none")
+    expect(program, ["gpu", "--pes", "2"], 1, "gpu_put_bw needs a GPU")
+
+
+def check_alone(program, lib):
+    """Without its modules weft-perf has its own rows, and says why it lacks the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/bin")  # its run path leads to the libraries from there
+        os.mkdir(f"{folder}/lib")
+        for name in os.listdir(lib):
+            if name != "weft":
+                os.symlink(f"{lib}/{name}", f"{folder}/lib/{name}")
+        alone = shutil.copy(program, f"{folder}/bin")
+        expect(alone, ["list"], 0, "put_lat", f"libweft_perf_kernels.so is not in {folder}/lib/weft")
+        expect(alone, ["fused"], 2, "there is no test 'fused'", "Not here: ", "libweft_perf_kernels.so")
+        expect(alone, ["allocate", "-n", "3"], 0, "allocate_lat")
+        os.mkdir(f"{folder}/lib/weft")
+        with open(f"{folder}/lib/weft/libweft_perf_kernels.so", "w", encoding="utf-8") as file:
+            file.write("no library")
+        expect(alone, ["list"], 0, "put_lat", "Not here: operators", "libweft_perf_kernels.so: ")
+
+
 def main():
     program = sys.argv[1]
-    expect(program, ["--help"], 0, "--ctas", "weft-run -n 2")
-    expect(program, ["list", "barrier"], 0, "barrier_lat", "floor:")
-    expect(program, ["tune"], 2, "usage", "weft-tune")
-    expect(program, ["tune", "--pes", "2", "--to", "1024", "/no/such/folder/table"], 1, "/no/such/folder/table")
-    with tempfile.TemporaryDirectory() as folder:  # where it is alone
-        os.mkdir(f"{folder}/bin")  # its run path leads to the libraries from there
-        os.symlink(os.path.realpath(f"{os.path.dirname(program)}/../lib"), f"{folder}/lib")
-        alone = shutil.copy(program, f"{folder}/bin")
-        expect(alone, ["fused"], 2, f"{folder}/bin/weft-gpu-fused cannot be run", "-DWEFT_CUDA=ON")
+    lib = os.path.realpath(f"{os.path.dirname(program)}/../lib")
+    expect(program, ["--help"], 0, "--ctas", "weft-run -n 2", "--vs")
+    expect(program, ["list", "barrier"], 0, "barrier_lat", "baseline:")
+    check_mistakes(program)
+    if os.path.exists(f"{lib}/weft/libweft_perf_kernels.so"):
+        check_modules(program, lib)
+        check_alone(program, lib)
     expect(program, ["putt", "--pes", "2"], 2, "'putt'", "did you mean put?")
     expect(program, ["put", "-n", "x"], 2, "-n/--iters", "'x'")
     expect(program, ["put", "--frobnicate"], 2, "--frobnicate")

@@ -23,14 +23,14 @@ def line(who, row, shape, size, value, unit):
 
 
 MIB = 1 << 20
-OF_WEFT = (line("weft", "put", "8 x 1024", 32 * MIB, 352, "GB/s") +
-           line("floor", "put", "8 x 1024", 32 * MIB, 355.5, "GB/s") +
-           line("weft", "get", "8 x 1024", 32 * MIB, 300, "GB/s") +
-           line("floor", "get", "8 x 1024", 32 * MIB, 355, "GB/s") +
-           line("weft", "put+quiet", "thread", 1024, 3.5, "us") +
-           line("floor", "put+quiet", "thread", 1024, 3.4, "us") +
-           line("weft", "signal", "thread", 0, 1.55, "us") +
-           line("floor", "signal", "thread", 0, 1.5, "us"))
+# As weft-perf --csv prints it.
+CSV = "test,kind,shape,bytes,p50_ns,baseline,baseline_p50_ns,error\n"
+OF_WEFT = (CSV +
+           f"gpu_put_bw,bandwidth,8 x 1024,{32 * MIB},{32 * MIB / 352},floor,{32 * MIB / 355.5},\n"
+           f"gpu_get_bw,bandwidth,8 x 1024,{32 * MIB},{32 * MIB / 300},floor,{32 * MIB / 355},\n"
+           "gpu_put_quiet_lat,latency,thread,1024,3500.0,floor,3400.0,\n"
+           "gpu_signal_lat,latency,thread,,1550.0,floor,1500.0,\n")
+START_CSV = 'echo "' + CSV.strip() + """"; echo "gpu_start{which}_lat,latency,2 processes,,{seconds}.${{WEFT_PE}}e9,,," """
 OF_NVSHMEM = (line("nvshmem", "put", "8 x 1024", 32 * MIB, 320, "GB/s") +
               line("nvshmem", "get", "8 x 1024", 32 * MIB, 150, "GB/s") +
               line("nvshmem", "put+quiet", "thread", 1024, 6.3, "us") +
@@ -64,15 +64,18 @@ def header(path, name, version):
 
 
 def stand_ins(folder, launcher, starts_weft, rows_of_weft=ROWS):
-    (folder / "weft.tsv").write_text(OF_WEFT, encoding="utf-8")
+    (folder / "weft.csv").write_text(OF_WEFT, encoding="utf-8")
     (folder / "nvshmem.tsv").write_text(OF_NVSHMEM, encoding="utf-8")
     program(folder / "path/nvidia-smi", SMI)
     start = 'case $*" " in *--start-up" "*) {} ; exit 0 ;; esac\n{}'
     log = f'echo "$0 $*" >> {folder}/log\n'
-    program(folder / "bin/weft-gpu-perf",
-            log + start.format(START.format(who="weft", seconds=starts_weft),
-                               rows_of_weft.format(lines=folder / "weft.tsv")))
-    program(folder / "bin/weft-gpu-start-floor", log + START.format(who="floor", seconds=0))
+    program(folder / "bin/weft-perf",
+            f"""{log}case $1 in
+gpu_start_floor) {START_CSV.format(which="_floor", seconds=0)} ;;
+gpu_start) {START_CSV.format(which="", seconds=starts_weft)} ;;
+gpu) {rows_of_weft.format(lines=folder / "weft.csv")} ;;
+esac""")
+    program(folder / "lib/weft/libweft_perf_cuda.so", "")
     header(folder / "nvshmem/include/non_abi/nvshmem_version.h", "NVSHMEM_VENDOR_{}_VERSION", (3, 4, 5))
     header(folder / "nccl/include/nccl.h", "NCCL_{}", (2, 28, 9))
     program(folder / "bin/nvshmem_gpu-3.4.5",
@@ -119,8 +122,8 @@ def beside_nvshmem(folder, launcher):
     expect(again.stdout == table, "another table from the same lines", again.stdout)
     # PE 0 of each program: 1 start-up that does not count, then 3 turns.
     log = (folder / "log").read_text(encoding="utf-8")
-    for name, calls in (("weft-gpu-perf --tsv", 3), ("weft-gpu-perf --start-up", 4),
-                        ("weft-gpu-start-floor", 4), ("nvshmem_gpu", 7), ("nccl_gpu", 4)):
+    for name, calls in (("weft-perf gpu --csv", 3), ("weft-perf gpu_start --since", 4),
+                        ("weft-perf gpu_start_floor --since", 4), ("nvshmem_gpu", 7), ("nccl_gpu", 4)):
         seen = log.count(f"bin/{name}")
         expect(seen == 2 * calls, f"{name} was run {seen} times by 2 PEs, wanted {2 * calls}", log)
 

@@ -2,6 +2,8 @@
 """kernels_report.sh and kernels_report.py without GPUs: programs that print what was recorded stand in for those that
 measure."""
 import csv
+import importlib.util
+import io
 import os
 import pathlib
 import shlex
@@ -11,35 +13,53 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+from check_rows import FIELDS
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 REPORT = ROOT / "perftest/kernels_report.sh"
 
 SMI = "case $* in *index*) echo 0; echo 1 ;; *) echo 'NVIDIA H100 80GB HBM3, 580.1'; echo 'NVIDIA H100 80GB HBM3, 580.1' ;; esac"
-KERNELS = """AllReduce: workspace of 35.1 MiB; GB/s: 2 (n-1)/n * bytes / us / 1000
-     bytes         us     GB/s    NCCL us     GB/s   ratio  plan
-         8       3.40      0.0       5.70      0.0    1.68  ll, 1 blocks of 128 threads
-      4096       3.70      1.1       3.50      1.2    0.95  ll, 4 blocks of 128 threads
-   1048576      10.80     97.1      13.60     77.1    1.26  simple, 64 blocks of 512 threads, pieces of 8192 bytes
-AllReduceNorm 8192: workspace of 64.0 MiB
-     bytes         us     GB/s   NCCL+ us     GB/s   ratio  plan
-     16384       5.00      3.3      10.00      1.6    2.00  ll, 1 blocks of 512 threads
-"""
-KERNELS_ALONE = """without NCCL: libnccl.so.2: cannot open shared object file
-AllReduce: workspace of 35.1 MiB
-     bytes         us     GB/s    NCCL us     GB/s   ratio  plan
-         8       3.40      0.0       0.00      0.0    0.00  ll, 1 blocks of 128 threads
-"""
-GEMM = """NVIDIA H100 80GB HBM3, 132 SMs, bfloat16; M N K; TFLOP/s: 2 M N K / us / 10^6
-  8192   3584   8192    690.00 us  697.1 TFLOP/s  cuBLASLt    700.00 us  687.2  ratio 1.014  128x256, 132 blocks
-   128   5120   3200     10.00 us  419.4 TFLOP/s  cuBLASLt      9.00 us  466.0  ratio 0.900  64x64, 80 blocks
-large: geometric mean of the ratios 0.955
-"""
-FUSED = """speedup: both after another / fused; efficiency: max(min(Gemm alone, cuBLASLt), NCCL) / fused
-AgGemm, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | fused | speedup, efficiency | plan
-LLaMA-3.1-70B     8192   3584   8192 |    700.0    690.0    390.0   1006.0 |    750.0 |  1.341  0.920 | overlapped, 8 blocks push
-GemmRs, us              M      N      K |  Gemm alone cuBLASLt NCCL, both after another | Weft's in turn, fused | speedup, efficiency | plan
-GPT-3             8192  12288   6144 |   1780.0   1770.0    550.0   2130.0 |   2300.0   1900.0 |  1.121  0.932 | scattered
-"""
+
+
+def csv_of(*rows):
+    """As weft-perf --csv prints it."""
+    made = io.StringIO()
+    writer = csv.DictWriter(made, FIELDS, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return made.getvalue()
+
+
+def collective(test, size, us, baseline_us, rate=0.0, plan="ll, 1 blocks of 128 threads", layer=""):
+    return {"test": f"{test}_bw", "api": "kernel", "kind": "bandwidth", "layer": layer, "bytes": size, "p50_ns": 1e3 * us,
+            "bandwidth_gb_s": rate, "baseline": "NCCL" if baseline_us else "",
+            "baseline_p50_ns": 1e3 * baseline_us if baseline_us else "", "plan": plan}
+
+
+def product(test, shape, us, rate, baseline_us, plan):
+    return {"test": f"{test}_lat", "api": "kernel", "kind": "latency", "shape": shape, "p50_ns": 1e3 * us, "tflop_s": rate,
+            "baseline": "cuBLASLt", "baseline_p50_ns": 1e3 * baseline_us, "plan": plan}
+
+
+def fused(test, layer, shape, us, in_turn_us, efficiency, plan):
+    return {"test": f"{test}_lat", "api": "kernel", "kind": "latency", "layer": layer, "shape": shape, "p50_ns": 1e3 * us,
+            "baseline": "in turn", "baseline_p50_ns": 1e3 * in_turn_us, "efficiency": efficiency,
+            "others_p50_ns": "Gemm alone=700000.0;NCCL=390000.0", "plan": plan}
+
+
+COLLECTIVES = csv_of(
+    collective("AllReduce", 8, 3.40, 5.70),
+    collective("AllReduce", 4096, 3.70, 3.50, 1.1),
+    collective("AllReduce", 1 << 20, 10.80, 13.60, 97.1, "simple, 64 blocks of 512 threads, pieces of 8192 bytes"),
+    collective("AllReduceNorm", 16384, 5.00, 10.00, 3.3, layer="hidden 8192"),
+    collective("AllReduceNorm", 32768, 6.00, 10.00, 3.3, layer="hidden 8192"))
+ALONE = csv_of(collective("AllReduce", 8, 3.40, 0))
+GEMM = csv_of(
+    product("Gemm", "8192 x 3584 x 8192", 690.00, 697.1, 700.00, "128x256, 132 blocks"),
+    product("GemmFewRows", "128 x 5120 x 3200", 10.00, 419.4, 9.00, "64x64, 80 blocks"))
+FUSED = csv_of(
+    fused("AgGemm", "LLaMA-3.1-70B", "8192 x 3584 x 8192", 750, 1006, 0.920, "overlapped, 8 blocks push"),
+    fused("GemmRs", "GPT-3", "8192 x 12288 x 6144", 1900, 2130, 0.932, "scattered"))
 TORCH = """torch: AllReduce | 8 B | 4.10 | one_shot
 torch: AllReduce | 1 MiB | 9.00 | two_shot
 torch: GemmRs GPT-3 | 8192 x 12288 x 6144 | 2000.00 | fused_matmul_reduce_scatter
@@ -65,12 +85,15 @@ class Machine:
         self.bin = folder / "build/bin"
         program(folder / "path/nvidia-smi", SMI)
         self.has_python()
+        program(self.folder / "build/lib/weft/libweft_perf_kernels.so", "")
+        program(self.bin / "weft-perf", 'exec "$(dirname "$0")/sets/$1"')
         program(self.bin / "weft-run", 'echo "$*" >> "$(dirname "$0")/launches"\nshift 4\nexec "$@"')
 
     def prints(self, name, text, status=0, error=""):
+        """Weft-perf prints this of a set."""
         errors = f"echo {shlex.quote(error)} >&2\n" if error else ""
         (self.folder / name).write_text(text, encoding="utf-8")
-        program(self.bin / name, f"cat {shlex.quote(str(self.folder / name))}\n{errors}exit {status}")
+        program(self.bin / "sets" / name, f"cat {shlex.quote(str(self.folder / name))}\n{errors}exit {status}")
 
     def has(self, name, text):
         """A tool of the machine's, as long as it is needed: None takes it away."""
@@ -100,9 +123,9 @@ esac""")
 
 def check_whole(machine):
     out = machine.folder / "out"
-    machine.prints("weft-gpu-kernels", KERNELS)
-    machine.prints("weft-gpu-gemm", GEMM)
-    machine.prints("weft-gpu-fused", FUSED)
+    machine.prints("collectives", COLLECTIVES)
+    machine.prints("gemm", GEMM)
+    machine.prints("fused", FUSED)
     nccl = machine.folder / "libnccl.so.2"
     nccl.touch()
     done = machine.report("--nccl", str(nccl), "--link", "194.2", str(out))
@@ -110,31 +133,39 @@ def check_whole(machine):
     launches = (machine.bin / "launches").read_text(encoding="utf-8").splitlines()
     expect([l.split()[1] for l in launches] == ["2", "1", "2"], "who runs on how many PEs", launches)
     rows = machine.rows(out)
-    expect(len(rows) == 8, "every row is there", rows)
+    expect(len(rows) == 9, "every row is there", rows)
     small, large = rows["AllReduce", "8 B"], rows["AllReduce", "1 MiB"]
-    expect((small["Weft us"], small["peer"], small["peer us"], small["ratio"]) == ("3.40", "NCCL", "5.70", "1.68"),
+    expect((small["Weft us"], small["baseline"], small["baseline us"], small["ratio"]) == ("3.40", "NCCL", "5.70", "1.68"),
            "a row", small)
     expect(small["GPU"] == "2 x NVIDIA H100 80GB HBM3, driver 580.1", "the GPU", small)
-    expect(small["command"] == f"weft-run -n 2 weft-gpu-kernels --vs nccl,cublas --nccl {nccl}", "the command", small)
+    expect(small["command"] == f"weft-run -n 2 weft-perf collectives --vs nccl,cublas --nccl {nccl} --csv", "the command", small)
     expect(small["date"][:2] == "20" and small["verdict"] == "met", "date and verdict", small)
     expect(large["ceiling"] == "50%", "97.1 of 194.2 GB/s", large)
     expect(rows["AllReduce", "4 KiB"]["verdict"] == "missed", "a miss", rows)
-    expect(rows["AllReduceNorm 8192", "16 KiB"]["peer"] == "NCCL and a kernel", "the norm's peer", rows)
+    expect(rows["AllReduceNorm 8192", "16 KiB"]["baseline"] == "NCCL and a kernel", "the norm's peer", rows)
     product = rows["Gemm", "8192 x 3584 x 8192"]
     expect((product["ceiling"], product["verdict"], product["plan"]) == ("88%", "met", "128x256, 132 blocks"),
            "a product", product)
     expect(rows["Gemm", "128 x 5120 x 3200"]["verdict"] == "missed", "a slow product", rows)
     gathered = rows["AgGemm LLaMA-3.1-70B", "8192 x 3584 x 8192"]
-    expect((gathered["Weft us"], gathered["peer us"], gathered["ratio"], gathered["ceiling"]) ==
+    expect((gathered["Weft us"], gathered["baseline us"], gathered["ratio"], gathered["ceiling"]) ==
            ("750.00", "1006.00", "1.34", "92%"), "a fused operator", gathered)
     expect(rows["GemmRs GPT-3", "8192 x 12288 x 6144"]["Weft us"] == "1900.00", "its last time", rows)
     markdown = (out / "report.md").read_text(encoding="utf-8")
-    expect("6 of 8 targets met." in markdown and "| AllReduce | 8 B | 3.40 | NCCL | 5.70 |  | 1.68 |" in markdown,
+    expect("7 of 9 targets met." in markdown and "| AllReduce | 8 B | 3.40 | NCCL | 5.70 |  | 1.68 |" in markdown,
            "the table", markdown)
-    drawn = xml.etree.ElementTree.parse(out / "report.svg").getroot()
-    words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    expect("AllReduce" in words and "AllReduceNorm 8192" in words and "1.34" in words, "the plot", words)
-    expect(len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 4, "two lines a collective", words)
+    check_plot(out / "report.svg", markdown, done.stderr)
+
+
+def check_plot(path, markdown, errors):
+    if importlib.util.find_spec("matplotlib") is None:
+        expect(not path.exists() and "report.svg" not in markdown, "no plot, and none in the report", markdown)
+        expect("python3 has no matplotlib" in errors and "pip install matplotlib" in errors, "why", errors)
+        return
+    words = ["".join(node.itertext()) for node in
+             xml.etree.ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")]
+    expect("AllReduce" in words and "AllReduceNorm 8192" in words and " 1.34" in words, "the plot", words)
+    expect("![Times](report.svg)" in markdown, "the plot in the report", markdown)
 
 
 def check_torch(machine):
@@ -161,20 +192,18 @@ def check_torch(machine):
 
 def check_without(machine):
     out = machine.folder / "alone"
-    (machine.bin / "weft-gpu-fused").unlink()
-    machine.prints("weft-gpu-kernels", KERNELS_ALONE)
+    machine.prints("collectives", ALONE, error="without NCCL: libnccl.so.2: cannot open shared object file")
     done = machine.report(str(out))
-    expect(done.returncode == 0, "without peers and fused operators", done.stdout + done.stderr)
+    expect(done.returncode == 0, "without NCCL", done.stdout + done.stderr)
     expect("cannot open shared object file" in done.stderr and "give --nccl FILE" in done.stderr, "why", done.stderr)
     expect("cannot open shared object file" in (out / "report.md").read_text(encoding="utf-8"), "the same in the report")
     row = machine.rows(out)["AllReduce", "8 B"]
-    expect((row["peer"], row["ratio"], row["verdict"]) == ("none", "", ""), "no peer, no verdict", row)
-    expect(not (out / "fused.txt").exists(), "what is not built is not run")
+    expect((row["baseline"], row["ratio"], row["verdict"]) == ("none", "", ""), "no baseline, no verdict", row)
 
 
 def check_one_gpu(machine):
     out = machine.folder / "one"
-    machine.prints("weft-gpu-gemm", GEMM)
+    machine.prints("gemm", GEMM)
     done = machine.report("--gpus", "1", str(out))
     expect(done.returncode == 0 and "one GPU: the product alone" in done.stderr, "one GPU", done.stderr)
     expect({what for what, _ in machine.rows(out)} == {"Gemm"}, "nothing that travels", machine.rows(out))
@@ -183,17 +212,16 @@ def check_one_gpu(machine):
 def check_no_cublas(machine):
     """A failure is reported with its reason, and the others' rows are there."""
     out = machine.folder / "no cublas"
-    why = "weft-gpu-gemm: unsupported: Gemm: cuBLASLt is needed for this, and not found; install CUDA's cublas"
-    machine.prints("weft-gpu-kernels", KERNELS)
-    machine.prints("weft-gpu-gemm", "NVIDIA H100, 132 SMs, bfloat16\n", status=1, error=why)
-    machine.prints("weft-gpu-fused", FUSED, status=1, error="weft-gpu-fused: 3 elements of GPT-3 are wrong")
+    why = "weft-perf: PE 0: unsupported: Gemm: cuBLASLt is needed for this, and not found; install CUDA's cublas"
+    machine.prints("collectives", COLLECTIVES)
+    machine.prints("gemm", csv_of(), status=1, error=why)
+    machine.prints("fused", FUSED, status=1, error="weft-perf: PE 0: 3 elements of GPT-3 are wrong")
     done = machine.report("--vs", "cublas,torch", str(out))
     expect(done.returncode == 1 and why in done.stderr and "gemm.txt: has no row" in done.stderr, "who failed", done.stderr)
     text = (out / "report.md").read_text(encoding="utf-8")
-    expect(f"exit status 1: {why}" in text and "exit status 1: weft-gpu-fused: 3 elements" in text, "why", text)
-    expect(len(machine.rows(out)) == 6, "the others' rows, and what came before the failure", machine.rows(out))
-    (machine.bin / "weft-gpu-fused").unlink()
-    machine.prints("weft-gpu-gemm", GEMM)
+    expect(f"exit status 1: {why}" in text and "exit status 1: weft-perf: PE 0: 3 elements" in text, "why", text)
+    expect(len(machine.rows(out)) == 7, "the others' rows, and what came before the failure", machine.rows(out))
+    machine.prints("gemm", GEMM)
 
 
 def check_bare_machine(machine):
@@ -212,7 +240,7 @@ def check_bare_machine(machine):
     refused("--nccl /no/libnccl.so: no such file", 2, "--nccl", "/no/libnccl.so")
     refused("rccl is none of nccl, cublas, torch", 2, "--vs", "nccl,rccl")
     machine.has("ldd", "echo 'libfmt.so.9 => not found'; echo 'libc.so.6 => /lib/libc.so.6'; echo 'libx.so => not found'")
-    refused("weft-gpu-kernels lacks libfmt.so.9 libx.so: install what has it, or copy it to ")
+    refused("weft-perf lacks libfmt.so.9 libx.so: install what has it, or copy it to ")
     machine.has("ldd", None)
     # Without python3 all is measured, and the report can be written elsewhere.
     machine.has("python3", None)
@@ -228,19 +256,21 @@ def check_bare_machine(machine):
 
 def check_failures(machine):
     out = str(machine.folder / "failed")
-    machine.prints("weft-gpu-gemm", GEMM, status=1)
+    machine.prints("gemm", GEMM, status=1)
     done = machine.report(out)
-    expect(done.returncode == 1 and "exit status 1 of weft-run -n 1 weft-gpu-gemm" in done.stderr, "a program that fails", done.stderr)
-    machine.prints("weft-gpu-gemm", "no rows\n")
+    expect(done.returncode == 1 and "exit status 1 of weft-run -n 1 weft-perf gemm" in done.stderr, "a program that fails", done.stderr)
+    machine.prints("gemm", "no rows\n")
     done = machine.report(out)
     expect(done.returncode != 0 and "gemm.txt: has no row" in done.stderr, "no rows", done.stderr)
-    machine.prints("weft-gpu-gemm", GEMM.replace("690.00 us", "fast us"))
+    machine.prints("gemm", GEMM.replace("690000.0", "fast"))
     done = machine.report(out)
     expect(done.returncode != 0 and "gemm.txt:6: not as the programs print it" in done.stderr, "a bad row", done.stderr)
-    (machine.bin / "weft-gpu-gemm").unlink()
+    module = machine.folder / "build/lib/weft/libweft_perf_kernels.so"
+    module.rename(module.with_suffix(".away"))
     done = machine.report(out)
-    expect(done.returncode == 1 and "no weft-gpu-gemm in" in done.stderr, "no such program", done.stderr)
-    machine.prints("weft-gpu-gemm", GEMM)
+    expect(done.returncode == 1 and "libweft_perf_kernels.so: build it" in done.stderr, "no module", done.stderr)
+    module.with_suffix(".away").rename(module)
+    machine.prints("gemm", GEMM)
     for mistake in ([], ["--gpus"], ["--gpus", "x", out], ["--what", "1", out], [out, out], ["--build", "/no", out]):
         done = machine.report(*mistake)
         expect(done.returncode == 2 and "kernels_report.sh [--gpus N]" in done.stderr, f"a mistake: {mistake}", done.stderr)

@@ -7,9 +7,9 @@ import json
 import subprocess
 import sys
 
-FIELDS = ["test", "api", "kind", "bytes", "count", "type", "op", "atomic", "scope", "iters", "batch",
-          "samples", "min_ns", "p50_ns", "p99_ns", "bandwidth_gb_s", "rate_mops", "floor_p50_ns",
-          "ratio", "error"]
+FIELDS = ["test", "api", "kind", "layer", "shape", "bytes", "count", "type", "op", "atomic", "scope", "iters",
+          "batch", "samples", "min_ns", "p50_ns", "p99_ns", "bandwidth_gb_s", "rate_mops", "tflop_s", "baseline",
+          "baseline_p50_ns", "speedup", "efficiency", "others_p50_ns", "workspace_bytes", "plan", "error"]
 
 
 def run(*command):
@@ -22,7 +22,7 @@ def run(*command):
 def listed(program):
     """(test, api) of every row that `list` names."""
     rows = set()
-    for line in run(program, "list").splitlines():
+    for line in run(program, "list", "all").splitlines():
         words = line.split()
         if not line.startswith(" ") and len(words) > 2 and words[1] in ("host", "device"):
             rows.add((words[0], words[1]))
@@ -49,10 +49,11 @@ def main():
         check_result(result)
     ran = {(result["test"], result["api"]) for result in document["results"]}
     assert ran == listed(program), ran ^ listed(program)
-    baselines = {key for key, test in document["tests"].items() if test["floor"]}
+    baselines = {key for key, test in document["tests"].items() if test["baseline"]}
     for result in document["results"]:
         baseline = f"{result['test']}/{result['api']}" in baselines
-        assert (result["floor_p50_ns"] is not None) == baseline, result
+        assert (result["baseline_p50_ns"] is not None) == baseline, result
+        assert (result["baseline"], result["speedup"] is not None) == ("floor" if baseline else None, baseline), result
 
     # Both directions, another type, every operator; as CSV.
     text = run(program, "all", "--api", "host", *few, *sizes, "--bidir", "-d", "int", "-o", "all", "--csv")

@@ -38,6 +38,28 @@ TEST(PerfOptions, Defaults) {
   EXPECT_EQ(o.format, Format::kTable);
 }
 
+TEST(PerfOptions, OperatorsHaveTheirOwn) {
+  auto command = parse({"gemm", "4096", "1280", "5120", "1", "2", "3", "--vs", "cublas", "--dtype",
+                        "e4m3", "--tiles", "-c", "32"});
+  ASSERT_TRUE(command) << command.status().text();
+  const OperatorOptions& o = command->options.op;
+  EXPECT_THAT(command->options.tests, ElementsAre("gemm"));
+  ASSERT_EQ(o.shapes.size(), 2u);
+  EXPECT_EQ(o.shapes[0].k, 5120);
+  EXPECT_EQ(o.shapes[1].m, 1);
+  EXPECT_TRUE(o.baselines.cublas && !o.baselines.nccl && o.tiles);
+  EXPECT_EQ(o.dtype, "e4m3");
+  EXPECT_EQ(o.blocks, 32u);
+  EXPECT_EQ(o.threads, 0u) << "the plan's";
+  EXPECT_EQ(command->options.threads, 1u);
+}
+
+TEST(PerfOptions, NobodyIsABaseline) {
+  auto command = parse({"collectives", "--vs", "none"});
+  ASSERT_TRUE(command);
+  EXPECT_FALSE(command->options.op.baselines.nccl || command->options.op.baselines.cublas);
+}
+
 TEST(PerfOptions, ShortFormsAsNvshmemUsersKnowThem) {
   auto command =
       parse({"put",  "reduce", "-b",   "16",    "-e",        "4m",      "-f",

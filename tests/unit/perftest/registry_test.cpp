@@ -55,6 +55,21 @@ TEST(Registry, NamesKindsAndApisChoose) {
   EXPECT_EQ(chosen(o).size(), rows().size());
 }
 
+TEST(Registry, ASetStandsForItsRowsAndAllForTheRest) {
+  std::vector<Row> both = rows();
+  both.push_back({.name = "AllReduce", .kind = Kind::kBandwidth, .what = "sums"});
+  both.back().set = "collectives";
+  Options o;
+  o.tests = {"all"};
+  EXPECT_EQ(select(both, o)->size(), rows().size());
+  o.tests = {"collectives"};
+  ASSERT_EQ(select(both, o)->size(), 1u);
+  EXPECT_EQ(id(*select(both, o)->front()), "AllReduce_bw");
+  o.tests = {"list"};
+  EXPECT_THAT(*list(both, o), AllOf(HasSubstr("AllReduce_bw"), HasSubstr("put_lat"),
+                                    HasSubstr("Sets: all, collectives; quick")));
+}
+
 TEST(Registry, UnknownNameNamesTheNearest) {
   Options o;
   o.tests = {"put", "bariier"};
@@ -146,7 +161,7 @@ TEST(Registry, ListExplains) {
   o.tests = {"list"};
   auto text = list(rows(), o);
   ASSERT_TRUE(text);
-  EXPECT_THAT(*text, AllOf(HasSubstr("put_lat"), HasSubstr("puts"), HasSubstr("floor: by hand"),
+  EXPECT_THAT(*text, AllOf(HasSubstr("put_lat"), HasSubstr("puts"), HasSubstr("baseline: by hand"),
                            HasSubstr("quick")));
   o.tests = {"list", "barrier"};
   EXPECT_EQ(list(rows(), o)->find("put_bw  "), std::string::npos);

@@ -71,10 +71,45 @@ TEST(PerfReport, TableHasTheColumnsThatWereAskedFor) {
               AllOf(HasSubstr("put_bw"), HasSubstr("4k"), HasSubstr("512"), HasSubstr("uint64"),
                     HasSubstr("900 ns"), HasSubstr("1.02 us"), HasSubstr("2.00 us"),
                     HasSubstr("4.000"), HasSubstr("GB/s = x"), HasSubstr("warning: slow"),
-                    HasSubstr("Debug"), Not(HasSubstr("Mmsg/s")), Not(HasSubstr("ratio"))));
+                    HasSubstr("Debug"), Not(HasSubstr("Mmsg/s")), Not(HasSubstr("speedup"))));
   options.floor = options.msgrate = true;
   EXPECT_THAT(print(options, {line()}), AllOf(HasSubstr("Mmsg/s"), HasSubstr("0.977"),
-                                              HasSubstr("1.00 us"), HasSubstr("floor: memcpy")));
+                                              HasSubstr("1.00 us"), HasSubstr("baseline: memcpy")));
+}
+
+TEST(PerfReport, OperatorsStandBesideTheirBaselines) {
+  Row row = {.name = "GemmRs", .api = Api::kKernel, .floor = "in turn"};
+  row.uses = kUsesLayer | kUsesShape;
+  row.run = [](Job&, std::span<const Row* const>, Reporter&) { return Status::ok(); };
+  Line l;
+  l.row = &row;
+  l.point.type = find_type(row.type);
+  l.layer = "GPT-3";
+  l.shape = "8192 x 12288 x 6144";
+  l.measured.time = {5, 0.9e6, 1.5e6, 2e6, 2e6};
+  l.measured.floor = {5, 2e6, 3e6, 4e6, 4e6};
+  l.measured.ratio = 0.5;
+  l.baseline = "in turn";
+  l.others = {{"NCCL", 550e3}};
+  l.efficiency = 0.93;
+  l.plan = "scattered";
+  std::ostringstream table, csv;
+  Options options;
+  for (std::ostringstream* out : {&table, &csv}) {
+    const auto reporter = make_reporter(options, *out);
+    reporter->start(row);
+    reporter->add(l);
+    l.measured.ratio = 1;
+    reporter->add(l);
+    l.measured.ratio = 0.5;
+    reporter->finish(row);
+    options.format = Format::kCsv;
+  }
+  EXPECT_THAT(table.str(), AllOf(HasSubstr("GPT-3"), HasSubstr("1.50 ms"), HasSubstr("in turn"),
+                                 HasSubstr("3.00 ms"), HasSubstr("2.00"),
+                                 HasSubstr("NCCL 550 us, efficiency 0.930, scattered"),
+                                 HasSubstr("geometric mean of the speedups: 1.414")));
+  EXPECT_THAT(csv.str(), HasSubstr(",in turn,3000000.0,2.0,0.93,NCCL=550000.0,,scattered,\n"));
 }
 
 TEST(PerfReport, WrongDataIsAnErrorRow) {
@@ -104,7 +139,9 @@ TEST(PerfReport, JsonIsOneDocument) {
   EXPECT_EQ(good["count"], 512);
   EXPECT_EQ(good["p50_ns"], 1024);
   EXPECT_EQ(good["bandwidth_gb_s"], 4.0);
-  EXPECT_EQ(good["floor_p50_ns"], 1000);
+  EXPECT_EQ(good["baseline_p50_ns"], 1000);
+  EXPECT_EQ(good["baseline"], "floor");
+  EXPECT_DOUBLE_EQ(good["speedup"], 1 / 1.02);
   EXPECT_TRUE(good["scope"].is_null());
   EXPECT_TRUE(good["error"].is_null());
   EXPECT_EQ(json["results"][1]["error"], "it says \"no\"\n");
@@ -118,12 +155,16 @@ TEST(PerfReport, CsvQuotesWhatNeedsIt) {
   Line bad = line();
   bad.measured.wrong = "a \"b\", c";
   const std::string text = print(options, {line(), bad});
-  EXPECT_EQ(text.rfind("test,api,kind,bytes,count,type,op,atomic,scope,iters,batch,samples,min_ns,"
-                       "p50_ns,p99_ns,bandwidth_gb_s,rate_mops,floor_p50_ns,ratio,error\n"
-                       "put_bw,host,bandwidth,4096,512,uint64,,,,1000,100,10,900.0,1024.0,2000.0,"
-                       "4.0,",
-                       0),
-            0u)
+  EXPECT_EQ(
+      text.rfind(
+          "test,api,kind,layer,shape,bytes,count,type,op,atomic,scope,iters,batch,samples,min_ns,"
+          "p50_ns,p99_ns,bandwidth_gb_s,rate_mops,tflop_s,baseline,baseline_p50_ns,speedup,"
+          "efficiency,"
+          "others_p50_ns,workspace_bytes,plan,error\n"
+          "put_bw,host,bandwidth,,,4096,512,uint64,,,,1000,100,10,900.0,1024.0,2000.0,"
+          "4.0,",
+          0),
+      0u)
       << text;
   EXPECT_THAT(text, HasSubstr(",\"a \"\"b\"\", c\"\n"));
 }

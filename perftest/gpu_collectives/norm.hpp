@@ -6,9 +6,9 @@
 
 #include <weft/small_float.hpp>
 
-#include "perftest/gpu_kernels/graph.hpp"
+#include "perftest/gpu_collectives/graph.hpp"
 
-namespace weft::perf::kernels {
+namespace weft::perf::collectives {
 
 inline constexpr unsigned kNormThreads = 512;
 
@@ -62,4 +62,4 @@ inline Status add_and_norm(Stream stream, std::byte* out, std::byte* residual_ou
   return of(cudaGetLastError());
 }
 
-}  // namespace weft::perf::kernels
+}  // namespace weft::perf::collectives

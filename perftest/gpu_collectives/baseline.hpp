@@ -10,10 +10,10 @@
 
 #include <weft/kernels/plan.hpp>
 
-#include "perftest/gpu_kernels/graph.hpp"
-#include "perftest/gpu_kernels/nccl.hpp"
+#include "perftest/gpu_collectives/graph.hpp"
+#include "perftest/gpu_collectives/nccl.hpp"
 
-namespace weft::perf::kernels {
+namespace weft::perf::collectives {
 
 using weft::kernels::Collective;
 
@@ -21,12 +21,12 @@ struct Buffers {
   std::byte *out = nullptr, *in = nullptr;
 };
 
-class Peer {
+class NcclBaseline {
  public:
   // Buffers of so many bytes; `travels` is what is to travel. Collective.
-  static Result<Peer> create(Runtime& rt, const std::string& path, const void* travels,
-                             std::size_t bytes) {
-    Peer made;
+  static Result<NcclBaseline> create(Runtime& rt, const std::string& path, const void* travels,
+                                     std::size_t bytes) {
+    NcclBaseline made;
     ASSIGN_OR_RETURN(made.nccl_, Nccl::create(rt, path));
     made.npes_ = rt.npes();
     // None of Weft's, which NCCL would register: its AllToAll of 1 MiB did not end there.
@@ -89,4 +89,4 @@ class Peer {
   std::vector<Buffers> buffers_;
 };
 
-}  // namespace weft::perf::kernels
+}  // namespace weft::perf::collectives

@@ -12,7 +12,7 @@
 
 #include "perftest/status.hpp"
 
-namespace weft::perf::kernels {
+namespace weft::perf::collectives {
 
 class Nccl {
  public:
@@ -88,4 +88,4 @@ class Nccl {
   }
 };
 
-}  // namespace weft::perf::kernels
+}  // namespace weft::perf::collectives

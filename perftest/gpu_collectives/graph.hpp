@@ -16,7 +16,7 @@
 #include "perftest/statistics.hpp"
 #include "perftest/status.hpp"
 
-namespace weft::perf::kernels {
+namespace weft::perf::collectives {
 
 inline Status of(cudaError_t error) {
   if (error == cudaSuccess) return Status::ok();
@@ -69,8 +69,7 @@ class Graph {
     while ((seen = cudaEventQuery(end)) == cudaErrorNotReady) {
       if (std::chrono::steady_clock::now() - begin < kMost) continue;
       // At once, since whoever gives memory back now waits for the GPU, too.
-      std::fprintf(stderr, "weft-gpu-kernels: %s has not ended on this GPU in 60 s\n",
-                   name_.c_str());
+      std::fprintf(stderr, "weft-perf: %s has not ended on this GPU in 60 s\n", name_.c_str());
       return Status::error(Code::kTimeout, name_ + " has not ended");
     }
     return of(seen);
@@ -85,19 +84,19 @@ class Graph {
 
 inline constexpr int kTurns = 9;
 
-// Microseconds of a call, of each way: the median of turns, in which they take turns.
-inline Result<std::vector<double>> time_in_turns(Runtime& rt, Stream stream, int calls,
-                                                 const std::vector<const Graph*>& ways) {
+// Nanoseconds of a call, of each way, in which they take turns.
+inline Result<std::vector<Summary>> time_in_turns(Runtime& rt, Stream stream, int calls,
+                                                  const std::vector<const Graph*>& ways) {
   std::vector<std::vector<double>> all(ways.size());
   for (int turn = 0; turn < kTurns; ++turn)
     for (std::size_t i = 0; i < ways.size(); ++i) {
       RETURN_IF_ERROR(rt.barrier());
       ASSIGN_OR_RETURN(const double us, ways[i]->run(stream));
-      all[i].push_back(us / calls);
+      all[i].push_back(1e3 * us / calls);
     }
-  std::vector<double> medians;
-  for (auto& times : all) medians.push_back(summarize(std::move(times)).p50);
-  return medians;
+  std::vector<Summary> summaries;
+  for (auto& times : all) summaries.push_back(summarize(std::move(times)));
+  return summaries;
 }
 
-}  // namespace weft::perf::kernels
+}  // namespace weft::perf::collectives

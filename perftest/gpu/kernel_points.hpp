@@ -1,11 +1,10 @@
-// The rows that weft-gpu-perf and each program it is compared with (perftest/peers) measure: one
-// list, so that all do the same, as often, and name it alike.
+// The points that weft-perf's set gpu and each program that it is compared with (perftest/peers)
+// measure: one list, so that all do the same, as often, and name it alike.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
@@ -28,7 +27,7 @@ enum class What {
 // The threads that call together; kBulk: a block with the engine for bulk copies.
 enum class Group { kThread, kWarp, kBlock, kBulk };
 
-struct Row {
+struct KernelPoint {
   What what;
   Group group;
   unsigned blocks, threads;  // per block
@@ -39,7 +38,7 @@ inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 inline constexpr std::size_t kMostBytes = 32 * kMiB;
 inline constexpr int kRepeats = 9;  // of which the median counts; one more warms up
 
-inline constexpr Row kRows[] = {
+inline constexpr KernelPoint kKernelPoints[] = {
     {What::kPut, Group::kBlock, 1, 1024, 64 * kKiB},
     {What::kPut, Group::kBlock, 8, 1024, 64 * kKiB},
     {What::kPut, Group::kBlock, 1, 1024, 4 * kMiB},
@@ -84,15 +83,17 @@ inline constexpr Row kRows[] = {
 inline constexpr std::size_t kMostOfCollective = 4 * kKiB;
 inline constexpr std::size_t kBulkStage = 64 * kKiB;  // of shared memory
 
-inline bool is_stream(const Row& row) { return row.what == What::kPut || row.what == What::kGet; }
-inline bool is_pair(const Row& row) {
+inline bool is_stream(const KernelPoint& row) {
+  return row.what == What::kPut || row.what == What::kGet;
+}
+inline bool is_pair(const KernelPoint& row) {
   return row.what == What::kSignal || row.what == What::kPutSignal;
 }
-inline bool takes_part(const Row& row, int pe) {
+inline bool takes_part(const KernelPoint& row, int pe) {
   return row.what >= What::kBarrier || pe == 0 || (is_pair(row) && pe == 1);
 }
 // Long enough, some milliseconds, for a kernel's launch not to count.
-inline int iterations(const Row& row) {
+inline int iterations(const KernelPoint& row) {
   if (!is_stream(row)) return row.bytes > 4 * kKiB ? 2000 : 5000;
   return static_cast<int>(std::clamp<std::size_t>((kMiB * kKiB) / row.bytes, 32, 4096));
 }
@@ -112,24 +113,11 @@ inline const char* name_of(What what) {
   }
   return "";
 }
-inline std::string shape_of(const Row& row) {
+inline std::string shape_of(const KernelPoint& row) {
   if (row.group == Group::kThread) return "thread";
   if (row.group == Group::kWarp) return "warp";
   return std::to_string(row.blocks) + " x " + std::to_string(row.threads) +
          (row.group == Group::kBulk ? " TMA" : "");
-}
-
-// Bandwidth for streams, else the time of one operation.
-inline const char* unit_of(const Row& row) { return is_stream(row) ? "GB/s" : "us"; }
-inline double value_of(const Row& row, double seconds) {
-  return is_stream(row) ? 1e-9 * static_cast<double>(row.bytes) / seconds : 1e6 * seconds;
-}
-
-// A line for programs: who, row, shape, bytes, value, unit.
-inline void print_line(const char* who, const Row& row, double seconds) {
-  std::printf("%s\t%s\t%s\t%zu\t%.6g\t%s\n", who, name_of(row.what), shape_of(row).c_str(),
-              row.bytes, value_of(row, seconds), unit_of(row));
-  std::fflush(stdout);
 }
 
 // A number that weft-run gives each process in its environment: WEFT_PE, WEFT_NPES.
@@ -138,14 +126,12 @@ inline int told(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-// `since`: nanoseconds of the system's clock, as `date +%s%N` prints them before the start.
-inline void print_start_up(const char* who, int npes, const char* kind, long long since) {
+// Nanoseconds since `since`, which is of the system's clock, as `date +%s%N` prints it before a
+// start.
+inline double ns_since(long long since) {
   std::timespec now{};
   std::timespec_get(&now, TIME_UTC);
-  const double seconds =
-      1e-9 * static_cast<double>(now.tv_sec * 1'000'000'000LL + now.tv_nsec - since);
-  std::printf("%s\tstart-up\t%d %s\t0\t%.4f\ts\n", who, npes, kind, seconds);
-  std::fflush(stdout);
+  return static_cast<double>(now.tv_sec * 1'000'000'000LL + now.tv_nsec - since);
 }
 
 // The contents of a PE's source: what arrives can be told from what was there before.
@@ -161,13 +147,13 @@ inline std::vector<std::uint64_t> contents(int pe, std::size_t bytes) {
 }
 // The words that a row leaves where it moves data to, and the PE where they are checked (-1:
 // nowhere).
-inline std::vector<std::uint64_t> outcome(const Row& row, int npes) {
+inline std::vector<std::uint64_t> outcome(const KernelPoint& row, int npes) {
   std::vector<std::uint64_t> words = contents(row.what == What::kGet ? 1 % npes : 0, row.bytes);
   for (int pe = 1; row.what == What::kReduce && pe < npes; ++pe)
     for (std::size_t i = 0; i < words.size(); ++i) words[i] += content(pe, i);
   return words;
 }
-inline int receiver(const Row& row, int npes) {
+inline int receiver(const KernelPoint& row, int npes) {
   if (row.bytes == 0) return -1;
   return row.what == What::kGet ? 0 : 1 % npes;
 }

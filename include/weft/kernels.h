@@ -131,7 +131,7 @@ typedef struct {
   weft_gemm_options gemm;
   const weft_team_t* team; /* null: all PEs */
 } weft_gemm_ar_options;
-/* weft::kernels::Plan. */
+/* weft::kernels::Plan. algorithm: -1 for one that weft_algorithm does not have. */
 typedef struct {
   int algorithm;
   unsigned blocks, threads;

@@ -2,6 +2,8 @@
 // here.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,9 +26,6 @@ static_assert(WEFT_INTERNAL == static_cast<int>(Code::kInternal));
 static_assert(WEFT_FLOAT8_E4M3 == static_cast<int>(DType::kFloat8E4m3));
 static_assert(WEFT_MIN == static_cast<int>(ReduceOp::kMin));
 static_assert(WEFT_MAX == static_cast<int>(ReduceOp::kMax));
-static_assert(WEFT_SCATTERED_SIMPLE == static_cast<int>(Algorithm::kScatteredSimple));
-static_assert(WEFT_TWO_SHOT_LAMPORT == static_cast<int>(Algorithm::kTwoShotLamport));
-static_assert(WEFT_ZERO_COPY == static_cast<int>(Algorithm::kZeroCopy));
 static_assert(WEFT_GEMM_CUBLAS == static_cast<int>(GemmBackend::kCublas));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(AgGemmAlgorithm::kOverlapped));
 static_assert(WEFT_GEMM_OVERLAPPED == static_cast<int>(GemmRsAlgorithm::kOverlapped));
@@ -38,6 +37,29 @@ static_assert(WEFT_GEMM_ONE_KERNEL == static_cast<int>(GemmArAlgorithm::kOneKern
 template <class Enum>
 Enum enum_from_c(int value) {
   return static_cast<Enum>(value >= 0 && value < 255 ? value : 255);
+}
+
+// By C's numbers. Algorithms that the library does not have of itself are named in tables.
+inline constexpr std::array kAlgorithms = {Algorithm::kAuto,
+                                           Algorithm::kLL,
+                                           Algorithm::kTwoShotLL,
+                                           Algorithm::kSimple,
+                                           Algorithm::kScatteredSimple,
+                                           Algorithm::kLamport,
+                                           Algorithm::kTwoShotLamport,
+                                           Algorithm::kZeroCopy};
+static_assert(kAlgorithms[WEFT_SCATTERED_SIMPLE] == Algorithm::kScatteredSimple);
+static_assert(kAlgorithms[WEFT_TWO_SHOT_LAMPORT] == Algorithm::kTwoShotLamport);
+static_assert(kAlgorithms[WEFT_ZERO_COPY] == Algorithm::kZeroCopy);
+
+inline Algorithm algorithm_from_c(int value) {
+  const bool is_known = value >= 0 && value < static_cast<int>(kAlgorithms.size());
+  return is_known ? kAlgorithms[static_cast<std::size_t>(value)] : Algorithm("no algorithm");
+}
+// -1: C has no number for it.
+inline int algorithm_to_c(const Algorithm& algorithm) {
+  const auto* const found = std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm);
+  return found == kAlgorithms.end() ? -1 : static_cast<int>(found - kAlgorithms.begin());
 }
 
 inline Result<CollectiveProblem> from_c(const weft_collective_problem& c) {
@@ -52,7 +74,7 @@ inline Result<GemmProblem> from_c(const weft_gemm_problem& c) {
 
 inline Result<CollectiveOptions> from_c(const weft_collective_options& c) {
   CollectiveOptions made;
-  made.algorithm = enum_from_c<Algorithm>(c.algorithm);
+  made.algorithm = algorithm_from_c(c.algorithm);
   made.blocks = c.blocks;
   made.threads = c.threads;
   made.symmetric = c.symmetric != 0;

@@ -43,7 +43,7 @@ Status plan(const char* name, const Handle* handle, std::size_t count, weft_plan
   if (handle == nullptr) return refuse_null(name, "the operator");
   if (plan == nullptr) return refuse_null(name, "plan");
   ASSIGN_OR_RETURN(const Plan made, handle->op.plan(count));
-  *plan = {static_cast<int>(made.algorithm), made.blocks, made.threads, made.piece};
+  *plan = {algorithm_to_c(made.algorithm), made.blocks, made.threads, made.piece};
   return Status::ok();
 }
 

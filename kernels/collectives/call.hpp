@@ -1,14 +1,13 @@
-// Call: one call of a collective, as the host hands it to the kernels of a target. Plain data.
+// CollectiveCall: what the calls of all collectives have in common, as the host hands them to the
+// kernels of a target. Plain data, to which a collective adds its own in COLLECTIVE/call.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include <weft/device/handle.hpp>
-#include <weft/kernels/collectives.hpp>
 #include <weft/kernels/plan.hpp>
 #include <weft/kernels/types.hpp>
-#include <weft/reduce_op.hpp>
 #include <weft/status.hpp>
 #include <weft/stream.hpp>
 #include <weft/team.hpp>
@@ -32,51 +31,37 @@ struct Messages {
   std::uint64_t* copy = nullptr;
 };
 
-// AllReduceNorm: messages are rows, and each row that is there is normed. By LL and by Lamport
-// `split` blocks share a row.
-struct NormCall {
-  std::byte* out = nullptr;
-  const std::byte* weight = nullptr;
-  std::size_t hidden = 0, row_bytes = 0;
-  unsigned split = 1;
-  float epsilon = 0;
-};
-inline constexpr unsigned kUnitsOfChunk = 64;  // of a row: what is squared and added up together
-inline constexpr unsigned kMostChunks = 256;   // of a row that blocks share
-WEFT_HOST_DEVICE constexpr unsigned chunks_of_row(std::size_t row_bytes) {
-  return static_cast<unsigned>(ceil_div(ceil_div(row_bytes, 8), kUnitsOfChunk));
-}
-// Units that each block of a row has: whole chunks.
-WEFT_HOST_DEVICE constexpr std::size_t units_of_part(std::size_t row_bytes, unsigned split) {
-  return ceil_div(chunks_of_row(row_bytes), split) * kUnitsOfChunk;
-}
-
-struct Call {
+struct CollectiveCall {
   DeviceContext handle;
   Team team;
   Workspace space;
   Messages messages;
   Plan plan;
-  Collective what = Collective::kAllReduce;
   DType dtype = DType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
-  int root = 0;               // Broadcast only
-  AllToAllVSizes sizes;       // AllToAllV only
-  NormCall norm;              // AllReduceNorm only
   bool starts_early = false;  // kernels that can: the GPU has programmatic dependent launch
 };
 
-// One per target, from one source: kernels.cpp, and norm.cpp for AllReduceNorm. Nothing starts
-// those for HIP yet; they are compiled.
+template <class Call>
 using RunCall = Status(const Call& call, Stream stream);
-namespace cpu {
-RunCall run_call, run_norm;
-}
-namespace cuda {
-RunCall run_call, run_norm;
-}
-namespace hip {
-RunCall run_call, run_norm;
-}
+
+// Declares functions once per target; the definitions are compiled from one source. Nothing starts
+// those for HIP yet.
+#define WEFT_OF_EACH_TARGET(...) \
+  namespace cpu {                \
+  __VA_ARGS__;                   \
+  }                              \
+  namespace cuda {               \
+  __VA_ARGS__;                   \
+  }                              \
+  namespace hip {                \
+  __VA_ARGS__;                   \
+  }
+
+// That of the runtime's target. Without kernels for GPUs no runtime with one gets so far.
+#if defined(WEFT_HAS_CUDA_KERNELS)
+#define WEFT_OF_TARGET(gpu, function) ((gpu) ? &cuda::function : &cpu::function)
+#else
+#define WEFT_OF_TARGET(gpu, function) (&cpu::function)
+#endif
 
 }  // namespace weft::kernels

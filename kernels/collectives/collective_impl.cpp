@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,7 +11,6 @@
 
 #include <weft/kernels/table.hpp>
 
-#include "kernels/collectives/all_reduce_norm/row_cut.hpp"
 #include "kernels/collectives/limits.hpp"
 #include "kernels/collectives/table_file.hpp"
 #include "kernels/core/math.hpp"
@@ -18,8 +19,6 @@
 
 namespace weft::kernels {
 namespace {
-
-Status refuse(const std::string& text) { return Status::error(Code::kInvalidArgument, text); }
 
 std::uint64_t bits_of(float value) {
   std::uint32_t bits;
@@ -38,22 +37,13 @@ std::uint64_t checksum(const std::vector<PlanRow>& table) {
 
 }  // namespace
 
-Status CollectiveImpl::choose_kernels(const Runtime& runtime) {
-  ASSIGN_OR_RETURN(const Target target, target_of(runtime));
-  gpu_ = target == Target::kCuda;
-  run_call_ = &cpu::run_call;
-#if defined(WEFT_HAS_CUDA_KERNELS)
-  if (gpu_) run_call_ = &cuda::run_call;
-#endif
-  return Status::ok();
-}
-
 // By the options or a row of the table: room for Lamport takes as much memory as all else.
 bool CollectiveImpl::takes_lamport() const {
   if (!mapped_ || (reduces(what_) && !sums_floats())) return false;
-  if (options_.algorithm != Algorithm::kAuto) return is_lamport(options_.algorithm);
+  if (options_.algorithm != Algorithm::kAuto)
+    return kernels::is_by(what_, options_.algorithm, Protocol::kLamport);
   return std::any_of(table_.begin(), table_.end(), [this](const PlanRow& row) {
-    return row.what == what_ && is_lamport(row.algorithm);
+    return row.what == what_ && kernels::is_by(what_, row.algorithm, Protocol::kLamport);
   });
 }
 
@@ -64,7 +54,8 @@ std::vector<Given> CollectiveImpl::given() const {
           {"op", static_cast<std::uint64_t>(problem_.op)},
           {"hidden", shape_.hidden},
           {"epsilon (its bits)", bits_of(shape_.epsilon)},
-          {"options.algorithm", static_cast<std::uint64_t>(options_.algorithm)},
+          {"options.algorithm (a hash of it)",
+           std::hash<std::string_view>()(options_.algorithm.name())},
           {"options.blocks", options_.blocks},
           {"options.threads", options_.threads},
           {"options.symmetric", options_.symmetric ? 1u : 0u},
@@ -97,19 +88,12 @@ void CollectiveImpl::choose_channels(const GpuShare& gpu) {
       static_cast<unsigned>(std::clamp<std::size_t>(busy, 1, std::clamp(blocks, 1u, kMostBlocks)));
 }
 
-Status CollectiveImpl::lay_out() {
-  const auto with = [&](bool uses_ll) {
-    layout_ = layout_of({what_, most_bytes(), row_bytes(), team_size_, limits_.channels, gpu_,
-                         uses_ll, takes_lamport()});
-    limits_.ll_bytes = layout_.ll_slot * dev::kLLPacketBytes;
-    limits_.simple_bytes = layout_.simple_slot;
-    limits_.lamport_bytes = layout_.lamport_bytes();
-  };
-  with(mapped_);
-  if (what_ != Collective::kAllToAllV) return Status::ok();
-  ASSIGN_OR_RETURN(const Plan all_calls, plan(problem_.max_count));  // all have one
-  with(all_calls.algorithm == Algorithm::kLL);
-  return Status::ok();
+void CollectiveImpl::lay_out_with(bool uses_ll) {
+  layout_ = layout_of({what_, most_bytes(), row_bytes(), team_size_, limits_.channels, gpu_,
+                       uses_ll, takes_lamport()});
+  limits_.ll_bytes = layout_.ll_slot * dev::kLLPacketBytes;
+  limits_.simple_bytes = layout_.simple_slot;
+  limits_.lamport_bytes = layout_.lamport_bytes();
 }
 
 Status CollectiveImpl::settle(const Agreement& agreement, const std::vector<PlanRow>& table) {
@@ -142,92 +126,39 @@ Status CollectiveImpl::bind(Runtime& runtime, std::byte* workspace) {
       (layout_.simple_staging - layout_.lamport_words) / sizeof(std::uint64_t));
 }
 
-Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::begin(Runtime& runtime, const Team& team,
-                                                              Collective what,
-                                                              const CollectiveProblem& problem,
-                                                              const CollectiveOptions& options,
-                                                              const RowShape& shape) {
-  std::unique_ptr<CollectiveImpl> made(new CollectiveImpl(runtime, what, problem, options, shape));
-  RETURN_IF_ERROR(made->check_problem(runtime.npes()));
-  RETURN_IF_ERROR(made->choose_kernels(runtime));
-  ASSIGN_OR_RETURN(made->call_.handle, runtime.context().device());
-  made->call_.team = team;
-  made->call_.what = what;
-  made->call_.dtype = problem.dtype;
-  made->call_.op = problem.op;
-  return made;
+Status CollectiveImpl::begin(const Team& team) {
+  RETURN_IF_ERROR(check_options(runtime_->npes()));
+  RETURN_IF_ERROR(check_problem());
+  ASSIGN_OR_RETURN(const Target target, target_of(*runtime_));
+  gpu_ = target == Target::kCuda;
+  ASSIGN_OR_RETURN(call_.handle, runtime_->context().device());
+  call_.team = team;
+  call_.dtype = problem_.dtype;
+  return Status::ok();
 }
 
-Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::part(Runtime& runtime, const Team& team,
-                                                             Collective what,
-                                                             const CollectiveProblem& problem,
-                                                             const Agreement& agreement,
-                                                             const std::vector<PlanRow>& table) {
-  ASSIGN_OR_RETURN(auto made, begin(runtime, team, what, problem, {}, {}));
-  RETURN_IF_ERROR(made->settle(agreement, table));
-  return made;
+Status CollectiveImpl::join(const Team& team, const Agreement& agreement,
+                            const std::vector<PlanRow>& table) {
+  RETURN_IF_ERROR(begin(team));
+  return settle(agreement, table);
 }
 
-Result<std::unique_ptr<CollectiveImpl>> CollectiveImpl::create(Runtime& runtime, const Team& team,
-                                                               Collective what,
-                                                               const CollectiveProblem& problem,
-                                                               const CollectiveOptions& options,
-                                                               const RowShape& shape) {
-  ASSIGN_OR_RETURN(auto made, begin(runtime, team, what, problem, options, shape));
-  const std::string name = made->name();
-  const TableFile file(runtime, name, options.table.empty());
+Status CollectiveImpl::create(const Team& team) {
+  RETURN_IF_ERROR(begin(team));
+  const std::string who = name();
+  const TableFile file(*runtime_, who, options_.table.empty());
   ASSIGN_OR_RETURN(const Agreement agreement,
-                   exchange(runtime, team, {name.c_str(), made->given(), {}, file.rows()}));
-  ASSIGN_OR_RETURN(const std::vector<PlanRow> table, file.share(runtime, agreement.from_first));
-  RETURN_IF_ERROR(made->settle(agreement, table));
-  ASSIGN_OR_RETURN(made->memory_, SymmetricMemory::create(runtime, made->workspace_bytes()));
-  RETURN_IF_ERROR(made->bind(runtime, made->memory_.as<std::byte>()));
-  RETURN_IF_ERROR(runtime.barrier());
-  return made;
+                   exchange(*runtime_, team, {who.c_str(), given(), {}, file.rows()}));
+  ASSIGN_OR_RETURN(const std::vector<PlanRow> table, file.share(*runtime_, agreement.from_first));
+  RETURN_IF_ERROR(settle(agreement, table));
+  ASSIGN_OR_RETURN(memory_, SymmetricMemory::create(*runtime_, workspace_bytes()));
+  RETURN_IF_ERROR(bind(*runtime_, memory_.as<std::byte>()));
+  return runtime_->barrier();
 }
 
 Result<Plan> CollectiveImpl::plan_bytes(std::size_t count) const {
   return kernels::plan(what_, count * bytes_of(problem_.dtype), team_size_, mapped_, limits_,
                        table_, options_.algorithm, options_.blocks, options_.threads);
-}
-
-Result<Plan> CollectiveImpl::plan(std::size_t count) const {
-  ASSIGN_OR_RETURN(const Plan made, plan_bytes(count));
-  if (shape_.hidden == 0) return made;
-  return plan_rows(made, std::max<std::size_t>(count / shape_.hidden, 1)).plan;
-}
-
-CollectiveImpl::RowPlan CollectiveImpl::plan_rows(Plan made, std::size_t rows) const {
-  if (is_lamport(made.algorithm)) {
-    const bool two_shot = made.algorithm == Algorithm::kTwoShotLamport;
-    const auto cut = cut_rows({rows, row_bytes(), team_size_, two_shot, made.blocks, made.threads,
-                               clusters_, gpu_, limits_.lamport_bytes});
-    if (cut) {
-      made.blocks = cut->blocks;
-      made.threads = cut->threads;
-      return {made, cut->split};
-    }
-    made.algorithm = two_shot ? Algorithm::kTwoShotLL : Algorithm::kLL;
-  }
-  if (made.algorithm == Algorithm::kSimple) {  // a row is one block's
-    made.blocks = static_cast<unsigned>(std::min<std::size_t>(rows, made.blocks));
-    return {made, 1};
-  }
-  made.blocks = blocks_of_rows();  // all count rows (row_sums.hpp)
-  made.threads = std::min(made.threads, kMostThreadsOfRows);
-  const unsigned blocks = split(rows);
-  if (options_.threads == 0)
-    made.threads = static_cast<unsigned>(
-        std::min<std::size_t>(units_of_part(row_bytes(), blocks), made.threads));
-  return {made, blocks};
-}
-
-// Blocks that share a row in calls by LL: as many as there are for each, and have a chunk.
-unsigned CollectiveImpl::split(std::size_t rows) const {
-  const std::size_t chunks = chunks_of_row(row_bytes());
-  const std::size_t blocks = std::clamp<std::size_t>(blocks_of_rows() / rows, 1, chunks);
-  return chunks > kMostChunks ? 1
-                              : static_cast<unsigned>(ceil_div(chunks, ceil_div(chunks, blocks)));
 }
 
 std::string CollectiveImpl::describe() const {
@@ -241,68 +172,16 @@ std::string CollectiveImpl::describe() const {
                      largest ? to_string(*largest) : largest.status().text());
 }
 
-Messages CollectiveImpl::messages(void* out, const void* in, std::size_t count) const {
+Messages CollectiveImpl::messages(void* out, const void* in, std::size_t count, bool several_in,
+                                  bool several_out) const {
   const std::size_t bytes = count * bytes_of(problem_.dtype);
-  const bool is_split_in = what_ == Collective::kReduceScatter || what_ == Collective::kAllToAll;
-  const bool is_split_out = what_ == Collective::kAllGather || what_ == Collective::kAllToAll;
-  return {static_cast<std::byte*>(out),
-          static_cast<const std::byte*>(in),
-          is_split_in ? bytes : 0,
-          is_split_out ? bytes : 0,
-          bytes,
-          nullptr};
-}
-
-Status CollectiveImpl::run(Stream stream, void* out, const void* in, std::size_t count,
-                           int root) const {
-  if (count == 0 && call_.team.is_member()) return Status::ok();
-  RETURN_IF_ERROR(check_call(out, in, count, root));
-  Call call = call_;
-  ASSIGN_OR_RETURN(call.plan, plan(count));
-  call.messages = messages(out, in, count);
-  call.root = root;
-  if (call.plan.algorithm == Algorithm::kZeroCopy) RETURN_IF_ERROR(check_symmetric(call.messages));
-  return run_call_(call, stream);
-}
-
-Status CollectiveImpl::run(Stream stream, void* out, const void* in,
-                           const AllToAllVSizes& sizes) const {
-  RETURN_IF_ERROR(check_call(out, in, problem_.max_count, 0));
-  RETURN_IF_ERROR(check_sizes(sizes));
-  Call call = call_;
-  ASSIGN_OR_RETURN(call.plan, plan(problem_.max_count));
-  call.messages = {
-      static_cast<std::byte*>(out), static_cast<const std::byte*>(in), 0, 0, 0, nullptr, nullptr};
-  call.sizes = sizes;
-  if (call.plan.algorithm == Algorithm::kZeroCopy) RETURN_IF_ERROR(check_symmetric(call.messages));
-  return run_call_(call, stream);
-}
-
-Status CollectiveImpl::run(Stream stream, const NormBuffers& buffers, std::size_t rows) const {
-  if (rows == 0 && call_.team.is_member()) return Status::ok();
-  if (rows > problem_.max_count / shape_.hidden)
-    return refuse(fmt::format("{}: rows is {}, but the operator was made for max_rows {}", name(),
-                              rows, problem_.max_count / shape_.hidden));
-  const std::size_t count = rows * shape_.hidden;
-  RETURN_IF_ERROR(check_call(buffers.out, buffers.in, count, 0));
-  RETURN_IF_ERROR(check_address("residual_out", buffers.residual_out));
-  RETURN_IF_ERROR(check_address("residual", buffers.residual));
-  RETURN_IF_ERROR(check_address("weight", buffers.weight));
-  if (buffers.out == buffers.residual_out)
-    return refuse(name() + ": out is residual_out; each takes its own buffer");
-  Call call = call_;
-  ASSIGN_OR_RETURN(const Plan by_bytes, plan_bytes(count));
-  const RowPlan by_rows = plan_rows(by_bytes, rows);
-  call.plan = by_rows.plan;
-  call.messages = messages(buffers.residual_out, buffers.in, count);
-  call.messages.addend = static_cast<const std::byte*>(buffers.residual);
-  call.norm = {static_cast<std::byte*>(buffers.out),
-               static_cast<const std::byte*>(buffers.weight),
-               shape_.hidden,
-               row_bytes(),
-               by_rows.split,
-               shape_.epsilon};
-  return run_call_(call, stream);
+  Messages made;
+  made.out = static_cast<std::byte*>(out);
+  made.in = static_cast<const std::byte*>(in);
+  made.in_stride = several_in ? bytes : 0;
+  made.out_stride = several_out ? bytes : 0;
+  made.bytes = bytes;
+  return made;
 }
 
 }  // namespace weft::kernels

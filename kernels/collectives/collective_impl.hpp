@@ -1,14 +1,18 @@
-// The parts of a collective operator: the workspace, and a call of the target's kernels.
+// CollectiveImpl: what all collective operators have in common, from the checks of what they are
+// given to the plan of a call. A collective derives its own in COLLECTIVE/impl.hpp, with a run() of
+// the arguments that its calls have.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weft/kernels/collectives.hpp>
 
+#include "kernels/collectives/algorithm.hpp"
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/layout.hpp"
 #include "kernels/core/exchange.hpp"
@@ -16,108 +20,102 @@
 
 namespace weft::kernels {
 
-// AllReduceNorm: how its messages are cut.
+// How messages are cut, where they have rows.
 struct RowShape {
   std::size_t hidden = 0;  // elements; 0: messages have no rows
   float epsilon = 0;
 };
-struct NormBuffers {
-  void *out, *residual_out;
-  const void *in, *residual, *weight;
-};
 
 class CollectiveImpl {
  public:
-  static Result<std::unique_ptr<CollectiveImpl>> create(Runtime& runtime, const Team& team,
-                                                        Collective what,
-                                                        const CollectiveProblem& problem,
-                                                        const CollectiveOptions& options,
-                                                        const RowShape& shape = {});
-  // The same as a part of another operator, which has exchanged what PEs have to know of one
-  // another, and gives it room in its own memory by bind(). `table`: of a TableFile.
-  static Result<std::unique_ptr<CollectiveImpl>> part(Runtime& runtime, const Team& team,
-                                                      Collective what,
-                                                      const CollectiveProblem& problem,
-                                                      const Agreement& agreement,
-                                                      const std::vector<PlanRow>& table);
+  virtual ~CollectiveImpl() = default;
+
+  // Makes it an operator by itself. Collective over the job.
+  Status create(const Team& team);
+  // Makes it a part of another operator, which has exchanged what PEs have to know of one another,
+  // and gives it room in its own memory by bind(). `table`: of a TableFile.
+  Status join(const Team& team, const Agreement& agreement, const std::vector<PlanRow>& table);
   // `workspace`: of workspace_bytes(), zeroed, at a multiple of kWorkspaceAlignment. A barrier
   // follows before any PE runs.
   Status bind(Runtime& runtime, std::byte* workspace);
 
-  // `root`: broadcasts only.
-  Status run(Stream stream, void* out, const void* in, std::size_t count, int root = 0) const;
-  Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
-  Status run(Stream stream, const NormBuffers& buffers, std::size_t rows) const;
-  Result<Plan> plan(std::size_t count) const;
+  virtual Result<Plan> plan(std::size_t count) const { return plan_bytes(count); }
   std::size_t workspace_bytes() const { return rounds_bytes() + layout_.bytes; }
   std::string describe() const;
 
- private:
+ protected:
   CollectiveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-                 const CollectiveOptions& options, const RowShape& shape)
+                 const CollectiveOptions& options, const RowShape& shape = {})
       : runtime_(&runtime), what_(what), problem_(problem), options_(options), shape_(shape) {
     limits_.symmetric = options.symmetric;
   }
 
-  Status check_problem(int npes) const;
-  Status check_call(const void* out, const void* in, std::size_t count, int root) const;
-  Status check_address(const char* argument, const void* address) const;
-  Status check_symmetric(const Messages& messages) const;
-  Status check_symmetric(const char* argument, const std::byte* address, std::size_t bytes) const;
-  Status check_sizes(const AllToAllVSizes& sizes) const;
-  // The checks and whatever else needs no other PE.
-  static Result<std::unique_ptr<CollectiveImpl>> begin(Runtime& runtime, const Team& team,
-                                                       Collective what,
-                                                       const CollectiveProblem& problem,
-                                                       const CollectiveOptions& options,
-                                                       const RowShape& shape);
-  Status choose_kernels(const Runtime& runtime);
-  std::vector<Given> given() const;
-  // From what all PEs know: the table, the channels, and where what lies in the workspace.
-  Status settle(const Agreement& agreement, const std::vector<PlanRow>& table);
-  void use_table(const std::vector<PlanRow>& table);
-  void choose_channels(const GpuShare& gpu);
-  Status lay_out();
-  std::size_t most_bytes() const { return problem_.max_count * bytes_of(problem_.dtype); }
-  // Their part of the workspace, before what layout_ has.
-  std::size_t rounds_bytes() const {
-    return align_up(limits_.channels * sizeof(Rounds), kWorkspaceAlignment);
+  // Refuses what this collective cannot do, beside what none can.
+  virtual Status check_problem() const { return Status::ok(); }
+  virtual Status lay_out() {
+    lay_out_with(mapped_);
+    return Status::ok();
   }
+  void lay_out_with(bool uses_ll);
+
+  // Checks of a call's arguments (collective_checks.cpp).
+  Status check_count(std::size_t count) const;
+  Status check_address(const char* argument, const void* address) const;
+  Status check_symmetric(const char* argument, const std::byte* address, std::size_t bytes) const;
+  Status check_is_of_floats() const;
+
+  // The part of a call that all collectives have. Messages are of `count` elements, several where
+  // that many go in or out.
+  Messages messages(void* out, const void* in, std::size_t count, bool several_in,
+                    bool several_out) const;
   Result<Plan> plan_bytes(std::size_t count) const;
-  // AllReduceNorm: `split` blocks share a row.
-  struct RowPlan {
-    Plan plan;
-    unsigned split;
-  };
-  RowPlan plan_rows(Plan made, std::size_t rows) const;
-  // Some call may go by Lamport.
-  bool takes_lamport() const;
-  unsigned split(std::size_t rows) const;
-  // The blocks of a call by LL, which wait for one another.
-  unsigned blocks_of_rows() const { return std::min(limits_.channels, at_once_); }
+  const CollectiveCall& call() const { return call_; }
+  bool is_by(const Plan& plan, Protocol protocol) const {
+    return kernels::is_by(what_, plan.algorithm, protocol);
+  }
+
   std::size_t row_bytes() const { return shape_.hidden * bytes_of(problem_.dtype); }
-  Messages messages(void* out, const void* in, std::size_t count) const;
+  std::size_t all(std::size_t bytes) const {
+    return bytes * static_cast<std::size_t>(call_.team.size);
+  }
   std::string name() const { return to_string(what_); }
   bool is_of_floats() const {
     return problem_.dtype != DType::kInt32 && problem_.dtype != DType::kUint8;
   }
-  bool sums_floats() const { return is_of_floats() && problem_.op == ReduceOp::kSum; }
 
   Runtime* const runtime_;
   const Collective what_;
   const CollectiveProblem problem_;
   const CollectiveOptions options_;
   const RowShape shape_;
-  Call call_;
-  std::vector<PlanRow> table_;
-  std::string table_name_;
   bool gpu_ = false;
-  int team_size_ = 1;    // the same on all PEs of the job
-  bool mapped_ = false;  // all members map all
+  int team_size_ = 1;  // the same on all PEs of the job
   PlanLimits limits_;
   unsigned at_once_ = kMostBlocks;  // blocks that the GPU has room for
   bool clusters_ = false;           // blocks may share a row as a cluster
-  RunCall* run_call_ = nullptr;
+
+ private:
+  Status check_options(int npes) const;
+  // The checks and whatever else needs no other PE.
+  Status begin(const Team& team);
+  std::vector<Given> given() const;
+  // From what all PEs know: the table, the channels, and where what lies in the workspace.
+  Status settle(const Agreement& agreement, const std::vector<PlanRow>& table);
+  void use_table(const std::vector<PlanRow>& table);
+  void choose_channels(const GpuShare& gpu);
+  std::size_t most_bytes() const { return problem_.max_count * bytes_of(problem_.dtype); }
+  // Their part of the workspace, before what layout_ has.
+  std::size_t rounds_bytes() const {
+    return align_up(limits_.channels * sizeof(Rounds), kWorkspaceAlignment);
+  }
+  // Some call may go by Lamport.
+  bool takes_lamport() const;
+  bool sums_floats() const { return is_of_floats() && problem_.op == ReduceOp::kSum; }
+
+  CollectiveCall call_;
+  std::vector<PlanRow> table_;
+  std::string table_name_;
+  bool mapped_ = false;  // all members map all
   Layout layout_;
   SymmetricMemory memory_;  // unless it is a part of another operator
 };

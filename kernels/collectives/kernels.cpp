@@ -1,33 +1,44 @@
-// The collectives' kernels, compiled for each target: which one a call is.
+// The collectives' kernels, compiled for each target, and the registries that start them.
 #include <weft/device.hpp>
 
-#include "kernels/collectives/all_gather/dispatch.hpp"
-#include "kernels/collectives/all_reduce/dispatch.hpp"
-#include "kernels/collectives/all_to_all_v/dispatch.hpp"
-#include "kernels/collectives/broadcast/dispatch.hpp"
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_gather/algorithms.hpp"
+#include "kernels/collectives/all_gather/call.hpp"
+#include "kernels/collectives/all_reduce/algorithms.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
+#include "kernels/collectives/all_to_all_v/algorithms.hpp"
+#include "kernels/collectives/broadcast/algorithms.hpp"
+#include "kernels/collectives/reduce_scatter/algorithms.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
 
-Status run_call(const Call& call, Stream stream) {
-  switch (call.what) {
+Status run_all_reduce(const ReduceCall& call, Stream stream) {
+  return AllReduceAlgorithms::run(call, stream);
+}
+Status run_reduce_scatter(const ReduceCall& call, Stream stream) {
+  return ReduceScatterAlgorithms::run(call, stream);
+}
+Status run_all_gather(const CollectiveCall& call, Stream stream) {
+  return AllGatherAlgorithms::run(call, stream);
+}
+Status run_broadcast(const BroadcastCall& call, Stream stream) {
+  return BroadcastAlgorithms::run(call, stream);
+}
+Status run_all_to_all_v(const AllToAllVCall& call, Stream stream) {
+  return AllToAllVAlgorithms::run(call, stream);
+}
+
+AlgorithmSpan algorithms_of(Collective what) {
+  switch (what) {
+    case Collective::kAllReduce: return AllReduceAlgorithms::traits();
+    case Collective::kReduceScatter: return ReduceScatterAlgorithms::traits();
     case Collective::kAllGather:
-    case Collective::kAllToAll: return all_gather(call, stream);
-    case Collective::kBroadcast: return broadcast(call, stream);
-    case Collective::kAllToAllV: return all_to_all_v(call, stream);
-    case Collective::kAllReduceNorm: return run_norm(call, stream);
-    default: break;
+    case Collective::kAllToAll: return AllGatherAlgorithms::traits();
+    case Collective::kAllToAllV: return AllToAllVAlgorithms::traits();
+    case Collective::kBroadcast: return BroadcastAlgorithms::traits();
+    case Collective::kAllReduceNorm: return norm_algorithms();
   }
-  switch (call.dtype) {
-    case DType::kFloat32: return reduce<float>(call, stream);
-    case DType::kFloat16: return reduce<Half>(call, stream);
-    case DType::kBfloat16: return reduce<Bfloat16>(call, stream);
-    case DType::kInt32: return reduce<std::int32_t>(call, stream);
-    case DType::kUint8: return reduce<std::uint8_t>(call, stream);
-    case DType::kFloat8E4m3: break;  // check_problem() has refused it
-  }
-  return Status::error(Code::kInternal, "a collective of a type without kernels");
+  return {nullptr, 0};
 }
 
 }  // namespace WEFT_TARGET

@@ -77,7 +77,6 @@ struct LamportCall : KernelCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   static constexpr bool kStartsEarly = true;
   std::size_t piece;  // bytes of a pass; without passes 0
-  int root;           // of a broadcast
 
   WEFT_DEVICE Pairs pairs() const { return {m.bytes}; }
   // pass(channel, next, Pass) for each pass of so many pairs, which blocks share; false: gave up.

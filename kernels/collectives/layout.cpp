@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/collectives/limits.hpp"
 #include "kernels/core/math.hpp"
 

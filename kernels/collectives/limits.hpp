@@ -22,8 +22,6 @@ inline constexpr std::size_t kHeaderBytes = kHeaderUnits * dev::kLLPacketBytes;
 // The largest number of blocks in calls with up to so many bytes.
 unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetric,
                      const std::vector<PlanRow>& table);
-// kAuto is none.
-bool has_algorithm(Collective what, Algorithm algorithm);
 // To sums of whole messages, or their minima or maxima.
 constexpr bool reduces(Collective what) {
   return what == Collective::kAllReduce || what == Collective::kReduceScatter;
@@ -31,9 +29,6 @@ constexpr bool reduces(Collective what) {
 // Its Lamport words are sums of floats, and no other data.
 constexpr bool sends_sums(Collective what) {
   return reduces(what) || what == Collective::kAllReduceNorm;
-}
-constexpr bool is_lamport(Algorithm algorithm) {
-  return algorithm == Algorithm::kLamport || algorithm == Algorithm::kTwoShotLamport;
 }
 
 }  // namespace weft::kernels

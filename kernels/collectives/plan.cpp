@@ -4,166 +4,38 @@
 
 #include <fmt/format.h>
 
+#include "kernels/collectives/algorithm.hpp"
 #include "kernels/collectives/limits.hpp"
 #include "kernels/core/math.hpp"
 
 namespace weft::kernels {
 namespace {
 
-constexpr std::size_t kAny = ~std::size_t{0};
 constexpr std::size_t KiB = 1024;
 constexpr std::size_t kLine = 128;  // bytes
 // Where the host carries puts out, each costs some ten microseconds.
 constexpr unsigned kMostBlocksByHost = 8;
 constexpr std::size_t kLeastPieceByHost = 16 * KiB;
 
-using enum Collective;
-using enum Algorithm;
-
-// As measured on two and on four H100 and H200 (docs/measurements/2026-11-26-collectives.md), where
-// messages that each sends to all others are the smaller, the more there are: for more PEs an
-// estimate.
-const std::vector<PlanRow> kGpuTable = {
-    {kAllReduce, 2, 4 * KiB, kLamport, 32, 128},
-    {kAllReduce, 2, 1024 * KiB, kLamport, 256, 256},
-    {kAllReduce, 2, 2048 * KiB, kLamport, 256, 512},
-    {kAllReduce, 2, 32768 * KiB, kTwoShotLamport, 256, 512},
-    {kAllReduce, 2, kAny, kSimple, 256, 256},
-    {kAllReduce, 0, 64 * KiB, kLamport, 64, 128},
-    {kAllReduce, 4, 256 * KiB, kLamport, 128, 256},
-    {kAllReduce, 0, 128 * KiB, kLamport, 128, 256},
-    {kAllReduce, 0, 1024 * KiB, kTwoShotLamport, 128, 256},
-    {kAllReduce, 0, kAny, kTwoShotLamport, 128, 512},
-    {kAllGather, 2, 8 * KiB, kLL, 32, 128},
-    {kAllGather, 2, 512 * KiB, kLamport, 128, 256},
-    {kAllGather, 2, 1024 * KiB, kLamport, 256, 256},
-    {kAllGather, 2, 16384 * KiB, kLamport, 256, 512},
-    {kAllGather, 2, kAny, kZeroCopy, 256, 256},
-    {kAllGather, 2, kAny, kSimple, 256, 256},
-    {kAllGather, 0, 64 * KiB, kLL, 64, 128},
-    {kAllGather, 4, 128 * KiB, kLL, 64, 256},
-    {kAllGather, 0, 512 * KiB, kLamport, 128, 256},
-    {kAllGather, 0, 1024 * KiB, kLamport, 128, 512},
-    {kAllGather, 4, 2048 * KiB, kLamport, 128, 512},
-    {kAllGather, 0, 8192 * KiB, kZeroCopy, 128, 256},
-    {kAllGather, 0, 65536 * KiB, kZeroCopy, 256, 256},
-    {kAllGather, 0, kAny, kZeroCopy, 256, 512},
-    {kAllGather, 0, 4096 * KiB, kLamport, 128, 512},
-    {kAllGather, 0, kAny, kLamport, 128, 256},
-    {kReduceScatter, 2, 4 * KiB, kLamport, 32, 128},
-    {kReduceScatter, 2, 16384 * KiB, kLamport, 256, 256},
-    {kReduceScatter, 2, kAny, kSimple, 256, 256},
-    {kReduceScatter, 0, 64 * KiB, kLamport, 64, 128},
-    {kReduceScatter, 0, 256 * KiB, kLamport, 128, 256},
-    {kReduceScatter, 0, kAny, kLamport, 128, 512},
-    {kAllToAll, 2, 16 * KiB, kLL, 32, 128},
-    {kAllToAll, 2, 64 * KiB, kLL, 64, 256},
-    {kAllToAll, 2, 512 * KiB, kLamport, 128, 256},
-    {kAllToAll, 2, 1024 * KiB, kLamport, 256, 256},
-    {kAllToAll, 2, 8192 * KiB, kLamport, 256, 512},
-    {kAllToAll, 2, kAny, kZeroCopy, 256, 256},
-    {kAllToAll, 2, kAny, kSimple, 256, 256},
-    {kAllToAll, 0, 64 * KiB, kLL, 64, 128},
-    {kAllToAll, 4, 128 * KiB, kLL, 64, 256},
-    {kAllToAll, 0, 512 * KiB, kLamport, 128, 256},
-    {kAllToAll, 0, 1024 * KiB, kLamport, 128, 512},
-    {kAllToAll, 4, 2048 * KiB, kLamport, 128, 512},
-    {kAllToAll, 0, 16384 * KiB, kZeroCopy, 128, 256},
-    {kAllToAll, 0, kAny, kZeroCopy, 256, 256},
-    {kAllToAll, 0, kAny, kLamport, 128, 512},
-    {kAllToAllV, 2, 64 * KiB, kLL, 64, 128},
-    {kAllToAllV, 2, 128 * KiB, kLL, 128, 128},
-    {kAllToAllV, 2, 256 * KiB, kLL, 128, 256},
-    {kAllToAllV, 2, 8192 * KiB, kZeroCopy, 128, 256},
-    {kAllToAllV, 2, kAny, kZeroCopy, 256, 256},
-    {kAllToAllV, 2, 4096 * KiB, kSimple, 128, 512},
-    {kAllToAllV, 2, kAny, kSimple, 256, 256},
-    {kAllToAllV, 0, 128 * KiB, kLL, 128, 128},
-    {kAllToAllV, 4, 256 * KiB, kLL, 128, 256},
-    {kAllToAllV, 0, 16384 * KiB, kZeroCopy, 128, 256},
-    {kAllToAllV, 0, kAny, kZeroCopy, 256, 256},
-    {kAllToAllV, 0, 2048 * KiB, kSimple, 128, 512},
-    {kAllToAllV, 0, kAny, kSimple, 256, 256},
-    {kBroadcast, 2, 16 * KiB, kLL, 32, 128},
-    {kBroadcast, 2, 64 * KiB, kLL, 64, 256},
-    {kBroadcast, 2, 512 * KiB, kLamport, 128, 256},
-    {kBroadcast, 2, 4096 * KiB, kLamport, 256, 256},
-    {kBroadcast, 2, 16384 * KiB, kLamport, 256, 512},
-    {kBroadcast, 2, kAny, kSimple, 256, 256},
-    {kBroadcast, 0, 64 * KiB, kLL, 64, 128},
-    {kBroadcast, 0, 128 * KiB, kLL, 64, 256},
-    {kBroadcast, 0, 1024 * KiB, kLamport, 128, 256},
-    {kBroadcast, 0, 16384 * KiB, kLamport, 128, 512},
-    {kBroadcast, 0, kAny, kZeroCopy, 128, 256},
-    {kBroadcast, 0, kAny, kLamport, 128, 512},
-    {kAllReduceNorm, 2, 256 * KiB, kLamport, 128, 128},
-    {kAllReduceNorm, 2, 10240 * KiB, kTwoShotLamport, 128, 256},
-    {kAllReduceNorm, 2, 20480 * KiB, kTwoShotLamport, 256, 256},
-    {kAllReduceNorm, 2, kAny, kSimple, 128, 512},
-    {kAllReduceNorm, 4, 192 * KiB, kLamport, 128, 128},
-    {kAllReduceNorm, 0, 64 * KiB, kLamport, 128, 128},
-    {kAllReduceNorm, 0, 4096 * KiB, kTwoShotLamport, 128, 256},
-    {kAllReduceNorm, 4, 10240 * KiB, kTwoShotLamport, 128, 256},
-    {kAllReduceNorm, 4, 20480 * KiB, kTwoShotLamport, 256, 256},
-    {kAllReduceNorm, 0, kAny, kSimple, 256, 256},
-};
-
-// As few threads as go through everything: a laptop has no more.
-const std::vector<PlanRow> kHostTable = {
-    {kAllReduce, 0, 1 * KiB, kLL, 1, 2},
-    {kAllReduce, 0, 8 * KiB, kTwoShotLL, 2, 2},
-    {kAllReduce, 0, kAny, kZeroCopy, 2, 2},
-    {kAllReduce, 0, kAny, kSimple, 2, 2},
-    {kAllGather, 0, 1 * KiB, kLL, 1, 2},
-    {kAllGather, 0, kAny, kZeroCopy, 2, 2},
-    {kAllGather, 0, kAny, kSimple, 2, 2},
-    {kReduceScatter, 0, 1 * KiB, kLL, 1, 2},
-    {kReduceScatter, 0, kAny, kZeroCopy, 2, 2},
-    {kReduceScatter, 0, kAny, kSimple, 2, 2},
-    {kAllToAll, 0, 1 * KiB, kLL, 1, 2},
-    {kAllToAll, 0, kAny, kZeroCopy, 2, 2},
-    {kAllToAll, 0, kAny, kSimple, 2, 2},
-    {kAllToAllV, 0, 1 * KiB, kLL, 2, 2},
-    {kAllToAllV, 0, kAny, kZeroCopy, 2, 2},
-    {kAllToAllV, 0, kAny, kSimple, 2, 2},
-    {kBroadcast, 0, 1 * KiB, kLL, 1, 2},
-    {kBroadcast, 0, kAny, kZeroCopy, 2, 2},
-    {kBroadcast, 0, kAny, kScatteredSimple, 2, 2},
-    {kAllReduceNorm, 0, 1 * KiB, kLL, 2, 2},
-    {kAllReduceNorm, 0, 8 * KiB, kTwoShotLL, 2, 2},
-    {kAllReduceNorm, 0, kAny, kSimple, 2, 2},
-};
-
 bool is_for(const PlanRow& row, Collective what, int npes, bool symmetric) {
   return row.what == what && (row.most_pes == 0 || npes <= row.most_pes) &&
-         (row.algorithm != kZeroCopy || symmetric);
+         (symmetric || !is_by(what, row.algorithm, Protocol::kZeroCopy));
 }
 
 // Null: none of that collective.
 const PlanRow* find_row(Collective what, std::size_t bytes, int npes, bool symmetric,
                         const std::vector<PlanRow>& table) {
-  const PlanRow* last = nullptr;
-  for (const PlanRow& row : table) {
-    if (!is_for(row, what, npes, symmetric)) continue;
-    if (bytes <= row.up_to) return &row;
-    last = &row;
-  }
-  return last;
+  for (const PlanRow& row : table)
+    if (bytes <= row.up_to && is_for(row, what, npes, symmetric)) return &row;
+  for (auto row = table.rbegin(); row != table.rend(); ++row)
+    if (is_for(*row, what, npes, symmetric)) return &*row;
+  return nullptr;
 }
 
-bool is_simple(Algorithm algorithm) {
-  return algorithm == kSimple || algorithm == kScatteredSimple;
-}
-
-// Into how many parts a message is cut, one for each member that has to do with it.
-std::size_t parts_of(Collective what, Algorithm algorithm, int npes) {
+std::size_t parts_of(Parts parts, int npes) {
   const auto n = static_cast<std::size_t>(npes);
-  if (algorithm == kScatteredSimple) return n - 1;
-  if (what == kBroadcast && (algorithm == kZeroCopy || algorithm == kLamport))
-    return std::max<std::size_t>(n, 2) - 1;
-  return (what == kAllReduce || what == kAllReduceNorm) && algorithm != kLL && algorithm != kLamport
-             ? n
-             : 1;
+  if (parts == Parts::kOthers) return std::max<std::size_t>(n, 2) - 1;
+  return parts == Parts::kMembers ? n : 1;
 }
 
 // Blocks that have something to do, each so many bytes of `bytes`.
@@ -172,7 +44,7 @@ unsigned useful_blocks(const Plan& plan, std::size_t bytes, std::size_t each) {
       std::clamp<std::size_t>(ceil_div(bytes, each), 1, std::size_t{plan.blocks}));
 }
 
-// AllToAllV by LL: what a block takes of a message, which may have to go by Simple, too.
+// By LL in one round: what a block takes of a message, which may have to go by Simple, too.
 std::size_t piece_of_ll(const PlanLimits& limits) {
   const std::size_t most = std::min(limits.simple_bytes, limits.ll_bytes) / kLine * kLine;
   return std::max(most, kHeaderBytes + kLine) - kHeaderBytes;
@@ -187,15 +59,15 @@ void plan_simple(Plan& plan, std::size_t bytes, std::size_t parts, bool mapped,
   plan.blocks = useful_blocks(plan, ceil_div(bytes, parts), plan.piece);
 }
 
-// An LL packet for each thread, but no more of a block than it takes in a round. In an AllToAllV a
+// An LL packet for each thread, but no more of a block than it takes in a round. In one round a
 // block has one piece, if it can.
-void plan_ll(Plan& plan, Collective what, std::size_t bytes, std::size_t parts,
+void plan_ll(Plan& plan, bool in_one_round, std::size_t bytes, std::size_t parts,
              const PlanLimits& limits) {
   const std::size_t most_piece = piece_of_ll(limits);
   std::size_t each = std::min(8 * std::size_t{plan.threads}, limits.ll_bytes);
-  if (what == kAllToAllV) each = std::min(each, most_piece);
+  if (in_one_round) each = std::min(each, most_piece);
   plan.blocks = useful_blocks(plan, ceil_div(bytes, parts), each);
-  if (what == kAllToAllV)
+  if (in_one_round)
     plan.piece = std::clamp(align_up(ceil_div(bytes, plan.blocks), kLine), kLine, most_piece);
 }
 
@@ -211,75 +83,73 @@ void plan_lamport(Plan& plan, std::size_t part, const PlanLimits& limits, bool f
     plan.piece = std::max(limits.lamport_bytes / 2 / kLine * kLine, kLine / 2);
 }
 
-// A block's part of a broadcast goes in some pieces, so that one is passed on while the next comes.
-void plan_zero_copy(Plan& plan, Collective what, std::size_t part) {
+void plan_zero_copy(Plan& plan, bool relays, std::size_t part) {
   constexpr std::size_t kPieces = 16, kLeast = 8 * KiB, kMost = 128 * KiB;
   plan.blocks = useful_blocks(plan, part, 16 * std::size_t{plan.threads});
-  if (what == kBroadcast)
+  if (relays)
     plan.piece = std::clamp(align_up(ceil_div(part, plan.blocks * kPieces), kLine), kLeast, kMost);
 }
 
-// The algorithm that the plan asks for, or the one that takes its place where that cannot be.
-Algorithm possible(const Plan& plan, Collective what, std::size_t bytes, int npes, bool mapped,
-                   const PlanLimits& limits, bool is_forced) {
-  Algorithm algorithm = plan.algorithm;
-  if (algorithm == kScatteredSimple) return npes > 2 ? algorithm : kSimple;
-  if (algorithm == kSimple || !mapped) return kSimple;
-  const Algorithm large = limits.symmetric ? kZeroCopy : kSimple;
-  if (algorithm == kZeroCopy) return large;
-  const std::size_t part = ceil_div(bytes, parts_of(what, algorithm, npes));
-  if (is_lamport(algorithm) && limits.lamport_bytes != 0) return algorithm;
+// The algorithm that was asked for, or the one that takes its place where that cannot be.
+const AlgorithmTraits& possible(const AlgorithmTraits& asked, Collective what, std::size_t bytes,
+                                int npes, bool mapped, unsigned blocks, const PlanLimits& limits,
+                                bool is_forced) {
+  const auto named = [&](const Algorithm& name) -> const AlgorithmTraits& {
+    const AlgorithmTraits* const found = find_algorithm(what, name);
+    return found != nullptr ? *found : *find_algorithm(what, Algorithm::kSimple);
+  };
+  if (asked.protocol == Protocol::kSimple)
+    return npes >= asked.least_members ? asked : named(asked.fallback);
+  if (!mapped) return named(Algorithm::kSimple);
+  if (asked.protocol == Protocol::kZeroCopy)
+    return limits.symmetric ? asked : named(Algorithm::kSimple);
+  const bool by_lamport = asked.protocol == Protocol::kLamport;
+  if (by_lamport && limits.lamport_bytes != 0) return asked;
+  const AlgorithmTraits& large =
+      named(limits.symmetric ? Algorithm::kZeroCopy : Algorithm::kSimple);
   if (limits.ll_bytes == 0) return large;
-  if (is_lamport(algorithm)) {  // by LL, of which a table would not have more than a round
-    algorithm = algorithm == kLamport ? kLL : kTwoShotLL;
-    return is_forced || part <= limits.ll_bytes * plan.blocks ? algorithm : large;
+  const AlgorithmTraits& by_ll = by_lamport ? named(asked.fallback) : asked;
+  // A table would not have more than a round go by LL in place of Lamport.
+  bool fits = is_forced;
+  if (by_lamport)
+    fits = fits || ceil_div(bytes, parts_of(asked.parts, npes)) <= limits.ll_bytes * blocks;
+  else
+    fits = fits || !asked.in_one_round || bytes <= piece_of_ll(limits) * blocks;
+  return fits ? by_ll : large;
+}
+
+// Blocks and pieces, by the protocol.
+void plan_pieces(Plan& plan, const AlgorithmTraits& by, std::size_t bytes, int npes, bool mapped,
+                 const PlanLimits& limits, bool blocks_are_forced) {
+  const std::size_t parts = parts_of(by.parts, npes);
+  switch (by.protocol) {
+    case Protocol::kLamport:
+      return plan_lamport(plan, ceil_div(bytes, parts), limits, blocks_are_forced);
+    case Protocol::kZeroCopy: return plan_zero_copy(plan, by.relays, ceil_div(bytes, parts));
+    case Protocol::kSimple: return plan_simple(plan, bytes, parts, mapped, limits);
+    case Protocol::kLL: return plan_ll(plan, by.in_one_round, bytes, parts, limits);
   }
-  const bool in_one_round = what != kAllToAllV || bytes <= piece_of_ll(limits) * plan.blocks;
-  return is_forced || in_one_round ? algorithm : large;
 }
 
 }  // namespace
 
-bool has_algorithm(Collective what, Algorithm algorithm) {
-  const bool sums_to_all = what == kAllReduce || what == kAllReduceNorm;
-  switch (algorithm) {
-    case kAuto: return false;
-    case kLL: return true;
-    case kTwoShotLL: return sums_to_all;
-    case kSimple: return true;
-    case kScatteredSimple: return what == kBroadcast;
-    case kLamport: return what != kAllToAllV;
-    case kTwoShotLamport: return sums_to_all;
-    case kZeroCopy: return what != kAllReduceNorm;
-  }
-  return false;
+const AlgorithmTraits* find_algorithm(Collective what, const Algorithm& algorithm) {
+  for (const AlgorithmTraits& one : cpu::algorithms_of(what))
+    if (one.name == algorithm) return &one;
+  return nullptr;
 }
 
 const char* to_string(Collective what) {
   switch (what) {
-    case kAllReduce: return "AllReduce";
-    case kAllGather: return "AllGather";
-    case kReduceScatter: return "ReduceScatter";
-    case kAllToAll: return "AllToAll";
-    case kAllToAllV: return "AllToAllV";
-    case kBroadcast: return "Broadcast";
-    case kAllReduceNorm: return "AllReduceNorm";
+    case Collective::kAllReduce: return "AllReduce";
+    case Collective::kAllGather: return "AllGather";
+    case Collective::kReduceScatter: return "ReduceScatter";
+    case Collective::kAllToAll: return "AllToAll";
+    case Collective::kAllToAllV: return "AllToAllV";
+    case Collective::kBroadcast: return "Broadcast";
+    case Collective::kAllReduceNorm: return "AllReduceNorm";
   }
   return "no collective";
-}
-
-const char* to_string(Algorithm algorithm) {
-  switch (algorithm) {
-    case kAuto: return "auto";
-    case kLL: return "ll";
-    case kTwoShotLL: return "two-shot-ll";
-    case kSimple: return "simple";
-    case kScatteredSimple: return "scattered-simple";
-    case kLamport: return "lamport";
-    case kTwoShotLamport: return "two-shot-lamport";
-    case kZeroCopy: return "zero-copy";
-  }
-  return "no algorithm";
 }
 
 std::string to_string(const Plan& plan) {
@@ -288,8 +158,6 @@ std::string to_string(const Plan& plan) {
   if (plan.piece != 0) text += fmt::format(", pieces of {} bytes", plan.piece);
   return text;
 }
-
-const std::vector<PlanRow>& builtin_table(bool gpu) { return gpu ? kGpuTable : kHostTable; }
 
 unsigned most_blocks(Collective what, std::size_t bytes, int npes, bool symmetric,
                      const std::vector<PlanRow>& table) {
@@ -310,8 +178,9 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
     return Status::error(Code::kInvalidArgument,
                          fmt::format("plan: the table has no row for {}", to_string(what)));
   Plan made;
-  made.algorithm = forced == kAuto ? row->algorithm : forced;
-  if (!has_algorithm(what, made.algorithm))
+  made.algorithm = forced == Algorithm::kAuto ? row->algorithm : forced;
+  const AlgorithmTraits* const asked = find_algorithm(what, made.algorithm);
+  if (asked == nullptr)
     return Status::error(
         Code::kUnsupported,
         fmt::format("plan: {} has no algorithm '{}'", to_string(what), to_string(made.algorithm)));
@@ -320,17 +189,12 @@ Result<Plan> plan(Collective what, std::size_t bytes, int npes, bool mapped,
                 : mapped    ? row->blocks
                             : std::min(row->blocks, kMostBlocksByHost);
   made.blocks = std::clamp(made.blocks, 1u, limits.channels);
-  made.algorithm = possible(made, what, bytes, npes, mapped, limits, forced != kAuto);
-  const std::size_t parts = parts_of(what, made.algorithm, npes);
-  if (is_lamport(made.algorithm) && what == kAllReduceNorm) return made;  // rows decide on the rest
-  if (is_lamport(made.algorithm))
-    plan_lamport(made, ceil_div(bytes, parts), limits, blocks != 0);
-  else if (made.algorithm == kZeroCopy)
-    plan_zero_copy(made, what, ceil_div(bytes, parts));
-  else if (is_simple(made.algorithm))
-    plan_simple(made, bytes, parts, mapped, limits);
-  else
-    plan_ll(made, what, bytes, parts, limits);
+  const AlgorithmTraits& by =
+      possible(*asked, what, bytes, npes, mapped, made.blocks, limits, forced != Algorithm::kAuto);
+  made.algorithm = by.name;
+  // Rows decide on the rest (all_reduce_norm/row_cut.hpp).
+  if (by.protocol == Protocol::kLamport && what == Collective::kAllReduceNorm) return made;
+  plan_pieces(made, by, bytes, npes, mapped, limits, blocks != 0);
   return made;
 }
 

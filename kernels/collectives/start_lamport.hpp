@@ -13,26 +13,30 @@ namespace WEFT_TARGET {
 // Each combination is a kernel of its own, since one that asks of each pair waits for each, and one
 // that waits for few others at once has registers for twice as many threads. How members' messages
 // lie is nothing to the others.
-template <class Kernel>
-Status start_lamport_as(const Call& call, Stream stream) {
+template <class Kernel, class... Args>
+Status start_lamport_as(const CollectiveCall& call, Stream stream, const Args&... args) {
   Kernel kernel{};
   static_cast<KernelCall&>(kernel) = kernel_call(call);
   kernel.piece = call.plan.piece;
-  kernel.root = call.root;
+  if constexpr (sizeof...(args) != 0) kernel.set(args...);
   return start(call, kernel, stream, LamportChannel::shared_bytes(call.team.size));
 }
-template <template <class Pairs, int kOthers, bool kPasses> class Kernel, bool kPasses>
-Status start_lamport(const Call& call, Stream stream) {
+template <template <class Pairs, int kOthers, bool kPasses> class Kernel, bool kPasses,
+          class... Args>
+Status start_lamport(const CollectiveCall& call, Stream stream, const Args&... args) {
   if (!WholePairs::are_in(call.messages))
-    return start_lamport_as<Kernel<AnyPairs, 7, kPasses>>(call, stream);
-  if (call.team.size > 4) return start_lamport_as<Kernel<WholePairs, 7, kPasses>>(call, stream);
-  return call.team.size > 2 ? start_lamport_as<Kernel<WholePairs, 3, kPasses>>(call, stream)
-                            : start_lamport_as<Kernel<WholePairs, 1, kPasses>>(call, stream);
+    return start_lamport_as<Kernel<AnyPairs, 7, kPasses>>(call, stream, args...);
+  if (call.team.size > 4)
+    return start_lamport_as<Kernel<WholePairs, 7, kPasses>>(call, stream, args...);
+  return call.team.size > 2
+             ? start_lamport_as<Kernel<WholePairs, 3, kPasses>>(call, stream, args...)
+             : start_lamport_as<Kernel<WholePairs, 1, kPasses>>(call, stream, args...);
 }
-template <template <class Pairs, int kOthers, bool kPasses> class Kernel>
-Status start_lamport(const Call& call, Stream stream) {
-  return call.plan.piece != 0 ? start_lamport<Kernel, true>(call, stream)
-                              : start_lamport<Kernel, false>(call, stream);
+// `args`: what else the kernel is told, by its set().
+template <template <class Pairs, int kOthers, bool kPasses> class Kernel, class... Args>
+Status start_lamport(const CollectiveCall& call, Stream stream, const Args&... args) {
+  return call.plan.piece != 0 ? start_lamport<Kernel, true>(call, stream, args...)
+                              : start_lamport<Kernel, false>(call, stream, args...);
 }
 
 }  // namespace WEFT_TARGET

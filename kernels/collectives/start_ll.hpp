@@ -12,7 +12,7 @@ namespace WEFT_TARGET {
 // How members' messages lie is nothing to the others. Kernel: of Units and the others that are
 // under way at once.
 template <template <class Units, int kOthers> class Kernel, class... Args>
-Status start_ll(const Call& call, Stream stream, const Args&... args) {
+Status start_ll(const CollectiveCall& call, Stream stream, const Args&... args) {
   const std::size_t shared = shared_bytes_of_ll(call);
   if (!WholeUnits::are_in(call.messages))
     return start(call, Kernel<AnyUnits, 3>{ll_call(call), args...}, stream, shared);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/collectives/algorithm.hpp"
 #include "kernels/collectives/limits.hpp"
 #include "kernels/core/status.hpp"
 
@@ -23,10 +24,6 @@ constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAl
                                      Collective::kReduceScatter, Collective::kAllToAll,
                                      Collective::kAllToAllV,     Collective::kBroadcast,
                                      Collective::kAllReduceNorm};
-constexpr std::array kAlgorithms = {Algorithm::kLL,      Algorithm::kTwoShotLL,
-                                    Algorithm::kSimple,  Algorithm::kScatteredSimple,
-                                    Algorithm::kLamport, Algorithm::kTwoShotLamport,
-                                    Algorithm::kZeroCopy};
 
 using Words = std::vector<std::string>;
 
@@ -79,6 +76,19 @@ class Line {
   const Words& words_;
 };
 
+Status parse_algorithm(const Line& line, const Words& words, PlanRow* row) {
+  std::string names;
+  for (const AlgorithmTraits& one : cpu::algorithms_of(row->what)) {
+    if (words[3] == one.name.name()) {
+      row->algorithm = one.name;
+      return Status::ok();
+    }
+    names += (names.empty() ? "" : ", ") + std::string(one.name.name());
+  }
+  return line.refuse(
+      fmt::format("{} has no algorithm '{}'; there are {}", words[0], words[3], names));
+}
+
 Result<PlanRow> parse_row(const Line& line, const Words& words) {
   if (words.size() != 6)
     return line.refuse(fmt::format(
@@ -90,19 +100,21 @@ Result<PlanRow> parse_row(const Line& line, const Words& words) {
   RETURN_IF_ERROR(line.number_or_any(1, "the team's size", 1, 1 << 20, 0, &row.most_pes));
   RETURN_IF_ERROR(
       line.number_or_any(2, "bytes", std::size_t{0}, kAnyBytes - 1, kAnyBytes, &row.up_to));
-  RETURN_IF_ERROR(line.choice(3, "algorithm", kAlgorithms, &row.algorithm));
+  RETURN_IF_ERROR(parse_algorithm(line, words, &row));
   RETURN_IF_ERROR(line.number(4, "blocks", 1u, kMostBlocks, &row.blocks));
   RETURN_IF_ERROR(line.number(5, "threads", 1u, kMostThreadsOfBlock, &row.threads));
-  if (!has_algorithm(row.what, row.algorithm))
-    return line.refuse(fmt::format("{} has no algorithm '{}'", words[0], words[3]));
   return row;
+}
+
+bool is_symmetric(const PlanRow& row) {
+  return is_by(row.what, row.algorithm, Protocol::kZeroCopy);
 }
 
 // A row before it takes all that it could take. Rows of symmetric buffers do not take all calls.
 bool is_covered(const PlanRow& row, const std::vector<PlanRow>& before) {
   for (const PlanRow& other : before)
     if (other.what == row.what && other.up_to >= row.up_to &&
-        (other.algorithm != Algorithm::kZeroCopy || row.algorithm == Algorithm::kZeroCopy) &&
+        (!is_symmetric(other) || is_symmetric(row)) &&
         (other.most_pes == 0 || (row.most_pes != 0 && row.most_pes <= other.most_pes)))
       return true;
   return false;

@@ -36,14 +36,6 @@ Status Setting::check_call(const GemmCall& call, std::int64_t rows) const {
   return Status::ok();
 }
 
-Result<std::unique_ptr<CollectiveImpl>> Setting::collective(Runtime& runtime, Collective what,
-                                                            std::size_t max_count) const {
-  CollectiveProblem collective;
-  collective.max_count = max_count;
-  collective.dtype = problem.dtype;
-  return CollectiveImpl::part(runtime, team, what, collective, agreement, table);
-}
-
 Result<Setting> begin(const Runtime& runtime, const char* who, const Team& team,
                       const GemmProblem& problem, const GemmOptions& options) {
   Setting setting{who, team, {}, options};

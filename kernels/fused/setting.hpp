@@ -15,6 +15,7 @@
 
 #include "kernels/collectives/collective_impl.hpp"
 #include "kernels/core/exchange.hpp"
+#include "kernels/core/status.hpp"
 #include "kernels/gemm/backend_table.hpp"
 #include "kernels/gemm/plan.hpp"
 
@@ -55,8 +56,16 @@ struct Setting {
   // The text names the operator and the argument. `rows`: of c that this PE has.
   Status check_call(const GemmCall& call, std::int64_t rows) const;
   // A collective that a strategy goes on with, or begins with.
-  Result<std::unique_ptr<CollectiveImpl>> collective(Runtime& runtime, Collective what,
-                                                     std::size_t max_count) const;
+  template <class Impl>
+  Result<std::unique_ptr<Impl>> collective(Runtime& runtime, Collective what,
+                                           std::size_t max_count) const {
+    CollectiveProblem of_part;
+    of_part.max_count = max_count;
+    of_part.dtype = problem.dtype;
+    auto made = std::make_unique<Impl>(runtime, what, of_part);
+    RETURN_IF_ERROR(made->join(team, agreement, table));
+    return made;
+  }
 };
 
 // Begins a setting: the checks of what the operator was given.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/collectives/layout.hpp"
 #include "kernels/collectives/limits.hpp"
 

@@ -60,7 +60,8 @@ TEST(Table, SaysWhatIsWrongAndWhere) {
   expect_refused(with_head("AllReduce 0 1 simple 1 1\n"), "from 1 to 1048576");
   expect_refused(with_head("AllReduce 2 1k simple 1 1\n"), "bytes is '1k'");
   expect_refused(with_head("AllReduce 2 99999999999999999999 simple 1 1\n"), "bytes is '9999");
-  expect_refused(with_head("AllReduce 2 1 auto 1 1\n"), "'auto' is no algorithm; there are ll");
+  expect_refused(with_head("AllReduce 2 1 auto 1 1\n"),
+                 "AllReduce has no algorithm 'auto'; there are ll");
   expect_refused(with_head("AllGather 2 1 two-shot-ll 1 1\n"), "AllGather has no algorithm");
   expect_refused(with_head("AllReduce 2 1 simple 0 1\n"), "blocks is '0'");
   expect_refused(with_head("AllReduce 2 1 simple 1 513\n"), "from 1 to 512");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <weft/kernels/algorithm.hpp>
 #include <weft/result.hpp>
 #include <weft/target.hpp>
 
@@ -22,27 +23,7 @@ enum class Collective : std::uint8_t {
   kAllReduceNorm,
 };
 
-enum class Algorithm : std::uint8_t {
-  kAuto,       // what the table says
-  kLL,         // each message straight to whoever needs it (weft/device/ll.hpp). An AllReduce:
-               // everything to everybody (one-shot). An AllToAllV: one round, behind which goes by
-               // Simple what it did not hold
-  kTwoShotLL,  // AllReduce and AllReduceNorm: a share to each member, who folds it and sends
-               // it to all
-  kSimple,     // puts with signals; these two in two steps, too. For members that do not map each
-               // other all goes so
-  kScatteredSimple,  // Broadcast only: a share to each member, who puts it to all. The root sends
-                     // each byte once. With two members the same as kSimple
-  kLamport,          // as kLL, half the bytes (weft/device/lamport.hpp). Not for sums of anything
-                     // but floats, nor an AllToAllV. A Broadcast to three and more: a share to
-                     // each member, who sends it on
-  kTwoShotLamport,   // AllReduce of floats, and AllReduceNorm: as kTwoShotLL, half the bytes
-  kZeroCopy,         // all but AllReduceNorm, where buffers are symmetric memory and all map all:
-                     // straight into the others' outputs, or out of their inputs
-};
-
 WEFT_API const char* to_string(Collective what);
-WEFT_API const char* to_string(Algorithm algorithm);
 
 struct Plan {
   Algorithm algorithm = Algorithm::kSimple;

@@ -6,6 +6,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/lamport_call.hpp"
+#include "kernels/collectives/start_lamport.hpp"
 #include "kernels/protocol/escaped_lamport_channel.hpp"
 
 namespace weft::kernels {
@@ -35,6 +36,14 @@ struct MoveLamport : LamportCall<EscapedLamportChannel, Pairs, kOthers, kPasses>
     const bool same = this->m.in_stride == 0;
     this->run(same ? "AllGather" : "AllToAll", 1, ceil_div(this->m.bytes, sizeof(Vector)), same,
               get, pass);
+  }
+};
+
+struct MoveByLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLamport, Protocol::kLamport, Parts::kOne,
+                                           Algorithm::kLL};
+  static Status run(const CollectiveCall& call, Stream stream) {
+    return start_lamport<MoveLamport>(call, stream);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/start_ll.hpp"
 #include "kernels/collectives/units.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/protocol/outgoing.hpp"
@@ -46,6 +47,13 @@ struct MoveLL : LLCall {
       return true;
     };
     rounds(m.in_stride == 0 ? "AllGather" : "AllToAll", share, load_first, round);
+  }
+};
+
+struct MoveByLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLL, Protocol::kLL};
+  static Status run(const CollectiveCall& call, Stream stream) {
+    return start_ll<MoveLL>(call, stream);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/start.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -30,6 +31,13 @@ struct MoveSimple : SimpleCall {
       return true;
     };
     pieces(channel, send, take);
+  }
+};
+
+struct MoveBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple};
+  static Status run(const CollectiveCall& call, Stream stream) {
+    return start(call, MoveSimple{simple_call(call)}, stream);
   }
 };
 

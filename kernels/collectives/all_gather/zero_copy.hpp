@@ -5,6 +5,7 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/start.hpp"
 #include "kernels/collectives/zero_copy_call.hpp"
 
 namespace weft::kernels {
@@ -28,6 +29,13 @@ struct MoveZeroCopy : ZeroCopyCall {
       return true;
     };
     run(m.in_stride == 0 ? "AllGather" : "AllToAll", span, Touches::kOut, move);
+  }
+};
+
+struct MoveByZeroCopy {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy};
+  static Status run(const CollectiveCall& call, Stream stream) {
+    return start_zero_copy(call, MoveZeroCopy{zero_copy_call(call)}, stream);
   }
 };
 

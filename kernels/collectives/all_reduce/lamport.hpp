@@ -6,7 +6,9 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_reduce/call.hpp"
 #include "kernels/collectives/lamport_call.hpp"
+#include "kernels/collectives/start_lamport.hpp"
 #include "kernels/core/fold.hpp"
 #include "kernels/protocol/lamport_channel.hpp"
 
@@ -110,6 +112,32 @@ struct TwoShotLamport : SumLamport<T, Pairs, kOthers, kPasses> {
     };
     const auto nothing = [] { return dev::LamportPair{0, 0}; };
     return channel.take<kOthers>(parts.of.offset + at, nothing, use, 1);
+  }
+};
+
+template <class T>
+struct SumsByLamport {
+  template <class Pairs, int kOthers, bool kPasses>
+  using OneShot = FoldLamport<T, Pairs, kOthers, kPasses>;
+  template <class Pairs, int kOthers, bool kPasses>
+  using TwoShot = TwoShotLamport<T, Pairs, kOthers, kPasses>;
+};
+struct FoldByLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLamport, Protocol::kLamport, Parts::kOne,
+                                           Algorithm::kLL};
+  static Status run(const ReduceCall& call, Stream stream) {
+    return with_float_type(call.dtype, [&](auto zero) {
+      return start_lamport<SumsByLamport<decltype(zero)>::template OneShot>(call, stream);
+    });
+  }
+};
+struct TwoShotByLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kTwoShotLamport, Protocol::kLamport,
+                                           Parts::kMembers, Algorithm::kTwoShotLL};
+  static Status run(const ReduceCall& call, Stream stream) {
+    return with_float_type(call.dtype, [&](auto zero) {
+      return start_lamport<SumsByLamport<decltype(zero)>::template TwoShot>(call, stream);
+    });
   }
 };
 

@@ -6,6 +6,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/ll_call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/core/fold.hpp"
 #include "kernels/core/pause.hpp"
 
@@ -143,6 +144,29 @@ struct TwoShotLL : LLCall {
         return false;
     }
     return true;
+  }
+};
+
+// The rows of the registries. Their run() are templates, since AllReduceNorm's kernels are made of
+// those above alone.
+struct FoldByLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLL, Protocol::kLL};
+  template <class Call>
+  static Status run(const Call& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      return start(call, FoldLL<decltype(zero)>{ll_call(call), call.op}, stream,
+                   shared_bytes_of_ll(call));
+    });
+  }
+};
+struct TwoShotByLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kTwoShotLL, Protocol::kLL, Parts::kMembers};
+  template <class Call>
+  static Status run(const Call& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      return start(call, TwoShotLL<decltype(zero)>{ll_call(call), call.op}, stream,
+                   shared_bytes_of_ll(call));
+    });
   }
 };
 

@@ -7,6 +7,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/core/fold.hpp"
 
 namespace weft::kernels {
@@ -103,6 +104,16 @@ class AllReduceSimple : public SimpleCall {
     }
     channel.leave();
     return true;
+  }
+};
+
+struct AllReduceBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple, Parts::kMembers};
+  template <class Call>
+  static Status run(const Call& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      return start(call, AllReduceSimple<decltype(zero)>{simple_call(call), call.op}, stream);
+    });
   }
 };
 

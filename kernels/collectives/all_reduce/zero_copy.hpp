@@ -6,6 +6,8 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_reduce/call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/collectives/zero_copy_call.hpp"
 #include "kernels/core/fold.hpp"
 
@@ -54,6 +56,17 @@ struct AllReduceZeroCopy : ZeroCopyCall {
       each([&](std::byte* out) { dev::store_unit(out, bytes, index, result); });
     }
   };
+};
+
+struct AllReduceByZeroCopy {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy,
+                                           Parts::kMembers};
+  static Status run(const ReduceCall& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      using Kernel = AllReduceZeroCopy<decltype(zero)>;
+      return start_zero_copy(call, Kernel{zero_copy_call(call), call.op}, stream);
+    });
+  }
 };
 
 }  // namespace WEFT_TARGET

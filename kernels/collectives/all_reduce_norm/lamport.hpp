@@ -11,6 +11,7 @@
 #include "kernels/collectives/all_reduce_norm/row_cut.hpp"
 #include "kernels/collectives/all_reduce_norm/row_squares.hpp"
 #include "kernels/collectives/lamport_call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/core/cluster.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/protocol/lamport_channel.hpp"
@@ -28,7 +29,7 @@ template <class T, class Pairs, int kOthers, bool kTwoShot, bool kOnePair>
 struct NormLamport : KernelCall {
   static constexpr unsigned kMostThreads = kMostThreadsOfBlock;
   static constexpr bool kStartsEarly = true;
-  NormCall norm;
+  NormRows norm;
 
   static std::size_t shared_bytes(int team_size, std::size_t row_bytes) {
     return sums_at(team_size) + RowSquares::shared_bytes(chunks_of_row(row_bytes));
@@ -176,6 +177,45 @@ struct NormLamport : KernelCall {
   }
   static WEFT_DEVICE float squares_of(dev::LamportPair sum) {
     return UnitOfRow<T>(sum.first).squares() + UnitOfRow<T>(sum.second).squares();
+  }
+};
+
+template <class T, class Pairs, int kOthers, bool kTwoShot, bool kOnePair>
+Status start_norm_lamport(const NormCall& call, Stream stream) {
+  using Kernel = NormLamport<T, Pairs, kOthers, kTwoShot, kOnePair>;
+  const NormRows& n = call.norm;
+  return start(call, Kernel{kernel_call(call), n}, stream,
+               Kernel::shared_bytes(call.team.size, n.row_bytes), n.split);
+}
+template <class T, bool kTwoShot>
+Status start_norm_lamport(const NormCall& call, Stream stream) {
+  const NormRows& n = call.norm;
+  const Messages& m = call.messages;
+  const bool are_whole = WholePairs::are_in(m) && n.row_bytes % sizeof(Vector) == 0 &&
+                         is_aligned(m.addend) && is_aligned(n.out) && is_aligned(n.weight);
+  if (!are_whole) return start_norm_lamport<T, AnyPairs, 3, kTwoShot, false>(call, stream);
+  if (lanes_of_part(n.row_bytes, n.split, kTwoShot ? call.team.size : 1) > call.plan.threads)
+    return start_norm_lamport<T, WholePairs, 3, kTwoShot, false>(call, stream);
+  return call.team.size > 4 ? start_norm_lamport<T, WholePairs, 7, kTwoShot, true>(call, stream)
+                            : start_norm_lamport<T, WholePairs, 3, kTwoShot, true>(call, stream);
+}
+
+struct NormByLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLamport, Protocol::kLamport, Parts::kOne,
+                                           Algorithm::kLL};
+  static Status run(const NormCall& call, Stream stream) {
+    return with_float_type(call.dtype, [&](auto zero) {
+      return start_norm_lamport<decltype(zero), false>(call, stream);
+    });
+  }
+};
+struct NormByTwoShotLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kTwoShotLamport, Protocol::kLamport,
+                                           Parts::kMembers, Algorithm::kTwoShotLL};
+  static Status run(const NormCall& call, Stream stream) {
+    return with_float_type(call.dtype, [&](auto zero) {
+      return start_norm_lamport<decltype(zero), true>(call, stream);
+    });
   }
 };
 

@@ -14,8 +14,9 @@
 
 #include "kernels/collectives/all_reduce/ll.hpp"
 #include "kernels/collectives/all_reduce/simple.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/collectives/all_reduce_norm/row_sums.hpp"
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/start.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -28,7 +29,7 @@ WEFT_HOST_DEVICE constexpr std::size_t shared_part_bytes(std::size_t row_bytes, 
   return bytes <= kMostSharedPart ? bytes : 0;
 }
 
-WEFT_DEVICE float scale_of(const NormCall& norm, float squares) {
+WEFT_DEVICE float scale_of(const NormRows& norm, float squares) {
   return 1.0f / sqrtf(squares / static_cast<float>(norm.hidden) + norm.epsilon);
 }
 
@@ -68,7 +69,7 @@ template <class T, class Sums, int kUnits>
 struct NormLL : Sums {
   static constexpr unsigned kMostThreads = kMostThreadsOfRows;
   static constexpr bool kStartsEarly = false;
-  NormCall norm;
+  NormRows norm;
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
@@ -128,7 +129,7 @@ struct NormLL : Sums {
 // A piece is as many rows as fit, or a single one, for which the workspace has room.
 template <class T>
 struct NormSimple : AllReduceSimple<T> {
-  NormCall norm;
+  NormRows norm;
 
   WEFT_DEVICE void operator()() const {
     const dev::Context ctx(this->handle);
@@ -146,6 +147,46 @@ struct NormSimple : AllReduceSimple<T> {
       }
     };
     channel.close(channel.is_open() && this->all_pieces(channel, rows * norm.row_bytes, norm_rows));
+  }
+};
+
+template <class T, template <class, int> class Fold, int kUnits>
+Status start_norm_ll(const NormCall& call, Stream stream) {
+  const NormRows& n = call.norm;
+  const std::size_t shared =
+      shared_bytes_of_ll(call) + kRowSumsBytes + shared_part_bytes(n.row_bytes, n.split);
+  using Kernel = NormLL<T, Fold<T, kUnits>, kUnits>;
+  return start(call, Kernel{{ll_call(call), call.op}, n}, stream, shared);
+}
+template <template <class, int> class Fold>
+Status run_norm_ll(const NormCall& call, Stream stream) {
+  return with_float_type(call.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return units_of_part(call.norm.row_bytes, call.norm.split) <= call.plan.threads
+               ? start_norm_ll<T, Fold, 1>(call, stream)
+               : start_norm_ll<T, Fold, kUnitsTogether>(call, stream);
+  });
+}
+
+struct NormByLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLL, Protocol::kLL};
+  static Status run(const NormCall& call, Stream stream) {
+    return run_norm_ll<FoldLL>(call, stream);
+  }
+};
+struct NormByTwoShotLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kTwoShotLL, Protocol::kLL, Parts::kMembers};
+  static Status run(const NormCall& call, Stream stream) {
+    return run_norm_ll<TwoShotLL>(call, stream);
+  }
+};
+struct NormBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple, Parts::kMembers};
+  static Status run(const NormCall& call, Stream stream) {
+    return with_float_type(call.dtype, [&](auto zero) {
+      using Kernel = NormSimple<decltype(zero)>;
+      return start(call, Kernel{{simple_call(call), call.op}, call.norm}, stream, kRowSumsBytes);
+    });
   }
 };
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/core/math.hpp"
 
 namespace weft::kernels {

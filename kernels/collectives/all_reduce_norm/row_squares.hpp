@@ -9,7 +9,7 @@
 #include <weft/device.hpp>
 
 #include "kernels/collectives/all_reduce_norm/row_sums.hpp"
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/core/cluster.hpp"
 
 namespace weft::kernels {

@@ -15,7 +15,7 @@
 
 #include <weft/device.hpp>
 
-#include "kernels/collectives/call.hpp"
+#include "kernels/collectives/all_reduce_norm/call.hpp"
 #include "kernels/core/fold.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/protocol/workspace.hpp"

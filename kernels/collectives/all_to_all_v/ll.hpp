@@ -11,6 +11,7 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_to_all_v/call.hpp"
 #include "kernels/collectives/all_to_all_v/simple.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/protocol/ll_channel.hpp"
@@ -106,6 +107,14 @@ struct AllToAllVLL : AllToAllVSimple {
   }
   WEFT_DEVICE std::size_t units_of(std::uint64_t header) const {
     return dev::packed_units(bytes_of_piece(header));
+  }
+};
+
+struct AllToAllVByLL {
+  static constexpr AlgorithmTraits kTraits{
+      Algorithm::kLL, Protocol::kLL, Parts::kOne, Algorithm::kSimple, 1, false, true};
+  static Status run(const AllToAllVCall& call, Stream stream) {
+    return start_all_to_all_v<AllToAllVLL>(call, stream);
   }
 };
 

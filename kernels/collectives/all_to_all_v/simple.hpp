@@ -14,7 +14,9 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_to_all_v/call.hpp"
 #include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/protocol/ll_channel.hpp"
 
 namespace weft::kernels {
@@ -205,6 +207,24 @@ struct AllToAllVZeroCopy : AllToAllVSimple {
 
   // Bytes of what I keep that are moved while headers come.
   static constexpr std::size_t kBytesMeanwhile = WEFT_TARGET_CPU ? 256 : 8 << 10;
+};
+
+template <class Kernel>
+Status start_all_to_all_v(const AllToAllVCall& call, Stream stream) {
+  const AllToAllVSimple base{simple_call(call), call.sizes, kernels::bytes_of(call.dtype)};
+  return start(call, Kernel{base}, stream, AllToAllVSimple::shared_bytes(call.team.size));
+}
+struct AllToAllVBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple};
+  static Status run(const AllToAllVCall& call, Stream stream) {
+    return start_all_to_all_v<AllToAllVSimple>(call, stream);
+  }
+};
+struct AllToAllVByZeroCopy {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy};
+  static Status run(const AllToAllVCall& call, Stream stream) {
+    return start_all_to_all_v<AllToAllVZeroCopy>(call, stream);
+  }
 };
 
 }  // namespace WEFT_TARGET

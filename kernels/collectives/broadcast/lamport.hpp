@@ -5,7 +5,9 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/broadcast/call.hpp"
 #include "kernels/collectives/lamport_call.hpp"
+#include "kernels/collectives/start_lamport.hpp"
 #include "kernels/protocol/escaped_lamport_channel.hpp"
 
 namespace weft::kernels {
@@ -16,14 +18,16 @@ namespace WEFT_TARGET {
 // nothing, so that everybody receives from everybody.
 template <class Pairs, bool kPasses>
 struct BroadcastLamport : LamportCall<EscapedLamportChannel, Pairs, 3, kPasses> {
+  int root;
+  void set(int of_call) { root = of_call; }
   WEFT_DEVICE void operator()() const {
     const std::size_t of_part = ceil_div(ceil_div(this->m.bytes, sizeof(Vector)), this->parts());
     const auto get = [&](int rank, std::size_t pair) {
       return this->pairs().load(this->m.in, begin_of(rank, of_part) + pair);
     };
     const auto pass = [&](const EscapedLamportChannel& channel, auto& next, const Pass& of) {
-      return this->team.rank == this->root ? send_parts(channel, next, of_part, of)
-                                           : forward(channel, of_part, of);
+      return this->team.rank == root ? send_parts(channel, next, of_part, of)
+                                     : forward(channel, of_part, of);
     };
     this->run("Broadcast", 1, of_part, false, get, pass);
   }
@@ -31,7 +35,7 @@ struct BroadcastLamport : LamportCall<EscapedLamportChannel, Pairs, 3, kPasses> 
  private:
   // Where that rank's part begins.
   WEFT_DEVICE std::size_t begin_of(int rank, std::size_t of_part) const {
-    return this->part_of(rank, this->root) * of_part;
+    return this->part_of(rank, root) * of_part;
   }
   template <class Next>
   WEFT_DEVICE bool send_parts(const EscapedLamportChannel& channel, Next& next, std::size_t of_part,
@@ -58,15 +62,15 @@ struct BroadcastLamport : LamportCall<EscapedLamportChannel, Pairs, 3, kPasses> 
       return take_of_others(channel, of.offset + p,
                             [&](int rank, dev::LamportPair data) { store(rank, p, data); });
     };
-    if (mine == 0) channel.send(this->root, of.offset, EscapedLamportChannel::carried({0, 0}));
+    if (mine == 0) channel.send(root, of.offset, EscapedLamportChannel::carried({0, 0}));
     bool ok = true;
     for (std::size_t p = mine; ok && p < of.count; p += step) {
       dev::LamportPair data;
-      ok = channel.take_from(this->root, of.offset + p, &data);
+      ok = channel.take_from(root, of.offset + p, &data);
       if (!ok) break;
       const auto carried = EscapedLamportChannel::carried(data);
       for (int i = 1; i < this->team.size; ++i)
-        if (channel.other(i) != this->root) channel.send(channel.other(i), of.offset + p, carried);
+        if (channel.other(i) != root) channel.send(channel.other(i), of.offset + p, carried);
       store(this->team.rank, p, data);
       ok = p == mine || take_others(p - step);
       if (ok && p + step >= of.count) ok = take_others(p);
@@ -80,11 +84,22 @@ struct BroadcastLamport : LamportCall<EscapedLamportChannel, Pairs, 3, kPasses> 
     for (int i = 1; i < this->team.size; ++i) {
       const int rank = channel.before(i);
       dev::LamportPair data;
-      if (rank == this->root) continue;
+      if (rank == root) continue;
       if (!channel.take_from(rank, at, &data)) return false;
       use(rank, data);
     }
     return true;
+  }
+};
+
+struct BroadcastByLamport {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLamport, Protocol::kLamport, Parts::kOthers,
+                                           Algorithm::kLL};
+  // One other at a time, whoever there is.
+  template <class Pairs, int, bool kPasses>
+  using Kernel = BroadcastLamport<Pairs, kPasses>;
+  static Status run(const BroadcastCall& call, Stream stream) {
+    return start_lamport<Kernel>(call, stream, call.root);
   }
 };
 

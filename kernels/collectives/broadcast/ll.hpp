@@ -7,6 +7,8 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/broadcast/call.hpp"
+#include "kernels/collectives/start_ll.hpp"
 #include "kernels/collectives/units.hpp"
 #include "kernels/core/pause.hpp"
 #include "kernels/protocol/outgoing.hpp"
@@ -50,6 +52,13 @@ struct BroadcastLL : LLCall {
       return true;
     };
     rounds("Broadcast", share, load_first, round);
+  }
+};
+
+struct BroadcastByLL {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kLL, Protocol::kLL};
+  static Status run(const BroadcastCall& call, Stream stream) {
+    return start_ll<BroadcastLL>(call, stream, call.root);
   }
 };
 

@@ -5,7 +5,9 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/broadcast/call.hpp"
 #include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/start.hpp"
 
 namespace weft::kernels {
 namespace WEFT_TARGET {
@@ -80,6 +82,20 @@ struct ScatteredBroadcastSimple : SimpleCall {
                   bytes_of_part(rank));
     }
     return true;
+  }
+};
+
+struct BroadcastBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple};
+  static Status run(const BroadcastCall& call, Stream stream) {
+    return start(call, BroadcastSimple{simple_call(call), call.root}, stream);
+  }
+};
+struct ScatteredBroadcastBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kScatteredSimple, Protocol::kSimple,
+                                           Parts::kOthers, Algorithm::kSimple, 3};
+  static Status run(const BroadcastCall& call, Stream stream) {
+    return start(call, ScatteredBroadcastSimple{simple_call(call), call.root}, stream);
   }
 };
 

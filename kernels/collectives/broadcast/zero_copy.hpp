@@ -5,6 +5,8 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/broadcast/call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/collectives/zero_copy_call.hpp"
 #include "kernels/core/fold.hpp"
 
@@ -48,6 +50,15 @@ struct BroadcastZeroCopy : ZeroCopyCall {
     }
     if (!is_root || m.in == m.out) return;
     for (std::size_t whose = 0; whose < parts(); ++whose) copy(m.out, m.in, whose);
+  }
+};
+
+struct BroadcastByZeroCopy {
+  static constexpr AlgorithmTraits kTraits{
+      Algorithm::kZeroCopy, Protocol::kZeroCopy, Parts::kOthers, Algorithm::kSimple, 1, true};
+  static Status run(const BroadcastCall& call, Stream stream) {
+    const BroadcastZeroCopy kernel{zero_copy_call(call), call.plan.piece, call.root};
+    return start_zero_copy(call, kernel, stream);
   }
 };
 

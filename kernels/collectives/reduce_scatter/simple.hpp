@@ -5,7 +5,9 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_reduce/call.hpp"
 #include "kernels/collectives/simple_call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/core/fold.hpp"
 
 namespace weft::kernels {
@@ -30,6 +32,15 @@ struct ReduceScatterSimple : SimpleCall {
       return true;
     };
     pieces(channel, send, take);
+  }
+};
+
+struct ReduceScatterBySimple {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kSimple, Protocol::kSimple};
+  static Status run(const ReduceCall& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      return start(call, ReduceScatterSimple<decltype(zero)>{simple_call(call), call.op}, stream);
+    });
   }
 };
 

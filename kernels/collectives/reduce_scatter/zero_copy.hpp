@@ -5,6 +5,8 @@
 
 #include <weft/device.hpp>
 
+#include "kernels/collectives/all_reduce/call.hpp"
+#include "kernels/collectives/start.hpp"
 #include "kernels/collectives/zero_copy_call.hpp"
 #include "kernels/core/fold.hpp"
 
@@ -22,6 +24,16 @@ struct ReduceScatterZeroCopy : ZeroCopyCall {
       const auto source = [&](int rank) { return peers[rank].in + from; };
       fold_block<T>(op, m.out + span.begin, team.size, source, span.bytes);
       return true;
+    });
+  }
+};
+
+struct ReduceScatterByZeroCopy {
+  static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy};
+  static Status run(const ReduceCall& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      using Kernel = ReduceScatterZeroCopy<decltype(zero)>;
+      return start_zero_copy(call, Kernel{zero_copy_call(call), call.op}, stream);
     });
   }
 };

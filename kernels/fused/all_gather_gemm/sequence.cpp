@@ -36,8 +36,9 @@ Result<std::unique_ptr<Sequence>> Sequence::create(Runtime& runtime, const fused
   made.reset(new Sequence(setting, most, std::move(*gemm)));
   if (size == 1) return made;
   const std::size_t elements = static_cast<std::size_t>(most * fused::packed_stride(p.k));
-  ASSIGN_OR_RETURN(made->all_gather_, setting.collective(runtime, Collective::kAllGather,
-                                                         std::max(elements, kLeastGatherElements)));
+  ASSIGN_OR_RETURN(made->all_gather_,
+                   setting.collective<MoveImpl>(runtime, Collective::kAllGather,
+                                                std::max(elements, kLeastGatherElements)));
   made->parts_.add(static_cast<std::size_t>(whole.m) * made->gathered_stride());
   made->parts_.add(made->all_gather_->workspace_bytes());
   return made;

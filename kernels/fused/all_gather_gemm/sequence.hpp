@@ -12,6 +12,7 @@
 #include <weft/runtime.hpp>
 #include <weft/stream.hpp>
 
+#include "kernels/collectives/all_gather/impl.hpp"
 #include "kernels/core/strategy.hpp"
 #include "kernels/fused/setting.hpp"
 
@@ -49,8 +50,8 @@ class Sequence final : public Strategy<fused::GemmCall> {
   const bool gpu_;
   const std::int64_t most_;
   Gemm gemm_;
-  std::unique_ptr<CollectiveImpl> all_gather_;  // null: alone
-  WorkspaceParts parts_;                        // the rows of all, all_gather_'s
+  std::unique_ptr<MoveImpl> all_gather_;  // null: alone
+  WorkspaceParts parts_;                  // the rows of all, all_gather_'s
   std::byte* rows_ = nullptr;
 };
 

@@ -12,8 +12,9 @@ Result<std::unique_ptr<GemmThenAllReduce>> GemmThenAllReduce::create(
   const std::int64_t stride = fused::packed_stride(p.n);
   std::unique_ptr<GemmThenAllReduce> made(new GemmThenAllReduce(std::move(*gemm), stride));
   if (setting.agreement.team_size == 1) return made;
-  ASSIGN_OR_RETURN(made->reduce_, setting.collective(runtime, Collective::kAllReduce,
-                                                     static_cast<std::size_t>(p.m * stride)));
+  ASSIGN_OR_RETURN(made->reduce_,
+                   setting.collective<ReduceImpl>(runtime, Collective::kAllReduce,
+                                                  static_cast<std::size_t>(p.m * stride)));
   return made;
 }
 
@@ -25,7 +26,7 @@ Status GemmThenAllReduce::run(Stream stream, const fused::GemmCall& call) {
 
 OverlappedThenAllGather::OverlappedThenAllGather(const fused::Setting& setting,
                                                  std::unique_ptr<gemm_rs::Overlapped> overlapped,
-                                                 std::unique_ptr<CollectiveImpl> gather)
+                                                 std::unique_ptr<MoveImpl> gather)
     : team_(setting.team),
       p_(setting.problem),
       overlapped_(std::move(overlapped)),
@@ -40,10 +41,10 @@ Result<std::unique_ptr<OverlappedThenAllGather>> OverlappedThenAllGather::create
   std::unique_ptr<OverlappedThenAllGather> made;
   if (overlapped == nullptr) return made;
   const GemmProblem& p = setting.problem;
-  ASSIGN_OR_RETURN(auto gather,
-                   setting.collective(runtime, Collective::kAllGather,
-                                      static_cast<std::size_t>(p.m / setting.agreement.team_size *
-                                                               fused::packed_stride(p.n))));
+  ASSIGN_OR_RETURN(auto gather, setting.collective<MoveImpl>(
+                                    runtime, Collective::kAllGather,
+                                    static_cast<std::size_t>(p.m / setting.agreement.team_size *
+                                                             fused::packed_stride(p.n))));
   made.reset(new OverlappedThenAllGather(setting, std::move(overlapped), std::move(gather)));
   return made;
 }

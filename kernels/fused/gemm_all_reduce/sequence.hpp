@@ -12,6 +12,8 @@
 #include <weft/runtime.hpp>
 #include <weft/stream.hpp>
 
+#include "kernels/collectives/all_gather/impl.hpp"
+#include "kernels/collectives/all_reduce/impl.hpp"
 #include "kernels/core/strategy.hpp"
 #include "kernels/fused/gemm_reduce_scatter/overlapped.hpp"
 #include "kernels/fused/setting.hpp"
@@ -38,8 +40,8 @@ class GemmThenAllReduce final : public Strategy<fused::GemmCall> {
   GemmThenAllReduce(Gemm gemm, std::int64_t stride) : gemm_(std::move(gemm)), stride_(stride) {}
 
   Gemm gemm_;
-  const std::int64_t stride_;               // elements of a row
-  std::unique_ptr<CollectiveImpl> reduce_;  // null: alone
+  const std::int64_t stride_;           // elements of a row
+  std::unique_ptr<ReduceImpl> reduce_;  // null: alone
 };
 
 // Tiles that go to the owners of their rows as they come, and an AllGather of the sums.
@@ -59,12 +61,12 @@ class OverlappedThenAllGather final : public Strategy<fused::GemmCall> {
  private:
   OverlappedThenAllGather(const fused::Setting& setting,
                           std::unique_ptr<gemm_rs::Overlapped> overlapped,
-                          std::unique_ptr<CollectiveImpl> gather);
+                          std::unique_ptr<MoveImpl> gather);
 
   const Team team_;
   const GemmProblem p_;
   const std::unique_ptr<gemm_rs::Overlapped> overlapped_;
-  const std::unique_ptr<CollectiveImpl> gather_;
+  const std::unique_ptr<MoveImpl> gather_;
   WorkspaceParts parts_;
 };
 

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Sequence>> Sequence::create(Runtime& runtime,
       static_cast<std::size_t>(rows_of_each(p.m, size) * fused::packed_stride(p.n));
   const std::size_t bytes = elements * bytes_of(p.dtype);
   ASSIGN_OR_RETURN(made->scatter_,
-                   setting.collective(runtime, Collective::kReduceScatter, elements));
+                   setting.collective<ReduceImpl>(runtime, Collective::kReduceScatter, elements));
   made->parts_.add(static_cast<std::size_t>(size) * bytes);
   made->parts_.add(bytes);
   made->parts_.add(made->scatter_->workspace_bytes());

@@ -12,6 +12,7 @@
 #include <weft/runtime.hpp>
 #include <weft/stream.hpp>
 
+#include "kernels/collectives/all_reduce/impl.hpp"
 #include "kernels/core/strategy.hpp"
 #include "kernels/fused/setting.hpp"
 
@@ -40,8 +41,8 @@ class Sequence final : public Strategy<fused::GemmCall> {
   const GemmProblem p_;
   const bool gpu_;
   Gemm gemm_;
-  std::unique_ptr<CollectiveImpl> scatter_;  // null: alone
-  WorkspaceParts parts_;                     // C before the sum, my rows of it, scatter_'s
+  std::unique_ptr<ReduceImpl> scatter_;  // null: alone
+  WorkspaceParts parts_;                 // C before the sum, my rows of it, scatter_'s
   std::byte *partial_ = nullptr, *my_rows_ = nullptr;
 };
 

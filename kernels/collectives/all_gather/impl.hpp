@@ -1,0 +1,21 @@
+// AllGather and AllToAll.
+#pragma once
+
+#include "kernels/collectives/all_gather/call.hpp"
+#include "kernels/collectives/collective_impl.hpp"
+
+namespace weft::kernels {
+
+class MoveImpl : public CollectiveImpl {
+ public:
+  // `what`: one of the two.
+  MoveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
+           const CollectiveOptions& options = {})
+      : CollectiveImpl(runtime, what, problem, options) {}
+  Status run(Stream stream, void* out, const void* in, std::size_t count) const;
+
+ private:
+  Status check_symmetric_buffers(const Messages& messages) const;
+};
+
+}  // namespace weft::kernels

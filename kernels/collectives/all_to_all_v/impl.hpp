@@ -1,0 +1,21 @@
+#pragma once
+
+#include "kernels/collectives/all_to_all_v/call.hpp"
+#include "kernels/collectives/collective_impl.hpp"
+
+namespace weft::kernels {
+
+class AllToAllVImpl : public CollectiveImpl {
+ public:
+  AllToAllVImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
+                const CollectiveOptions& options = {})
+      : CollectiveImpl(runtime, what, problem, options) {}
+  Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
+
+ private:
+  // All calls have one plan.
+  Status lay_out() override;
+  Status check_sizes(const AllToAllVSizes& sizes) const;
+};
+
+}  // namespace weft::kernels

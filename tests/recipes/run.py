@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows a recipe of CONTRIBUTING.md: docs/contributing/recipes/NAME.patch, on a copy of the tree.
 
-The patch adds one file, and one row to one registry. With it the copy passes the lints of layers and of listed
+The patch adds one file, and one row to one registry, which may have to include the file. With it the copy passes the lints of layers and of listed
 sources; the files concerned are compiled, and NAME.cpp beside this script, linked with them and with the libraries of
 the build, uses what was added. Linked without them, that program has to fail.
 
@@ -50,6 +50,7 @@ def read_patch(text):
     if len(new) != 1 or len(changed) != 1:
         raise Failed(f"a recipe adds one file and changes one registry; this adds {new}, and changes {sorted(changed)}")
     (registry, rows), = changed.items()
+    rows = [row for row in rows if row != f'+#include "{new[0]}"']
     if len(rows) != 1 or not rows[0].startswith("+"):
         raise Failed(f"a recipe adds one row; to {registry} this does\n" + "\n".join(rows))
     return new[0], registry

@@ -94,7 +94,7 @@ struct LamportCall : KernelCall {
     if (share.count == 0) return;
     if (!kPasses && dev::thread_rank() < count) next.load(first + dev::thread_rank());
     channel.begin();
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     bool ok = channel.is_open();
     if (ok) {
       channel.enter();

@@ -44,7 +44,7 @@ class Channel {
   WEFT_DEVICE bool is_open() const { return open_; }
   // The call is over, for all threads.
   WEFT_DEVICE void close(bool ok) const {
-    WEFT_KERNELS_PAUSE(kBeforeExit);
+    pause(Point::kBeforeExit);
     if (dev::thread_rank() != 0 || round_ == first_) return;
     Rounds* const kept = space_.rounds + dev::block_rank();
     kept->*kCount = round_;

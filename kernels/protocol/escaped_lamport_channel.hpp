@@ -53,7 +53,7 @@ class EscapedLamportChannel : public LamportChannel {
   }
   // Pair `pair` of one of the others alone.
   WEFT_DEVICE bool take_from(int rank, std::size_t pair, Pair* data) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     return take_one(rank, slot(rank, pair), data) && restore(rank, pair, data);
   }
 

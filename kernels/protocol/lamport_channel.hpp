@@ -58,7 +58,7 @@ class LamportChannel : public Channel<&Rounds::lamport> {
   // is own(), asked for behind that. False: gave up.
   template <int kOthers, class Own, class Use>
   WEFT_DEVICE bool take(std::size_t pair, Own own, Use use, unsigned ahead = 0) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     const int others = team_.size - 1;
     for (int first = 0; first < others; first += kOthers) {
       Pair data[kOthers], *from[kOthers];
@@ -79,7 +79,7 @@ class LamportChannel : public Channel<&Rounds::lamport> {
 
   // Pair `pair` of one of the others alone.
   WEFT_DEVICE bool take_from(int rank, std::size_t pair, Pair* data, unsigned ahead = 0) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     return take_one(rank, slot(rank, pair, ahead), data);
   }
 

@@ -64,7 +64,7 @@ class LLChannel : public Channel<&Rounds::ll> {
   // gave up.
   template <int kMany, class GetAwaited>
   WEFT_DEVICE bool take_these(GetAwaited get, std::uint64_t (&data)[kMany]) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     return dev::receive_ll<kMany>(ctx_, where_, get, round_, data);
   }
   // Unit `unit` of each of the others in rank order, of kOthers waited for at once: use(rank,

@@ -32,7 +32,7 @@ class SimpleChannel : public Channel<&Rounds::simple> {
   // only the signal. The sources may be reused.
   template <class BytesFor>
   WEFT_DEVICE void put_to_all(std::uint64_t round, BytesFor bytes_for) const {
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     // A signal waits until all that went before it has arrived, some microseconds once the links
     // are full. So there is one fence for all of them, not a wait for each.
     const bool together = team_.size > 2;
@@ -87,11 +87,11 @@ class SimpleChannel : public Channel<&Rounds::simple> {
   }
   // Waits until what `rank` sends in that round is in slot(round, rank). False: gave up.
   WEFT_DEVICE bool wait(std::uint64_t round, int rank) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     return wait_by_block(ctx_, where_, flag_at(round, rank), round);
   }
   WEFT_DEVICE bool wait_for_all(std::uint64_t round) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     bool arrived = true;
     // The others acquire what a thread has at the barrier.
     for (auto i = 1 + static_cast<int>(dev::thread_rank()); arrived && i < team_.size;
@@ -102,7 +102,7 @@ class SimpleChannel : public Channel<&Rounds::simple> {
   // A barrier of the peer blocks, where all are mapped: a round of nothing but signals.
   WEFT_DEVICE bool sync() {
     const std::uint64_t round = enter();
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     signal_to_mapped(round);
     return wait_for_all(round);
   }

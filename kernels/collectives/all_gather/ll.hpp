@@ -31,7 +31,7 @@ struct MoveLL : LLCall {
       if (mine < share.count) next.load(share.begin + mine);
     };
     const auto round = [&](LLChannel& channel, std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
+      pause(Point::kBeforeData);
       for (std::size_t u = mine; u < count; u += step) {
         next.send([&](int rank, std::uint64_t data) { channel.send(rank, u, data); });
         const std::size_t then = first + (u + step < count ? u + step : count + mine);

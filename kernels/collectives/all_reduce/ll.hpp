@@ -25,7 +25,7 @@ struct FoldLL : LLCall {
   // A round, of `count` of them.
   WEFT_DEVICE bool round(LLChannel& channel, std::size_t first, std::size_t count) const {
     const std::size_t step = dev::block_size();
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step)
       send_all(channel, u, first + u, units_from<kUnits>(u, count));
     for (std::size_t u = dev::thread_rank(); u < count; u += kUnits * step) {
@@ -80,7 +80,7 @@ struct TwoShotLL : LLCall {
   }
   // The two rounds of `count` units of every part; the caller has entered the first.
   WEFT_DEVICE bool round(LLChannel& channel, std::size_t first, std::size_t count) const {
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     send_parts(channel, first, count);
     const bool folded = fold_mine(channel, first, count);
     channel.enter();

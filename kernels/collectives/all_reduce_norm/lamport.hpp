@@ -46,7 +46,7 @@ struct NormLamport : KernelCall {
     if constexpr (kOnePair)
       if (thread < work.lanes) first = load(m.in, work.row, lane(work, thread, 0).pair);
     channel.begin();
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     // A block that gives up still comes to the cluster's barriers.
     bool ok = channel.is_open();
     if (ok) {

@@ -114,11 +114,11 @@ class RowSums {
     dev::LLPacket* const slot = slots(first_ + count);
     const std::uint32_t flag = flag_of(first_ + count);
     sum_chunks(mine, bytes, 0, chunks);
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     for (unsigned c = dev::thread_rank(); c < chunks; c += dev::block_size())
       dev::send_ll(slot + before + c, bits_of(sums_[c]), flag);
     dev::Block{}.sync();  // before what comes takes the place of these
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     bool ok = true;
     for (unsigned c = dev::thread_rank(); ok && c < all; c += dev::block_size()) {
       std::uint64_t bits[1] = {};

@@ -45,7 +45,7 @@ struct AllToAllVLL : AllToAllVSimple {
   // The round by LL, which threads go through by themselves. `more`, alike for all threads of all
   // peer blocks: pieces follow by Simple.
   WEFT_DEVICE bool exchange_ll(const LLChannel& channel, bool* more) const {
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     for (int rank = 0; rank < team.size; ++rank)
       *more = *more || (rank != team.rank && bytes_for(rank) > at(1));
     ranks_of_mine([&](int rank) {

@@ -32,7 +32,7 @@ struct BroadcastLL : LLCall {
     std::uint64_t next = 0;
     const auto load_first = [&] { next = get(share.begin + mine); };
     const auto round = [&](LLChannel& channel, std::size_t first, std::size_t count) {
-      WEFT_KERNELS_PAUSE(kBeforeData);
+      pause(Point::kBeforeData);
       for (std::size_t u = mine; u < count; u += step) {
         if (is_root || u == 0) channel.send_to_all(u, next);
         next = get(first + (u + step < count ? u + step : count + mine));

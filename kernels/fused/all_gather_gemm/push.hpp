@@ -37,7 +37,7 @@ struct Push {
                         warps * blocks};
     if (!forward(ctx, warp, round) && warp.scope.rank() == 0)
       ctx.atomic_set(g.failed_round(), round, ctx.pe());
-    WEFT_KERNELS_PAUSE(kBeforeExit);
+    pause(Point::kBeforeExit);
     dev::Block{}.sync();  // all threads have read the round
     if (dev::thread_rank() == 0) g.push_rounds[block] = round;
   }
@@ -85,7 +85,7 @@ struct Push {
       if (p.segment != g.own && !wait(ctx, warp, p, round)) return false;
       put(ctx, warp, call.is_ring ? rank_at(-1) : rank_at(-1 - hop), p, round);
     }
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    pause(Point::kBeforeWait);
     // The GEMM waits for the same flags, and leaves deadlines and reports to this.
     for (unsigned i = warp.number; i < all; i += warp.count) {
       const int hop = static_cast<int>(i / each), at = static_cast<int>(i % each);
@@ -112,7 +112,7 @@ struct Push {
     const int rows = g.rows - first < kGatherRows ? g.rows - first : kGatherRows;
     std::byte* const to = g.row_of(round, p.segment, p.part, first);
     const int pe = call.team.pe_of(rank);
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    pause(Point::kBeforeData);
     if (p.segment != g.own) {
       // Release: pairs with the acquire of the wait there, and of the GEMM's.
       ctx.put(warp.scope, to, to, static_cast<std::size_t>(rows) * g.stride, pe,

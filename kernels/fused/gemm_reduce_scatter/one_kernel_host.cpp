@@ -58,7 +58,7 @@ struct OneKernelGemm {
     }
     if (dev::block_rank() == 0) ok = ok && wait_handshakes(round);
     if (!ok) ctx.atomic_set(&space.record->failed_round, round, ctx.pe());
-    WEFT_KERNELS_PAUSE(kBeforeExit);
+    cpu::pause(Point::kBeforeExit);
   }
 
  private:
@@ -119,12 +119,12 @@ struct OneKernelGemm {
   }
   void send(const dev::Context& ctx, std::uint64_t round, int tile, const Words& data, Span span,
             int rank) const {
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    cpu::pause(Point::kBeforeData);
     std::uint64_t* const there = ctx.ptr(tile_slot(round, team.rank, tile), team.pe_of(rank));
     for (std::size_t w = span.first; w < span.last; ++w) dev::send_lamport(there + w, data[w]);
   }
   bool take(std::uint64_t round, int rank, int tile, Words& data, Span span) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    cpu::pause(Point::kBeforeWait);
     for (std::size_t w = span.first; w < span.last; ++w) {
       std::uint64_t got[1];
       const auto awaited = [&](int) -> dev::AwaitedLamport {
@@ -137,7 +137,7 @@ struct OneKernelGemm {
   }
   // The parts of all, in rank order, to one sum that is rounded once.
   bool fold(std::uint64_t round, int tile, Words& part, Span span) const {
-    WEFT_KERNELS_PAUSE(kBeforeWait);
+    cpu::pause(Point::kBeforeWait);
     for (std::size_t w = span.first; w < span.last; ++w) {
       std::uint64_t got[kMostMembers];
       const auto awaited = [&](int rank) -> dev::AwaitedLamport {

@@ -56,7 +56,7 @@ struct ScatterGemm {
         send(ctx, round, work.segment, tile, part);
     }
     if (!ok) ctx.atomic_set(&space.record->failed_round, round, ctx.pe());
-    WEFT_KERNELS_PAUSE(kBeforeExit);
+    cpu::pause(Point::kBeforeExit);
   }
 
  private:
@@ -66,7 +66,7 @@ struct ScatterGemm {
   void send(const dev::Context& ctx, std::uint64_t round, int rank, std::uint64_t tile,
             const std::vector<T>& part) const {
     const int sender = sender_number(team.rank, rank, team.size);
-    WEFT_KERNELS_PAUSE(kBeforeData);
+    cpu::pause(Point::kBeforeData);
     // Release: pairs with the acquire of fold() there.
     ctx.put(dev::Thread{}, tile_of(round, sender, tile), part.data(), kElements, team.pe_of(rank),
             weft::set(space.flag(sender, tile), round));
@@ -78,7 +78,7 @@ struct ScatterGemm {
       const int sender = sender_number(rank, team.rank, team.size);
       parts.push_back(rank == team.rank ? part.data() : tile_of(round, sender, tile));
       if (rank == team.rank) continue;
-      WEFT_KERNELS_PAUSE(kBeforeWait);
+      cpu::pause(Point::kBeforeWait);
       // Acquire: pairs with the release of send() there.
       if (!dev::wait_flag(handle, "GemmRs", {space.flag(sender, tile), team.pe_of(rank)}, round))
         return false;

@@ -60,7 +60,8 @@ std::vector<Given> CollectiveImpl::given() const {
           {"options.threads", options_.threads},
           {"options.symmetric", options_.symmetric ? 1u : 0u},
           {"options.first_round", options_.first_round},
-          {"options.table (a checksum of it)", checksum(options_.table)}};
+          {"options.table (a checksum of it)", checksum(options_.table)},
+          given_of(options_.arena)};
 }
 
 // A table that was given goes before what PE 0 has read, and that before the built-in one.
@@ -151,8 +152,8 @@ Status CollectiveImpl::create(const Team& team) {
                    exchange(*runtime_, team, {who.c_str(), given(), {}, file.rows()}));
   ASSIGN_OR_RETURN(const std::vector<PlanRow> table, file.share(*runtime_, agreement.from_first));
   RETURN_IF_ERROR(settle(agreement, table));
-  ASSIGN_OR_RETURN(memory_, SymmetricMemory::create(*runtime_, workspace_bytes()));
-  RETURN_IF_ERROR(bind(*runtime_, memory_.as<std::byte>()));
+  ASSIGN_OR_RETURN(memory_, OperatorMemory::create(*runtime_, options_.arena, workspace_bytes()));
+  RETURN_IF_ERROR(bind(*runtime_, memory_.begin()));
   return runtime_->barrier();
 }
 

@@ -15,8 +15,8 @@
 #include "kernels/collectives/algorithm.hpp"
 #include "kernels/collectives/call.hpp"
 #include "kernels/collectives/layout.hpp"
+#include "kernels/core/arena.hpp"
 #include "kernels/core/exchange.hpp"
-#include "kernels/core/memory.hpp"
 
 namespace weft::kernels {
 
@@ -117,7 +117,7 @@ class CollectiveImpl {
   std::string table_name_;
   bool mapped_ = false;  // all members map all
   Layout layout_;
-  SymmetricMemory memory_;  // unless it is a part of another operator
+  OperatorMemory memory_;  // unless it is a part of another operator
 };
 
 }  // namespace weft::kernels

@@ -13,6 +13,7 @@
 #include <weft/stream.hpp>
 #include <weft/team.hpp>
 
+#include "kernels/core/arena.hpp"
 #include "kernels/core/memory.hpp"
 #include "kernels/core/status.hpp"
 
@@ -41,13 +42,13 @@ class Strategies {
     if (strategy != nullptr) list_.push_back(std::move(strategy));
   }
 
-  // One allocation serves all. Collective over the job.
-  Status bind(Runtime& runtime) {
+  // One allocation serves all, or a part of the arena's. Collective over the job.
+  Status bind(Runtime& runtime, const Arena* arena) {
     WorkspaceParts parts;
     for (const auto& strategy : list_) parts.add(strategy->workspace_bytes());
-    ASSIGN_OR_RETURN(memory_, SymmetricMemory::create(runtime, parts.bytes()));
+    ASSIGN_OR_RETURN(memory_, OperatorMemory::create(runtime, arena, parts.bytes()));
     for (std::size_t i = 0; i < list_.size(); ++i)
-      RETURN_IF_ERROR(list_[i]->bind(runtime, memory_.as<std::byte>() + parts.offset(i)));
+      RETURN_IF_ERROR(list_[i]->bind(runtime, memory_.begin() + parts.offset(i)));
     return runtime.barrier();
   }
 
@@ -67,7 +68,7 @@ class Strategies {
 
  private:
   std::vector<std::unique_ptr<Strategy<Call>>> list_;
-  SymmetricMemory memory_;
+  OperatorMemory memory_;
 };
 
 }  // namespace weft::kernels

@@ -18,7 +18,7 @@ class Operator {
 
   // In the order in which calls are to prefer them; then bind().
   void add(std::unique_ptr<Strategy<GemmCall>> strategy) { strategies_.add(std::move(strategy)); }
-  Status bind(Runtime& runtime) { return strategies_.bind(runtime); }
+  Status bind(Runtime& runtime, const Arena* arena) { return strategies_.bind(runtime, arena); }
 
   // `rows`: of c that this PE has.
   Status run(Stream stream, const GemmCall& call, std::int64_t rows) const;

@@ -4,10 +4,15 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <weft/collective.hpp>
+#include <weft/device/launch.hpp>
 #include <weft/kernels/ag_gemm.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
+#include <weft/kernels/arena.hpp>
 #include <weft/kernels/collectives.hpp>
 #include <weft/kernels/gemm_ar.hpp>
 #include <weft/kernels/gemm_rs.hpp>
@@ -54,7 +59,8 @@ namespace {
 
 constexpr int kPes = 3;
 
-void expect_one_of_each(const std::function<Status(Runtime&)>& create) {
+void expect_counts(int all_exchanges, int allocations,
+                   const std::function<Status(Runtime&)>& create) {
   EXPECT_OK(run_local(kPes, [&](Runtime& rt) -> Status {
     // All have begun, so what a runtime itself exchanges is over.
     RETURN_IF_ERROR(rt.barrier());
@@ -63,9 +69,12 @@ void expect_one_of_each(const std::function<Status(Runtime&)>& create) {
     RETURN_IF_ERROR(create(rt));
     return rt.barrier();
   }));
-  EXPECT_EQ(exchanges, kPes);
+  EXPECT_EQ(exchanges, all_exchanges);
   EXPECT_EQ(broadcasts, 0);
-  EXPECT_EQ(workspaces, kPes);
+  EXPECT_EQ(workspaces, allocations);
+}
+void expect_one_of_each(const std::function<Status(Runtime&)>& create) {
+  expect_counts(kPes, kPes, create);
 }
 
 template <class Op>
@@ -106,6 +115,63 @@ TEST(Create, OfAFusedOperatorIsOneExchangeAndOneAllocationWithAllItsParts) {
   expect_one_of_each([](Runtime& rt) { return AgGemm::create(rt, gemm_problem()).status(); });
   expect_one_of_each([](Runtime& rt) { return GemmRs::create(rt, gemm_problem()).status(); });
   expect_one_of_each([](Runtime& rt) { return GemmAr::create(rt, gemm_problem()).status(); });
+}
+
+// Two operators of an arena that is large enough: no allocation of their own, and right at once.
+TEST(Create, OfAnArenasOperatorsIsOneAllocationForAll) {
+  expect_counts(2 * kPes, kPes, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Arena arena, Arena::create(rt, 32 << 20));
+    ASSIGN_OR_RETURN(AllReduce sum, AllReduce::create(rt, {.max_count = 5000}, {.arena = &arena}));
+    ASSIGN_OR_RETURN(AllGather all, AllGather::create(rt, {.max_count = 700}, {.arena = &arena}));
+    EXPECT_GE(arena.used_bytes(), sum.workspace_bytes() + all.workspace_bytes());
+    EXPECT_LE(arena.used_bytes(), arena.bytes());
+    for (int call = 0; call < 3; ++call) {
+      std::vector<float> in(700, static_cast<float>(rt.pe() + call)), sums(700),
+          gathered(700 * kPes);
+      RETURN_IF_ERROR(sum(nullptr, sums.data(), in.data(), in.size()));
+      RETURN_IF_ERROR(all(nullptr, gathered.data(), in.data(), in.size()));
+      RETURN_IF_ERROR(dev::synchronize());
+      EXPECT_EQ(sums, std::vector<float>(700, static_cast<float>(3 + kPes * call)));
+      for (int pe = 0; pe < kPes; ++pe)
+        EXPECT_EQ(gathered[static_cast<std::size_t>(700 * pe + 699)],
+                  static_cast<float>(pe + call));
+    }
+    return rt.barrier();
+  });
+}
+
+// One that is too small grows by one allocation for each create() that does not fit. The arena may
+// go first.
+TEST(Create, OfAnArenaThatIsFullIsOneAllocation) {
+  expect_counts(2 * kPes, 3 * kPes, [](Runtime& rt) -> Status {
+    std::optional<GemmAr> product;
+    std::optional<AllReduce> sum;
+    {
+      ASSIGN_OR_RETURN(Arena arena, Arena::create(rt, 512));
+      ASSIGN_OR_RETURN(GemmAr made, GemmAr::create(rt, gemm_problem(), {.arena = &arena}));
+      product.emplace(std::move(made));
+      ASSIGN_OR_RETURN(AllReduce other,
+                       AllReduce::create(rt, {.max_count = 5000}, {.arena = &arena}));
+      sum.emplace(std::move(other));
+    }
+    std::vector<float> in(9, 2), out(9);
+    RETURN_IF_ERROR((*sum)(nullptr, out.data(), in.data(), in.size()));
+    RETURN_IF_ERROR(dev::synchronize());
+    EXPECT_EQ(out, std::vector<float>(9, 2 * kPes));
+    return rt.barrier();
+  });
+}
+
+TEST(Create, RefusesAnArenaThatPesUseDifferently) {
+  EXPECT_OK(run_local(kPes, [](Runtime& rt) -> Status {
+    ASSIGN_OR_RETURN(Arena arena, Arena::create(rt, 1 << 20));
+    CollectiveOptions options;
+    if (rt.pe() != 1) options.arena = &arena;
+    const auto made = AllReduce::create(rt, {.max_count = 50}, options);
+    EXPECT_CODE(made.status(), Code::kInvalidArgument);
+    EXPECT_NE(std::string(made.status().text()).find("options.arena"), std::string::npos);
+    return rt.barrier();
+  }));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@
 #include <memory>
 #include <string>
 
+#include <weft/kernels/arena.hpp>
 #include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -60,6 +61,7 @@ struct AgGemmOptions {
   AgGemmAlgorithm algorithm = AgGemmAlgorithm::kAuto;
   unsigned push_blocks = 0;  // that put rows while the product runs; 0: what is expected to be best
   GemmOptions gemm{};        // of the product
+  const Arena* arena = nullptr;  // null, or what its memory is taken from (weft/kernels/arena.hpp)
 };
 
 class WEFT_API AgGemm {

@@ -5,12 +5,12 @@
 //                                                         .dtype = DType::kBfloat16});
 //   status = (*sum)(stream, out, in, count);
 //
-// An operator holds symmetric memory of its own (workspace_bytes()), through which all data goes:
-// `in` and `out` need not be symmetric; where they are, options.symmetric says so. Its calls are
-// one kernel each, without a barrier among the members: each waits only for the data that it needs.
-// Members make the same calls with the same counts in the same order; one stream at a time.
-// Operators of their own may run at once. A CUDA graph may hold calls, and be replayed any number
-// of times.
+// An operator holds symmetric memory of its own (workspace_bytes()), through which all data goes
+// (of options.arena, where operators are to share an allocation): `in` and `out` need not be
+// symmetric; where they are, options.symmetric says so. Its calls are one kernel each, without a
+// barrier among the members: each waits only for the data that it needs. Members make the same
+// calls with the same counts in the same order; one stream at a time. Operators of their own may
+// run at once. A CUDA graph may hold calls, and be replayed any number of times.
 //
 // Results are complete when the call's kernel is; `in` may be reused then. Sums are formed in rank
 // order, small floats as float and rounded once, so results are the same bits on every member and
@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include <weft/kernels/arena.hpp>
 #include <weft/kernels/plan.hpp>
 #include <weft/kernels/types.hpp>
 #include <weft/reduce_op.hpp>
@@ -62,6 +63,8 @@ struct CollectiveOptions {
   // of a ReduceScatter, both of an AllReduce. Large messages go straight there then, without
   // workspace in between.
   bool symmetric = false;
+  // Null, or what the operator's symmetric memory is taken from (weft/kernels/arena.hpp).
+  const Arena* arena = nullptr;
   std::uint32_t first_round = 0;  // for tests: the number of rounds that channels think they had
 };
 

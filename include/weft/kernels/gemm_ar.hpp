@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 
+#include <weft/kernels/arena.hpp>
 #include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -47,7 +48,8 @@ enum class GemmArAlgorithm : std::uint8_t {
 // The same on every member.
 struct GemmArOptions {
   GemmArAlgorithm algorithm = GemmArAlgorithm::kAuto;
-  GemmOptions gemm{};  // of the product
+  GemmOptions gemm{};            // of the product
+  const Arena* arena = nullptr;  // null, or what its memory is taken from (weft/kernels/arena.hpp)
 };
 
 class WEFT_API GemmAr {

@@ -37,6 +37,7 @@
 #include <memory>
 #include <string>
 
+#include <weft/kernels/arena.hpp>
 #include <weft/kernels/gemm.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -60,7 +61,8 @@ enum class GemmRsAlgorithm : std::uint8_t {
 // The same on every member.
 struct GemmRsOptions {
   GemmRsAlgorithm algorithm = GemmRsAlgorithm::kAuto;
-  GemmOptions gemm{};  // of the product
+  GemmOptions gemm{};            // of the product
+  const Arena* arena = nullptr;  // null, or what its memory is taken from (weft/kernels/arena.hpp)
 };
 
 class WEFT_API GemmRs {

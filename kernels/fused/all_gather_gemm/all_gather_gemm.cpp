@@ -96,7 +96,8 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
   RETURN_IF_ERROR(
       fused::agree(runtime,
                    {{"options.algorithm", static_cast<std::uint64_t>(options.algorithm)},
-                    {"options.push_blocks", options.push_blocks}},
+                    {"options.push_blocks", options.push_blocks},
+                    given_of(options.arena)},
                    {static_cast<std::uint64_t>(own)}, &setting));
   int num_sms = static_cast<int>(setting.agreement.measures[0]);
   const int sharers = setting.agreement.gpu.sharers;
@@ -110,7 +111,7 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
                                                                           plan.overlap_from - 1)));
   made->add(std::move(overlapped));
   made->add(std::move(sequence));
-  RETURN_IF_ERROR(made->bind(runtime));
+  RETURN_IF_ERROR(made->bind(runtime, options.arena));
   return made;
 }
 

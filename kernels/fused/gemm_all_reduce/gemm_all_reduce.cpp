@@ -57,7 +57,9 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
                    fused::begin(runtime, kName, team, problem, options.gemm));
   ASSIGN_OR_RETURN(const gemm_rs::Models own, gemm_rs::own_models(setting));
   RETURN_IF_ERROR(
-      fused::agree(runtime, {{"options.algorithm", static_cast<std::uint64_t>(options.algorithm)}},
+      fused::agree(runtime,
+                   {{"options.algorithm", static_cast<std::uint64_t>(options.algorithm)},
+                    given_of(options.arena)},
                    own.measures(), &setting));
   const gemm_rs::Models models = gemm_rs::agreed_models(setting.agreement);
   const auto which = [&](GemmArAlgorithm all) {
@@ -71,7 +73,7 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
   made->add(std::move(one_kernel));
   RETURN_IF_ERROR(add_sequences(runtime, setting, models.overlapped,
                                 which(GemmArAlgorithm::kOverlapped), made.get()));
-  RETURN_IF_ERROR(made->bind(runtime));
+  RETURN_IF_ERROR(made->bind(runtime, options.arena));
   return made;
 }
 

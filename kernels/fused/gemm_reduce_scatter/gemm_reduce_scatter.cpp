@@ -32,7 +32,9 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
                    fused::begin(runtime, kName, team, problem, options.gemm));
   ASSIGN_OR_RETURN(const Models own, own_models(setting));
   RETURN_IF_ERROR(
-      fused::agree(runtime, {{"options.algorithm", static_cast<std::uint64_t>(options.algorithm)}},
+      fused::agree(runtime,
+                   {{"options.algorithm", static_cast<std::uint64_t>(options.algorithm)},
+                    given_of(options.arena)},
                    own.measures(), &setting));
   const Models models = agreed_models(setting.agreement);
   const auto which = [&](GemmRsAlgorithm all) {
@@ -48,7 +50,7 @@ Result<std::unique_ptr<fused::Operator>> create(Runtime& runtime, const Team& te
   made->add(std::move(one_kernel));
   made->add(std::move(overlapped));
   made->add(std::move(sequence));
-  RETURN_IF_ERROR(made->bind(runtime));
+  RETURN_IF_ERROR(made->bind(runtime, options.arena));
   return made;
 }
 

@@ -91,7 +91,7 @@ void CollectiveImpl::choose_channels(const GpuShare& gpu) {
 
 void CollectiveImpl::lay_out_with(bool uses_ll) {
   layout_ = layout_of({what_, most_bytes(), row_bytes(), team_size_, limits_.channels, gpu_,
-                       uses_ll, takes_lamport()});
+                       uses_ll, takes_lamport(), has_device_sizes()});
   limits_.ll_bytes = layout_.ll_slot * dev::kLLPacketBytes;
   limits_.simple_bytes = layout_.simple_slot;
   limits_.lamport_bytes = layout_.lamport_bytes();

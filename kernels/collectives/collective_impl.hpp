@@ -57,6 +57,10 @@ class CollectiveImpl {
     return Status::ok();
   }
   void lay_out_with(bool uses_ll);
+  // Kernels read the sizes of messages from memory of their GPU, each its own, and tell them to
+  // their peer blocks by SimpleChannel::put_headers(). Plans are made by max_count, since that is
+  // what all hosts know.
+  virtual bool has_device_sizes() const { return false; }
 
   // Checks of a call's arguments (collective_checks.cpp).
   Status check_count(std::size_t count) const;

@@ -83,7 +83,7 @@ Layout layout_of(const LayoutProblem& p) {
   const std::size_t pairs = members - p.channels;  // of a channel and another member
   const std::size_t simple_slots = kSimpleSlots * pairs;
   const std::size_t sums = p.row_bytes != 0 ? 2 * std::size_t{p.channels} * kMostChunks : 0;
-  const std::size_t headers = p.what == Collective::kAllToAllV ? simple_slots : 0;
+  const std::size_t headers = p.has_headers ? simple_slots : 0;
   Layout made;
   made.ll_slot = static_cast<std::uint32_t>(p.uses_ll ? slots.ll : 0);
   made.simple_slot = static_cast<std::uint32_t>(slots.simple);

@@ -19,6 +19,7 @@ struct LayoutProblem {
   bool gpu = false;
   bool uses_ll = false;       // some may go by LL
   bool uses_lamport = false;  // or by Lamport
+  bool has_headers = false;   // sizes are read on the device, and told in headers
 };
 
 // Offsets of the parts (workspace.hpp), each at a multiple of what it holds; `rounds` lie apart.

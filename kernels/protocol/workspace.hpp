@@ -35,7 +35,8 @@ struct alignas(64) Rounds {
   std::uint64_t sums = 0;  // AllReduceNorm: of all blocks the same
 };
 
-// AllToAllV: the header that a block sends a peer block in a call's first round.
+// The header that a block sends a peer block in a call's first round, where only kernels know how
+// large messages are.
 struct SimpleHeader {
   std::uint64_t count;  // elements for it
   // Simple: bytes of the largest message for anybody. Zero copy: where in my `out` what comes from
@@ -49,7 +50,7 @@ struct Workspace {
   dev::LLPacket* ll_packets = nullptr;     // [parity][channel][rank of the sender][ll_slot]
   std::uint64_t* lamport_words = nullptr;  // [parity][channel][sender, by distance][lamport_slot]
   std::byte* simple_staging = nullptr;     // [slot][channel][sender, by distance][simple_slot]
-  SimpleHeader* headers = nullptr;         // [slot][channel][sender, by distance]; AllToAllV only
+  SimpleHeader* headers = nullptr;         // [slot][channel][sender, by distance]; or none
   std::uint64_t* signals = nullptr;        // [slot][channel][sender, by distance]: its round
   dev::LLPacket* sums = nullptr;           // [parity][channel][chunk of a row]; AllReduceNorm only
   std::uint32_t channels = 0;

@@ -26,7 +26,8 @@ std::vector<LayoutProblem> problems() {
           for (const bool gpu : {false, true})
             for (const bool uses_ll : {false, true})
               for (const bool uses_lamport : {false, true})
-                all.push_back({what, bytes, 0, size, channels, gpu, uses_ll, uses_lamport});
+                all.push_back({what, bytes, 0, size, channels, gpu, uses_ll, uses_lamport,
+                               what == Collective::kAllToAllV});
   for (const std::size_t row : {1u, 16384u, 1u << 20})
     for (const bool gpu : {false, true})
       all.push_back({Collective::kAllReduceNorm, 100 * row, row, 4, 32, gpu, true});
@@ -39,13 +40,12 @@ std::vector<std::pair<std::size_t, std::size_t>> parts_of(const LayoutProblem& p
   const std::size_t simple_slots =
       kSimpleSlots * p.channels * (static_cast<std::size_t>(p.team_size) - 1);
   const std::size_t senders = slots - 2 * std::size_t{p.channels};  // nobody sends to himself
-  const bool counts = p.what == Collective::kAllToAllV;
   return {{l.ll_packets, l.ll_packets + slots * l.ll_slot * sizeof(dev::LLPacket)},
           {l.lamport_words, l.lamport_words + senders * l.lamport_slot * 8},
           {l.simple_staging, l.simple_staging + simple_slots * l.simple_slot},
           {l.sums, l.sums + (p.row_bytes != 0 ? 2 * p.channels * kMostChunks * 16 : 0)},
           {l.signals, l.signals + simple_slots * 8},
-          {l.headers, l.headers + (counts ? simple_slots * 16 : 0)}};
+          {l.headers, l.headers + (p.has_headers ? simple_slots * 16 : 0)}};
 }
 
 TEST(Layout, PartsDoNotOverlapAndAreAligned) {

@@ -15,6 +15,7 @@ class AllToAllVImpl : public CollectiveImpl {
  private:
   // All calls have one plan.
   Status lay_out() override;
+  bool has_device_sizes() const override { return true; }
   Status check_sizes(const AllToAllVSizes& sizes) const;
 };
 

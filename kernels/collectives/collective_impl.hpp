@@ -43,6 +43,11 @@ class CollectiveImpl {
   std::size_t workspace_bytes() const { return rounds_bytes() + layout_.bytes; }
   std::string describe() const;
 
+  std::string name() const { return to_string(what_); }
+  DType dtype() const { return problem_.dtype; }
+  std::size_t hidden() const { return shape_.hidden; }
+  std::size_t members() const { return static_cast<std::size_t>(std::max(call_.team.size, 1)); }
+
  protected:
   CollectiveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
                  const CollectiveOptions& options, const RowShape& shape = {})
@@ -82,7 +87,6 @@ class CollectiveImpl {
   std::size_t all(std::size_t bytes) const {
     return bytes * static_cast<std::size_t>(call_.team.size);
   }
-  std::string name() const { return to_string(what_); }
   bool is_of_floats() const {
     return problem_.dtype != DType::kInt32 && problem_.dtype != DType::kUint8;
   }

@@ -1,7 +1,10 @@
 // The operators: one interface each over a CollectiveImpl, which reports what they return.
 #include <weft/kernels/collectives.hpp>
 
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <weft/device/launch.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
@@ -13,6 +16,7 @@
 #include "kernels/collectives/broadcast/impl.hpp"
 #include "kernels/core/relaxed_capture.hpp"
 #include "kernels/core/status.hpp"
+#include "kernels/core/tensor_view.hpp"
 
 namespace weft::kernels {
 namespace {
@@ -23,6 +27,13 @@ Result<std::unique_ptr<CollectiveImpl>> make(Runtime& runtime, const Team& team,
   const RelaxedCapture relaxed(runtime);
   if (Status made = impl->create(team); !made.is_ok()) return report(std::move(made));
   return std::unique_ptr<CollectiveImpl>(std::move(impl));
+}
+
+Status refuse_rows(const std::string& who, const char* argument, const ConstTensorView& view,
+                   std::size_t elements, std::size_t hidden) {
+  return Status::error(Code::kInvalidArgument,
+                       fmt::format("{}: {} is {}, but should have {} elements in rows of {}", who,
+                                   argument, to_string(view), elements, hidden));
 }
 
 }  // namespace
@@ -49,16 +60,21 @@ std::string CollectiveOperator::describe() const { return impl_->describe(); }
                             const CollectiveOptions& options) {                                   \
     return create(runtime, runtime.world(), problem, options);                                    \
   }
-#define WEFT_PLAIN_OPERATOR(Name, Impl)                                                  \
-  WEFT_OPERATOR(Name, Impl)                                                              \
-  Status Name::operator()(Stream stream, void* out, const void* in, std::size_t count) { \
-    detail::note_operator(#Name);                                                        \
-    return report(static_cast<const Impl&>(*impl_).run(stream, out, in, count));         \
+#define WEFT_PLAIN_OPERATOR(Name, Impl, out_times, in_times)                                 \
+  WEFT_OPERATOR(Name, Impl)                                                                  \
+  Status Name::operator()(Stream stream, void* out, const void* in, std::size_t count) {     \
+    detail::note_operator(#Name);                                                            \
+    return report(static_cast<const Impl&>(*impl_).run(stream, out, in, count));             \
+  }                                                                                          \
+  Status Name::operator()(Stream stream, const TensorView& out, const ConstTensorView& in) { \
+    const auto count = count_of(#Name, impl_->dtype(), out, out_times, in, in_times);        \
+    if (!count) return report(count.status());                                               \
+    return (*this)(stream, out.data, in.data, *count);                                       \
   }
-WEFT_PLAIN_OPERATOR(AllReduce, ReduceImpl)
-WEFT_PLAIN_OPERATOR(AllGather, MoveImpl)
-WEFT_PLAIN_OPERATOR(ReduceScatter, ReduceImpl)
-WEFT_PLAIN_OPERATOR(AllToAll, MoveImpl)
+WEFT_PLAIN_OPERATOR(AllReduce, ReduceImpl, 1, 1)
+WEFT_PLAIN_OPERATOR(AllGather, MoveImpl, impl_->members(), 1)
+WEFT_PLAIN_OPERATOR(ReduceScatter, ReduceImpl, 1, impl_->members())
+WEFT_PLAIN_OPERATOR(AllToAll, MoveImpl, impl_->members(), impl_->members())
 WEFT_OPERATOR(AllToAllV, AllToAllVImpl)
 WEFT_OPERATOR(Broadcast, BroadcastImpl)
 #undef WEFT_PLAIN_OPERATOR
@@ -74,6 +90,14 @@ Status Broadcast::operator()(Stream stream, void* out, const void* in, std::size
                              int root) {
   detail::note_operator("Broadcast");
   return report(static_cast<const BroadcastImpl&>(*impl_).run(stream, out, in, count, root));
+}
+
+Status Broadcast::operator()(Stream stream, const TensorView& out, const ConstTensorView& in,
+                             int root) {
+  const ConstTensorView& both = in.data == nullptr ? ConstTensorView(out) : in;
+  const auto count = count_of("Broadcast", impl_->dtype(), out, 1, both, 1);
+  if (!count) return report(count.status());
+  return (*this)(stream, out.data, in.data, *count, root);
 }
 
 Result<AllReduceNorm> AllReduceNorm::create(Runtime& runtime, const Team& team,
@@ -102,6 +126,29 @@ Status AllReduceNorm::operator()(Stream stream, void* out, void* residual_out, c
   detail::note_operator("AllReduceNorm");
   return report(static_cast<const NormImpl&>(*impl_).run(
       stream, {out, residual_out, in, residual, weight}, rows));
+}
+Status AllReduceNorm::operator()(Stream stream, const TensorView& out,
+                                 const TensorView& residual_out, const ConstTensorView& in,
+                                 const ConstTensorView& residual, const ConstTensorView& weight) {
+  const auto rows = [&]() -> Result<std::size_t> {
+    const std::string who = impl_->name();
+    const std::size_t hidden = impl_->hidden();
+    ASSIGN_OR_RETURN(const std::size_t count, count_of(who, impl_->dtype(), out, 1, in, 1));
+    for (const auto& [argument, view] :
+         {std::pair<const char*, const ConstTensorView>{"residual_out", residual_out},
+          {"residual", residual}}) {
+      ASSIGN_OR_RETURN(const std::size_t there, elements_of(who, argument, impl_->dtype(), view));
+      if (there != count) return refuse_rows(who, argument, view, count, hidden);
+    }
+    ASSIGN_OR_RETURN(const std::size_t weights, elements_of(who, "weight", impl_->dtype(), weight));
+    if (weights != hidden) return refuse_rows(who, "weight", weight, hidden, hidden);
+    if (count % hidden != 0 || in.rank == 0 ||
+        in.shape[static_cast<std::size_t>(in.rank - 1)] != static_cast<std::int64_t>(hidden))
+      return refuse_rows(who, "in", in, count, hidden);
+    return count / hidden;
+  }();
+  if (!rows) return report(rows.status());
+  return (*this)(stream, out.data, residual_out.data, in.data, residual.data, weight.data, *rows);
 }
 
 }  // namespace weft::kernels

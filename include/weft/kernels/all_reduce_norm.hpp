@@ -42,6 +42,10 @@ class WEFT_API AllReduceNorm : public CollectiveOperator {
   // or in; out is not residual_out. rows 0 does nothing.
   Status operator()(Stream stream, void* out, void* residual_out, const void* in,
                     const void* residual, const void* weight, std::size_t rows);
+  // Tensors whose last dimension is `hidden`, but weight, which has that one alone.
+  Status operator()(Stream stream, const TensorView& out, const TensorView& residual_out,
+                    const ConstTensorView& in, const ConstTensorView& residual,
+                    const ConstTensorView& weight);
 
  private:
   using CollectiveOperator::CollectiveOperator;

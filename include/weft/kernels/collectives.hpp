@@ -17,6 +17,9 @@
 // in every run. `count` 0 does nothing. Buffers are multiples of the element's size; those that are
 // multiples of 16 bytes go faster.
 //
+// Calls take pointers and a count, or tensors (weft/kernels/tensor_view.hpp), of any shape, which
+// have to be of the operator's type, without gaps and of sizes that go together.
+//
 // create() is collective over the job (all PEs of the runtime, with the same problem and options,
 // and teams of one size; who is no member of its team gets an operator that refuses calls) and ends
 // with a barrier; so is destruction, without one: destroy an operator when its calls have ended,
@@ -33,6 +36,7 @@
 
 #include <weft/kernels/arena.hpp>
 #include <weft/kernels/plan.hpp>
+#include <weft/kernels/tensor_view.hpp>
 #include <weft/kernels/types.hpp>
 #include <weft/reduce_op.hpp>
 #include <weft/result.hpp>
@@ -98,6 +102,7 @@ class WEFT_API AllReduce : public CollectiveOperator {
                                   const CollectiveProblem& problem,
                                   const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
+  Status operator()(Stream stream, const TensorView& out, const ConstTensorView& in);
 
  private:
   using CollectiveOperator::CollectiveOperator;
@@ -113,6 +118,7 @@ class WEFT_API AllGather : public CollectiveOperator {
                                   const CollectiveProblem& problem,
                                   const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
+  Status operator()(Stream stream, const TensorView& out, const ConstTensorView& in);
 
  private:
   using CollectiveOperator::CollectiveOperator;
@@ -128,6 +134,7 @@ class WEFT_API ReduceScatter : public CollectiveOperator {
                                       const CollectiveProblem& problem,
                                       const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
+  Status operator()(Stream stream, const TensorView& out, const ConstTensorView& in);
 
  private:
   using CollectiveOperator::CollectiveOperator;
@@ -143,6 +150,7 @@ class WEFT_API AllToAll : public CollectiveOperator {
                                  const CollectiveProblem& problem,
                                  const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count);
+  Status operator()(Stream stream, const TensorView& out, const ConstTensorView& in);
 
  private:
   using CollectiveOperator::CollectiveOperator;
@@ -186,6 +194,7 @@ class WEFT_API Broadcast : public CollectiveOperator {
                                   const CollectiveProblem& problem,
                                   const CollectiveOptions& options = {});
   Status operator()(Stream stream, void* out, const void* in, std::size_t count, int root);
+  Status operator()(Stream stream, const TensorView& out, const ConstTensorView& in, int root);
 
  private:
   using CollectiveOperator::CollectiveOperator;

@@ -36,6 +36,7 @@
 #include <memory>
 #include <string>
 
+#include <weft/kernels/tensor_view.hpp>
 #include <weft/kernels/types.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -96,6 +97,9 @@ class WEFT_API Gemm {
   // The same of e4m3; with other types, scales are null.
   Status operator()(Stream stream, void* c, const void* a, const void* b, std::int64_t m,
                     const GemmScales& scales);
+  // The same of tensors: c [m, n], a [m, k], b [n, k], whose row strides are those of the problem.
+  Status operator()(Stream stream, const TensorView& c, const ConstTensorView& a,
+                    const ConstTensorView& b, const GemmScales& scales = {});
 
   // Says for people what a call does.
   std::string describe() const;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <weft/collective.hpp>
-#include <weft/device/launch.hpp>
+#include <weft/device.hpp>
 #include <weft/kernels/ag_gemm.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
 #include <weft/kernels/arena.hpp>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/device/launch.hpp>
+#include <weft/device.hpp>
 #include <weft/kernels/all_reduce_norm.hpp>
 #include <weft/kernels/collectives.hpp>
 #include <weft/kernels/gemm.hpp>

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bootstrap/launchers.hpp"
 #include "bootstrap/mpi/mpi.hpp"
+#include "src/base/text.hpp"
 #include "src/base/environment.hpp"
 #include "src/base/status.hpp"
 
@@ -164,8 +164,7 @@ Surroundings look_around() {
   for (const Sign& sign : kSigns)
     for (const char* const name : {sign.count, sign.rank}) read(name);
   for (const LauncherRow& row : launchers()) {
-    std::istringstream names(row.variables);
-    for (std::string name; names >> name;) read(name.c_str());
+    for (const std::string_view name : words_of(row.variables)) read(std::string(name).c_str());
   }
   surroundings.pmi_socket = is_socket(surroundings.number("PMI_FD"));
   surroundings.mpi_running = mpi_is_running();

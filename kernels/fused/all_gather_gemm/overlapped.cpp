@@ -17,7 +17,7 @@ namespace weft::kernels::ag_gemm {
 namespace {
 
 constexpr auto backends() {
-  using namespace gemm;
+  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
   return std::to_array<BackendRow<MakeOverlapped>>({
 #define WEFT_GEMM_GATHER(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_overlapped_##name},

@@ -15,7 +15,7 @@ namespace weft::kernels::gemm_rs {
 namespace {
 
 constexpr auto backends() {
-  using namespace gemm;
+  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
   return std::to_array<BackendRow<MakeOneKernel>>({
 #define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_one_kernel_##name},

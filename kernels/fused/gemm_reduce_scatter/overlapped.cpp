@@ -13,7 +13,7 @@ namespace weft::kernels::gemm_rs {
 namespace {
 
 constexpr auto backends() {
-  using namespace gemm;
+  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
   return std::to_array<BackendRow<MakeOverlapped>>({
 #define WEFT_GEMM_SCATTER(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_overlapped_##name},

@@ -1,4 +1,4 @@
-# Install, find_package(weft) and pkg-config. What is installed belongs to the component weft_runtime, what a program needs
+# Install, find_package(weft) and pkg-config. All installed files belong to the component weft_runtime, what a program needs
 # to run, or else weft_development, which the top folder makes the default.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -1,4 +1,4 @@
-# What cpack makes of a build folder: a tar with all of it, which works wherever it is unpacked, and two Debian packages,
+# Packages that cpack makes of a build folder: a tar with all of it, which works wherever it is unpacked, and two Debian packages,
 # weft to run programs and weft-dev to build them.
 #   cd build/cpu-release && cpack -G "TGZ;DEB"
 set(CPACK_PACKAGE_NAME weft)

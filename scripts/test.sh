@@ -17,7 +17,7 @@ command -v mpirun.openmpi > /dev/null && command -v srun > /dev/null ||
 cmake --preset "$preset" -DWEFT_TESTS=ON > /dev/null
 cmake --build --preset "$preset"
 # One more at once than there are cores: tests wait for deadlines, processes and networks a good part of their time.
-# What a test that passed has printed is kept whole: GoogleTest names what it skipped at the end.
+# The output of a test that passed is kept whole: GoogleTest names what it skipped at the end.
 results=$PWD/build/$preset/tests.xml
 rm -f "$results"
 status=0

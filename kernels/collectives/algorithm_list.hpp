@@ -32,7 +32,8 @@ struct AlgorithmList {
   }
 };
 
-// f(T{}), of the type of the call's elements. What is not summed up, check_problem() has refused.
+// f(T{}), of the type of the call's elements. check_problem() has refused types that are not summed
+// up.
 template <class F>
 Status with_float_type(DType dtype, F f) {
   switch (dtype) {

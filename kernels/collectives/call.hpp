@@ -57,7 +57,7 @@ using RunCall = Status(const Call& call, Stream stream);
   __VA_ARGS__;                   \
   }
 
-// That of the runtime's target. Without kernels for GPUs no runtime with one gets so far.
+// The function of the runtime's target. Without kernels for GPUs no runtime with one gets so far.
 #if defined(WEFT_HAS_CUDA_KERNELS)
 #define WEFT_OF_TARGET(gpu, function) ((gpu) ? &cuda::function : &cpu::function)
 #else

@@ -63,7 +63,7 @@ Status CollectiveImpl::check_count(std::size_t count) const {
   return Status::ok();
 }
 
-// That others can touch a buffer, as options.symmetric promises.
+// Others can touch the buffer, as options.symmetric promises.
 Status CollectiveImpl::check_symmetric(const char* argument, const std::byte* address,
                                        std::size_t bytes) const {
   const Context& context = runtime_->context();

@@ -11,7 +11,7 @@ log=$folder/log
 quietly() {
   "$@" > "$log" 2>&1 || { echo "failed: $*"; cat "$log"; exit 1; }
 }
-# What an earlier configuration has left in the cache would hide what this one adds.
+# Settings that an earlier configuration has left in the cache would hide what this one adds.
 quietly cmake --fresh -G "$generator" -S "$here/fetched" -B "$folder" -DWEFT_SOURCE="$here/../.." \
   -DCMAKE_C_COMPILER="$c_compiler" -DCMAKE_CXX_COMPILER="$compiler" \
   -DWEFT_UNITY=ON -DWEFT_CCACHE=ON -DWEFT_IB=OFF -DWEFT_OFI=OFF -DWEFT_HWLOC=OFF

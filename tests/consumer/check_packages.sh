@@ -52,7 +52,7 @@ else
   if grep -E '\.so\.[0-9.]+$' weft-dev.list | grep -v nvshmem/; then fail "weft-dev has libraries that programs need"; fi
   grep -q 'libc6 (>=' weft.depends || fail "weft depends on: $(cat weft.depends)"
   grep -qx 'weft (= [0-9.]*)' weft-dev.depends || fail "weft-dev depends on: $(cat weft-dev.depends)"
-  # What weft has works without weft-dev.
+  # The programs of weft work without weft-dev.
   quietly root-weft/usr/bin/weft-info
   prefixes="$prefixes $scratch/root/usr"
 fi

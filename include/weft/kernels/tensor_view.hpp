@@ -22,7 +22,7 @@ struct BasicTensorView {
   std::array<std::int64_t, kMostRank> shape = {}, strides = {};
 
   constexpr BasicTensorView() = default;
-  // Row-major without gaps. What does not fit into kMostRank leaves the rank larger, and is
+  // Row-major without gaps. A shape that does not fit into kMostRank leaves the rank larger, and is
   // refused.
   constexpr BasicTensorView(Pointer first, DType type, std::initializer_list<std::int64_t> sizes)
       : data(first), dtype(type), rank(static_cast<int>(sizes.size())) {

@@ -64,20 +64,13 @@ Status run(Job& job, std::span<const Row* const> rows, Reporter& out) {
 
 Row made(std::string_view name, std::string_view what, std::string_view formula,
          std::string_view beside, unsigned uses = 0) {
-  Row row;
-  row.name = name;
-  row.api = Api::kKernel;
+  Row row = operator_row("collectives", run, name, what, formula);
   row.kind = Kind::kBandwidth;
-  row.what = what;
-  row.formula = formula;
   row.floor = beside;
-  row.min_pes = 1;
   row.uses = kUsesSize | uses;
   row.min = 8;
   row.max = 128u << 20;
   row.type = "uint16";  // as many bytes as a bfloat16
-  row.run = run;
-  row.set = "collectives";
   row.gpu = true;
   return row;
 }

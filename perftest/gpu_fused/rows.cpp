@@ -40,16 +40,10 @@ Status run(Job& job, std::span<const Row* const> rows, Reporter& out) {
 }
 
 Row made(std::string_view name, std::string_view what) {
-  Row row;
-  row.name = name;
-  row.api = Api::kKernel;
-  row.what = what;
-  row.formula = "efficiency = max(min(Gemm alone, cuBLASLt), NCCL) / p50";
+  Row row = operator_row("fused", run, name, what,
+                         "efficiency = max(min(Gemm alone, cuBLASLt), NCCL) / p50");
   row.floor = "cuBLASLt and NCCL one after the other";
-  row.min_pes = 1;
   row.uses = kUsesLayer | kUsesShape;
-  row.run = run;
-  row.set = "fused";
   row.gpu = true;
   return row;
 }

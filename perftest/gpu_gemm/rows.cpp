@@ -55,16 +55,9 @@ Status run(Job& job, std::span<const Row* const> rows, Reporter& out) {
 }
 
 Row made(std::string_view name, std::string_view what) {
-  Row row;
-  row.name = name;
-  row.api = Api::kKernel;
-  row.what = what;
-  row.formula = "shape: M x N x K; TFLOP/s = 2 M N K / p50";
+  Row row = operator_row("gemm", run, name, what, "shape: M x N x K; TFLOP/s = 2 M N K / p50");
   row.floor = "the fastest of cuBLASLt's algorithms";
-  row.min_pes = 1;
   row.uses = kUsesShape | kUsesFlops;
-  row.run = run;
-  row.set = "gemm";
   row.gpu = true;
   return row;
 }

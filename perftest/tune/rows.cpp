@@ -89,18 +89,14 @@ Status run(Job& job, std::span<const Row* const> rows, Reporter& out) {
 std::vector<Row> tune_rows() {
   std::vector<Row> rows;
   for (const tune::Named& one : tune::kNamed) {
-    Row row;
-    row.name = one.row;
-    row.api = Api::kKernel;
-    row.what = "one call, by each algorithm and grid that may be the best for a size";
-    row.formula = "p50 = median of 5 turns, of the slowest PE; --table FILE takes what is best";
-    row.min_pes = 1;
+    Row row =
+        operator_row("tune", tune::run, one.row,
+                     "one call, by each algorithm and grid that may be the best for a size",
+                     "p50 = median of 5 turns, of the slowest PE; --table FILE takes what is best");
     row.uses = kUsesSize;
     row.min = 1024;
     row.max = 128u << 20;
     row.type = "uint16";  // as many bytes as a bfloat16
-    row.run = tune::run;
-    row.set = "tune";
     rows.push_back(row);
   }
   return rows;

@@ -22,6 +22,32 @@ foreach(language IN ITEMS C CXX)
   endif()
 endforeach()
 
+# Other targets than those of weft_unity_by_folder() are compiled some sources at a time.
+if(WEFT_UNITY STREQUAL "TESTS")
+  set(CMAKE_UNITY_BUILD OFF)
+else()
+  set(CMAKE_UNITY_BUILD ${WEFT_UNITY})
+endif()
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+
+# weft_unity_by_folder(TARGET ALONE sources...): with WEFT_UNITY, each folder's sources are compiled as one. Those ALONE,
+# named from the root of the project, are not.
+function(weft_unity_by_folder target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    cmake_path(GET name PARENT_PATH group)
+    if(NOT name IN_LIST arg_ALONE)
+      string(MAKE_C_IDENTIFIER "${group}" group)
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+    endif()
+  endforeach()
+endfunction()
+
 # A package that libweft cannot do without, or where it is to be had.
 macro(weft_require package)
   find_package(${package} QUIET)

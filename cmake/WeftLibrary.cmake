@@ -2,21 +2,9 @@
 # A folder's files in one: their headers are parsed once, which is three quarters of the work. These files have
 # names of their own that a neighbour has, too, or types that GCC wants in one unit; a test links another one in place
 # of transport.cpp.
-set(weft_compiled_alone bootstrap/pmi/pmi2.cpp host/context/gpu_transfer.cpp host/memory/offset_allocator.cpp
-    host/runtime/agreement.cpp host/transport/transport.cpp src/platform/cpu/thread_pool.cpp
-    src/platform/cpu/reservation.cpp src/platform/gpu/reservation.cpp)
-if(WEFT_UNITY)
-  set_target_properties(weft_objects PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  get_target_property(sources weft_objects SOURCES)
-  foreach(source IN LISTS sources)
-    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-    get_filename_component(folder ${name} DIRECTORY)
-    if(NOT name IN_LIST weft_compiled_alone)
-      string(MAKE_C_IDENTIFIER "${folder}" group)
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
-    endif()
-  endforeach()
-endif()
+weft_unity_by_folder(weft_objects ALONE bootstrap/pmi/pmi2.cpp host/context/gpu_transfer.cpp
+                     host/memory/offset_allocator.cpp host/runtime/agreement.cpp host/transport/transport.cpp
+                     src/platform/cpu/thread_pool.cpp src/platform/cpu/reservation.cpp src/platform/gpu/reservation.cpp)
 
 add_library(weft)
 add_library(weft::weft ALIAS weft)

@@ -28,6 +28,18 @@ struct ProcessJob {
     report(runtime->health()).ignore();
     return true;
   }
+
+  // Counts one finalize; end() at the last, with the mutex held. running(): the job, or what is
+  // wrong is reported.
+  template <class Running, class End>
+  void finalize(const char* routine, Running running, End end) {
+    if (refuse_in_child(routine)) return;
+    const std::lock_guard lock(mutex);
+    if (runtime == nullptr && has_ended) return;  // a second one has nothing left to do
+    if (running() == nullptr || --starts > 0) return;
+    const CallerName name(routine);
+    end();
+  }
 };
 
 }  // namespace weft

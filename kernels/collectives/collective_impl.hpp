@@ -28,6 +28,11 @@ struct RowShape {
 
 class CollectiveImpl {
  public:
+  CollectiveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
+                 const CollectiveOptions& options = {}, const RowShape& shape = {})
+      : runtime_(&runtime), what_(what), problem_(problem), options_(options), shape_(shape) {
+    limits_.symmetric = options.symmetric;
+  }
   virtual ~CollectiveImpl() = default;
 
   // Makes it an operator by itself. Collective over the job.
@@ -49,12 +54,6 @@ class CollectiveImpl {
   std::size_t members() const { return static_cast<std::size_t>(std::max(call_.team.size, 1)); }
 
  protected:
-  CollectiveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-                 const CollectiveOptions& options, const RowShape& shape = {})
-      : runtime_(&runtime), what_(what), problem_(problem), options_(options), shape_(shape) {
-    limits_.symmetric = options.symmetric;
-  }
-
   // Refuses what this collective cannot do, beside what none can.
   virtual Status check_problem() const { return Status::ok(); }
   virtual Status lay_out() {

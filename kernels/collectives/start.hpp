@@ -39,6 +39,16 @@ template <class Kernel>
 Status start_zero_copy(const CollectiveCall& call, const Kernel& kernel, Stream stream) {
   return start(call, kernel, stream, ZeroCopyCall::shared_bytes(call.team.size));
 }
+// Kernel<T> of the type of the call's elements.
+template <template <class> class Kernel>
+struct ReduceByZeroCopy {
+  template <class Call>
+  static Status run(const Call& call, Stream stream) {
+    return with_type(call.dtype, [&](auto zero) {
+      return start_zero_copy(call, Kernel<decltype(zero)>{zero_copy_call(call), call.op}, stream);
+    });
+  }
+};
 
 }  // namespace WEFT_TARGET
 }  // namespace weft::kernels

@@ -26,17 +26,17 @@
 #endif
 
 #if defined(WEFT_HAS_CUDA_KERNELS)
-WEFT_GEMM_STORE(sm90, gpus(90, 90), kTwoBytes | kE4m3)
-WEFT_GEMM_STORE(cublas, gpus(0), kTwoBytes)
-WEFT_GEMM_STORE(sm80, gpus(80), kTwoBytes)
-WEFT_GEMM_GATHER(sm90, gpus(90, 90), kTwoBytes)
-WEFT_GEMM_SCATTER(sm90, gpus(90, 90), kTwoBytes)
-WEFT_GEMM_ONE_KERNEL(sm90, gpus(90, 90), kTwoBytes)
+WEFT_GEMM_STORE(sm90, gemm::gpus(90, 90), gemm::kTwoBytes | gemm::kE4m3)
+WEFT_GEMM_STORE(cublas, gemm::gpus(0), gemm::kTwoBytes)
+WEFT_GEMM_STORE(sm80, gemm::gpus(80), gemm::kTwoBytes)
+WEFT_GEMM_GATHER(sm90, gemm::gpus(90, 90), gemm::kTwoBytes)
+WEFT_GEMM_SCATTER(sm90, gemm::gpus(90, 90), gemm::kTwoBytes)
+WEFT_GEMM_ONE_KERNEL(sm90, gemm::gpus(90, 90), gemm::kTwoBytes)
 #endif
-WEFT_GEMM_STORE(host, host_threads(), kTwoBytes | kE4m3)
-WEFT_GEMM_GATHER(host, host_threads(), kTwoBytes)
-WEFT_GEMM_SCATTER(host, host_threads(), kTwoBytes)
-WEFT_GEMM_ONE_KERNEL(host, host_threads(), kTwoBytes)
+WEFT_GEMM_STORE(host, gemm::host_threads(), gemm::kTwoBytes | gemm::kE4m3)
+WEFT_GEMM_GATHER(host, gemm::host_threads(), gemm::kTwoBytes)
+WEFT_GEMM_SCATTER(host, gemm::host_threads(), gemm::kTwoBytes)
+WEFT_GEMM_ONE_KERNEL(host, gemm::host_threads(), gemm::kTwoBytes)
 
 #undef WEFT_GEMM_STORE
 #undef WEFT_GEMM_GATHER

@@ -5,19 +5,11 @@
 #pragma once
 
 #include "kernels/gemm/kernel_sm90.hpp"
+#include "kernels/gemm/pack_cuda.hpp"
 
 namespace weft::kernels::sm90 {
 
-template <class T>
-__device__ __forceinline__ std::uint32_t pack(float low, float high) {
-  std::uint32_t word;
-  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  } else {
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  }
-  return word;
-}
+using gemm::pack;
 
 template <class T>
 __device__ __forceinline__ float2 unpack(std::uint32_t pair) {

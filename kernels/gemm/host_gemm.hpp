@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <weft/kernels/gemm.hpp>
+
 namespace weft::kernels::gemm {
 
 inline constexpr int kHostTile = 64;  // rows and columns
@@ -18,6 +20,19 @@ struct HostGemm {
   std::ptrdiff_t ldb, ldc;
   const T* b;
   T* c;
+
+  // One segment, of `rows`.
+  static HostGemm of(const GemmProblem& p, int rows, const void* b, void* c) {
+    return {1,
+            0,
+            rows,
+            static_cast<int>(p.n),
+            static_cast<int>(p.k),
+            p.ldb,
+            p.ldc,
+            static_cast<const T*>(b),
+            static_cast<T*>(c)};
+  }
 
   // Every blocks-th tile. `rows`: where `height` rows of A begin, and how far apart they lie; it
   // may wait for them.

@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/gemm/pack_cuda.hpp"
+
 namespace weft::kernels::sm80 {
+
+using gemm::pack;
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -62,17 +66,6 @@ __device__ __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
-}
-
-template <class T>
-__device__ __forceinline__ std::uint32_t pack(float low, float high) {
-  std::uint32_t word;
-  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  } else {
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  }
-  return word;
 }
 
 }  // namespace weft::kernels::sm80

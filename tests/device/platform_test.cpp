@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include <weft/dev/team_sync.hpp>
 
 #include "tests/device/kernels.hpp"
 #include "tests/device/shared_memory.hpp"
@@ -61,6 +64,46 @@ TEST(PlatformTest, AStreamRunsItsGridsInOrder) {
   EXPECT_OK(dev::synchronize(stream));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(list[static_cast<std::size_t>(i)], i);
   EXPECT_OK(dev::destroy_stream(stream));
+}
+
+constexpr int kVotes = 8;
+
+// Each thread votes kVotes times; one says no at `refuses`. `left`: the vote in which a thread
+// heard that, and `seen` how many of its neighbour's words, told before each vote, it found behind
+// it.
+struct Vote {
+  std::uint64_t* broken;
+  int *told, *left, *seen;
+  int refuses;
+  WEFT_DEVICE void operator()() const {
+    const dev::Block block;
+    const int me = block.rank(), neighbour = (me + 1) % block.size();
+    int vote = 0;
+    for (; vote < kVotes; ++vote) {
+      told[vote * block.size() + me] = vote + 1;
+      const bool agreed =
+          dev::agree_in_memory(block, broken, vote != refuses || me != block.size() / 2);
+      seen[me] += told[vote * block.size() + neighbour] == vote + 1;
+      if (!agreed) break;
+    }
+    left[me] = vote;
+  }
+};
+
+TEST(PlatformTest, ABlockAgreesWithoutAVoteOfTheHardware) {
+  for (unsigned threads : {1u, kWarp, 2 * kWarp + 1})
+    for (int refuses : {0, 3, kVotes - 1, kVotes}) {
+      SharedVector<std::uint64_t> broken(1);
+      SharedVector<int> told(kVotes * threads), left(threads, -1), seen(threads);
+      ASSERT_OK(dev::launch({1, threads},
+                            Vote{broken.data(), told.data(), left.data(), seen.data(), refuses}));
+      ASSERT_OK(dev::synchronize());
+      EXPECT_EQ(broken[0], refuses < kVotes ? 1u : 0u);
+      for (unsigned t = 0; t < threads; ++t) {
+        EXPECT_EQ(left[t], refuses);
+        EXPECT_EQ(seen[t], std::min(refuses + 1, kVotes));
+      }
+    }
 }
 
 }  // namespace

@@ -239,6 +239,27 @@ void meetings_of_pes(const JobOptions& options, bool with_puts, unsigned threads
   });
 }
 
+// A block agrees without a vote: each thread sees what its neighbour wrote before, and all hear in
+// the same vote that one says no.
+void votes_in_memory() {
+  constexpr int kTimes = 20, kVotes = 4;
+  for (int time = 0; time < kTimes; ++time) {
+    std::uint64_t broken = 0;
+    int told[kVotes][kThreads] = {};
+    run_grids(1, 1, kThreads, [&](int) {
+      const Block block;
+      const int me = block.rank();
+      for (int vote = 0; vote < kVotes; ++vote) {
+        told[vote][me] = vote + 1;
+        const bool agreed = dev::agree_in_memory(block, &broken, vote + 1 < kVotes || me != 1);
+        LITMUS(told[vote][(me + 1) % block.size()] == vote + 1);
+        LITMUS(agreed == (vote + 1 < kVotes));
+      }
+    });
+    LITMUS(broken == 1);
+  }
+}
+
 template <class Scope>
 void run_scope(const JobOptions& options, unsigned threads) {
   for (Kind kind = 0; kind < kKinds; ++kind) {
@@ -289,6 +310,7 @@ void run_on_hosts(const JobOptions& options, unsigned threads) {
 int main(int argc, char** argv) {
   using namespace weft::litmus;
   const auto [mapped, by_ring] = begin(argc, argv);
+  votes_in_memory();
   meetings_of_pes<Block>(mapped, false, 3);
   meetings_of_pes<Block>(mapped, true, 3);
   meetings_of_pes<Block>(by_ring, true, 3);

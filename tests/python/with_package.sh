@@ -3,8 +3,9 @@
 # from 3.10 on that there is: python3, those of PATH by name, those of pyenv. The virtual environments stay in the
 # user's cache.
 #
-#   tests/python/with_package.sh [--cuda BUILD] [--torch RELEASE]...
+#   tests/python/with_package.sh [--only-prepare] [--cuda BUILD] [--torch RELEASE]...
 #
+#   --only-prepare    makes the virtual environments, which takes minutes of the network's, and nothing else
 #   --cuda BUILD      the wheel has operators for GPUs, sm_80 and sm_90a, of the objects in that build folder
 #   --torch RELEASE   with that release of PyTorch too, in 5 GB of the cache; of a second one as much as depends on it
 #
@@ -12,6 +13,11 @@
 set -eu
 torch=""
 build=""
+only_prepare=false
+if [ "${1:-}" = --only-prepare ]; then
+  only_prepare=true
+  shift
+fi
 while [ $# -ge 2 ]; do
   case $1 in
     --cuda) build=$2 ;;
@@ -41,6 +47,12 @@ pip_install() {
 # The packages that pyproject.toml names for the build come from where pip finds them.
 [ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
 pip_install "$cache/build" --upgrade pip mypy numpy numba-cuda pytest
+pip_install "$cache/build" nanobind-backend
+for release in $torch; do
+  [ -x "$cache/torch-$release/bin/python" ] || python3 -m venv "$cache/torch-$release"
+  pip_install "$cache/torch-$release" "torch==$release" numpy pytest nanobind-backend
+done
+if $only_prepare; then exit 0; fi
 rm -rf "$wheels"
 [ -z "$build" ] ||
   set -- -C "build-dir=$build" -C cmake.define.WEFT_CUDA=ON -C "cmake.define.WEFT_CUDA_ARCHITECTURES=80;90a"
@@ -59,7 +71,6 @@ for file in "$cache"/unpacked/weft/*.so* "$cache"/unpacked/*.data/scripts/weft-r
   fi
 done
 pip_install "$cache/build" --force-reinstall --no-deps "$wheels"/weft-*.whl
-pip_install "$cache/build" nanobind-backend
 (cd "$cache" && "$cache/build/bin/python" -m mypy --config-file "$root/pyproject.toml" -p weft)
 # Functions and classes of nanobind's are none of Python's own; the rest of what the stub says is compared.
 own="is not a function|does not have .args parameter|metaclass differs|disjoint base|staticmethod but runtime is not"
@@ -107,8 +118,6 @@ done
 test="test_torch.py test_triton.py"
 for release in $torch; do
   environment=$cache/torch-$release
-  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-  pip_install "$environment" "torch==$release" numpy pytest nanobind-backend
   pip_install "$environment" --force-reinstall --no-deps "$wheels"/weft-*.whl
   echo "== PyTorch $release"
   export OMP_NUM_THREADS=1

@@ -75,15 +75,23 @@ def included_by(tree, path):
     return found
 
 
+def compiled_by(path):
+    """The sources that a unit is made of."""
+    if path.parent.name != "Unity":
+        return [path]
+    return [pathlib.Path(name) for name in INCLUDE.findall(path.read_text(encoding="utf-8"))]
+
+
 def commands_of(build, folders):
     """How the build compiles each source of the libraries, as a list of words."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        path = pathlib.Path(entry["file"])
         words = shlex.split(entry["command"])
-        is_librarys = "_objects.dir/" in entry.get("output", entry["command"])
-        if is_librarys and path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in folders:
-            commands[path.relative_to(ROOT).as_posix()] = words[:words.index("-o")]
+        if "_objects.dir/" not in entry.get("output", entry["command"]):
+            continue
+        for path in compiled_by(pathlib.Path(entry["file"])):
+            if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in folders:
+                commands[path.relative_to(ROOT).as_posix()] = words[:words.index("-o")]
     return commands
 
 
@@ -128,7 +136,8 @@ def compile_for_gpu(tree, source, build, kernels, work):
 
 def link(compiler, program, objects, libraries, work, name):
     made = work / name
-    group = ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
+    # Where several sources are compiled together, an object of the libraries has what the recipe's have, too.
+    group = ["-Wl,-z,muldefs", "-Wl,--start-group", *libraries, "-Wl,--end-group"]
     call([compiler, "-o", made, program, *objects, *group, "-pthread", "-ldl", "-lrt"], "linking")
     return made
 

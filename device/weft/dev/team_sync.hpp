@@ -139,15 +139,31 @@ struct TeamSync {
   }
 };
 
+// The same as agree(), where a vote of a block takes its shared memory: a compiler that has to know
+// how much of it a kernel takes may put each function that does so into its callers, and Triton
+// 3.2's then takes minutes for gfx942.
+template <class Scope>
+WEFT_DEVICE bool agree_in_memory(const Scope& scope, std::uint64_t* broken, bool ok) {
+  if (!ok) platform::store<Order::kRelaxed, Reach::kBlock>(broken, std::uint64_t{1});
+  scope.sync();  // the stores of all threads before it are seen by the loads behind it
+  const bool all = platform::load<Order::kRelaxed, Reach::kBlock>(broken) == 0;
+  scope.sync();  // the next call's store comes after the loads of all threads
+  return all;
+}
+
 // True if all threads of the scope say so; and then each sees what any of them has acquired. Else
 // the team counts as failed from now on.
 template <class Scope>
 WEFT_DEVICE bool agree(const Scope& scope, std::byte* block, bool ok) {
-  if (scope.all(ok)) return true;
-  if (scope.rank() == 0)
-    platform::store<Order::kRelaxed, Reach::kBlock>(&reinterpret_cast<TeamHeader*>(block)->broken,
-                                                    std::uint64_t{1});
-  return false;
+  std::uint64_t* const broken = &reinterpret_cast<TeamHeader*>(block)->broken;
+  if constexpr (!platform::kBlockVotes) {
+    return agree_in_memory(scope, broken, ok);
+  } else {
+    if (scope.all(ok)) return true;
+    if (scope.rank() == 0)
+      platform::store<Order::kRelaxed, Reach::kBlock>(broken, std::uint64_t{1});
+    return false;
+  }
 }
 
 // The two halves of a sync, by threads in step. Where words are counted up the first need not know

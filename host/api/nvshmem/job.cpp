@@ -119,15 +119,13 @@ void init(const char* routine) {
 }
 
 void finalize(const char* routine) {
-  ProcessJob& j = job();
-  if (j.refuse_in_child(routine)) return;
-  const std::lock_guard lock(j.mutex);
-  if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
-  if (runtime(routine) == nullptr || --j.starts > 0) return;
-  const CallerName name(routine);
-  settle(j.runtime->barrier());  // streams may be in a collective of the world
-  end();
-  j.has_ended = true;
+  const auto last = [] {
+    settle(job().runtime->barrier());  // streams may be in a collective of the world
+    end();
+    job().has_ended = true;
+  };
+  job().finalize(
+      routine, [&] { return runtime(routine); }, last);
 }
 
 // Both contexts are a device library's, of which there is none.

@@ -97,13 +97,8 @@ void start_pes(const char* routine, int) {
 }
 
 void finalize(const char* routine) {
-  ProcessJob& j = job();
-  if (j.refuse_in_child(routine)) return;
-  const std::lock_guard lock(j.mutex);
-  if (j.runtime == nullptr && j.has_ended) return;  // a second one has nothing left to do
-  if (runtime(routine) == nullptr || --j.starts > 0) return;
-  const CallerName name(routine);
-  end();
+  job().finalize(
+      routine, [&] { return runtime(routine); }, end);
 }
 
 void global_exit(const char* routine, int status) {

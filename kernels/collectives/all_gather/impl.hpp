@@ -8,10 +8,7 @@ namespace weft::kernels {
 
 class MoveImpl : public CollectiveImpl {
  public:
-  // `what`: one of the two.
-  MoveImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-           const CollectiveOptions& options = {})
-      : CollectiveImpl(runtime, what, problem, options) {}
+  using CollectiveImpl::CollectiveImpl;
   Status run(Stream stream, void* out, const void* in, std::size_t count) const;
 
  private:

@@ -8,13 +8,11 @@ namespace weft::kernels {
 
 class ReduceImpl : public CollectiveImpl {
  public:
-  // `what`: one of the two.
-  ReduceImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-             const CollectiveOptions& options = {})
-      : CollectiveImpl(runtime, what, problem, options) {}
+  using CollectiveImpl::CollectiveImpl;
   Status run(Stream stream, void* out, const void* in, std::size_t count) const;
 
  private:
+  bool scatters() const { return what_ == Collective::kReduceScatter; }
   Status check_symmetric_buffers(const Messages& messages) const;
 };
 

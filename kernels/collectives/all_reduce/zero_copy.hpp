@@ -58,15 +58,9 @@ struct AllReduceZeroCopy : ZeroCopyCall {
   };
 };
 
-struct AllReduceByZeroCopy {
+struct AllReduceByZeroCopy : ReduceByZeroCopy<AllReduceZeroCopy> {
   static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy,
                                            Parts::kMembers};
-  static Status run(const ReduceCall& call, Stream stream) {
-    return with_type(call.dtype, [&](auto zero) {
-      using Kernel = AllReduceZeroCopy<decltype(zero)>;
-      return start_zero_copy(call, Kernel{zero_copy_call(call), call.op}, stream);
-    });
-  }
 };
 
 }  // namespace WEFT_TARGET

@@ -7,9 +7,7 @@ namespace weft::kernels {
 
 class AllToAllVImpl : public CollectiveImpl {
  public:
-  AllToAllVImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-                const CollectiveOptions& options = {})
-      : CollectiveImpl(runtime, what, problem, options) {}
+  using CollectiveImpl::CollectiveImpl;
   Status run(Stream stream, void* out, const void* in, const AllToAllVSizes& sizes) const;
 
  private:

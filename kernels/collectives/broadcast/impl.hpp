@@ -7,9 +7,7 @@ namespace weft::kernels {
 
 class BroadcastImpl : public CollectiveImpl {
  public:
-  BroadcastImpl(Runtime& runtime, Collective what, const CollectiveProblem& problem,
-                const CollectiveOptions& options = {})
-      : CollectiveImpl(runtime, what, problem, options) {}
+  using CollectiveImpl::CollectiveImpl;
   Status run(Stream stream, void* out, const void* in, std::size_t count, int root) const;
 };
 

@@ -28,14 +28,8 @@ struct ReduceScatterZeroCopy : ZeroCopyCall {
   }
 };
 
-struct ReduceScatterByZeroCopy {
+struct ReduceScatterByZeroCopy : ReduceByZeroCopy<ReduceScatterZeroCopy> {
   static constexpr AlgorithmTraits kTraits{Algorithm::kZeroCopy, Protocol::kZeroCopy};
-  static Status run(const ReduceCall& call, Stream stream) {
-    return with_type(call.dtype, [&](auto zero) {
-      using Kernel = ReduceScatterZeroCopy<decltype(zero)>;
-      return start_zero_copy(call, Kernel{zero_copy_call(call), call.op}, stream);
-    });
-  }
 };
 
 }  // namespace WEFT_TARGET

@@ -11,19 +11,13 @@
 
 namespace weft::kernels::ag_gemm {
 
-#define WEFT_GEMM_GATHER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
-#include "kernels/gemm/backends.def.hpp"
-
 namespace {
 
-constexpr auto backends() {
-  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
-  return std::to_array<BackendRow<MakeOverlapped>>({
+constexpr auto kBackends = std::to_array<gemm::BackendRow<MakeOverlapped>>({
 #define WEFT_GEMM_GATHER(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_overlapped_##name},
 #include "kernels/gemm/backends.def.hpp"
-  });
-}
+});
 
 constexpr unsigned kCopyBlocks = 264;  // two to an SM
 
@@ -68,7 +62,7 @@ Result<std::unique_ptr<Overlapped>> Overlapped::create(Runtime& runtime,
   const int size = setting.agreement.team_size;
   ASSIGN_OR_RETURN(
       std::unique_ptr<OverlappedTarget> target,
-      gemm::make_by_first(setting.who, backends(), setting.device, setting.problem.dtype,
+      gemm::make_by_first(setting.who, kBackends, setting.device, setting.problem.dtype,
                           setting.problem, size, plan.push_blocks, setting.options));
   made.reset(new Overlapped(setting, handle, plan, std::move(target)));
   return made;

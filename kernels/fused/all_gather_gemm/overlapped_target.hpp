@@ -24,6 +24,9 @@ class OverlappedTarget {
 using MakeOverlapped = Result<std::unique_ptr<OverlappedTarget>>(const GemmProblem& problem,
                                                                  int segments, unsigned push_blocks,
                                                                  const GemmOptions& options);
+#define WEFT_GEMM_GATHER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 // SMs of the current GPU that a GEMM beside a push has to share with it; 0: it has no kernels
 // that can.
 Result<int> gpu_num_sms(const GemmOptions& options);

@@ -9,19 +9,13 @@
 
 namespace weft::kernels::gemm_rs {
 
-#define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) MakeOneKernel make_one_kernel_##name;
-#include "kernels/gemm/backends.def.hpp"
-
 namespace {
 
-constexpr auto backends() {
-  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
-  return std::to_array<BackendRow<MakeOneKernel>>({
+constexpr auto kBackends = std::to_array<gemm::BackendRow<MakeOneKernel>>({
 #define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_one_kernel_##name},
 #include "kernels/gemm/backends.def.hpp"
-  });
-}
+});
 
 using fused::part_of;
 using fused::Setting;
@@ -104,7 +98,7 @@ Result<std::unique_ptr<OneKernel>> OneKernel::create(const Setting& setting,
   if (few.m == 0) return made;
   ASSIGN_OR_RETURN(
       std::unique_ptr<OneKernelTarget> target,
-      gemm::make_by_first(setting.who, backends(), setting.device, few.dtype, few,
+      gemm::make_by_first(setting.who, kBackends, setting.device, few.dtype, few,
                           setting.agreement.team_size, choice.device(), tile, scatters));
   made.reset(new OneKernel(setting, few.m, choice.takes_whole_tiles(), std::move(target)));
   return made;

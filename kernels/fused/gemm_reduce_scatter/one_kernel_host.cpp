@@ -220,8 +220,7 @@ class HostOneKernel : public OneKernelTarget {
                             gemm::ceil_div(rows, members_),
                             p_.lda,
                             static_cast<const T*>(a),
-                            {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
-                             p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)}};
+                            gemm::HostGemm<T>::of(p_, rows, b, c)};
     return launch_round(stream, blocks_, kernel, members.space.record);
   }
 

@@ -32,6 +32,9 @@ using MakeOneKernel = Result<std::unique_ptr<OneKernelTarget>>(const GemmProblem
                                                                int members,
                                                                const DeviceModel& device, int tile,
                                                                bool scatters);
+#define WEFT_GEMM_ONE_KERNEL(name, architectures, dtypes) MakeOneKernel make_one_kernel_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 // The SMs and clusters of the current GPU that may take part; no SMs: it has no kernels that can.
 Result<DeviceModel> one_kernel_device_model(const GemmOptions& options);
 

@@ -7,19 +7,13 @@
 
 namespace weft::kernels::gemm_rs {
 
-#define WEFT_GEMM_SCATTER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
-#include "kernels/gemm/backends.def.hpp"
-
 namespace {
 
-constexpr auto backends() {
-  using gemm::BackendRow, gemm::gpus, gemm::host_threads, gemm::kTwoBytes;
-  return std::to_array<BackendRow<MakeOverlapped>>({
+constexpr auto kBackends = std::to_array<gemm::BackendRow<MakeOverlapped>>({
 #define WEFT_GEMM_SCATTER(name, architectures, dtypes) \
   {#name, architectures, dtypes, &make_overlapped_##name},
 #include "kernels/gemm/backends.def.hpp"
-  });
-}
+});
 
 using fused::part_of;
 using fused::Setting;
@@ -93,7 +87,7 @@ Result<std::unique_ptr<Overlapped>> Overlapped::create(const Setting& setting,
   GemmProblem each = setting.problem;
   each.m /= size;
   ASSIGN_OR_RETURN(std::unique_ptr<OverlappedTarget> target,
-                   gemm::make_by_first(setting.who, backends(), setting.device, each.dtype, each,
+                   gemm::make_by_first(setting.who, kBackends, setting.device, each.dtype, each,
                                        size, own, tile));
   made.reset(new Overlapped(setting, from, std::move(target)));
   return made;

@@ -136,8 +136,7 @@ class HostOverlapped : public OverlappedTarget {
                           rows,
                           p_.lda,
                           static_cast<const T*>(a),
-                          {1, 0, rows, static_cast<int>(p_.n), static_cast<int>(p_.k), p_.ldb,
-                           p_.ldc, static_cast<const T*>(b), static_cast<T*>(c)}};
+                          gemm::HostGemm<T>::of(p_, rows, b, c)};
     return launch_round(stream, blocks_, kernel, members.space.record);
   }
 

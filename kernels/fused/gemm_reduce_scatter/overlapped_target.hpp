@@ -36,6 +36,9 @@ using MakeOverlapped = Result<std::unique_ptr<OverlappedTarget>>(const GemmProbl
                                                                  int members,
                                                                  const DeviceModel& device,
                                                                  int tile);
+#define WEFT_GEMM_SCATTER(name, architectures, dtypes) MakeOverlapped make_overlapped_##name;
+#include "kernels/gemm/backends.def.hpp"
+
 // The SMs and clusters of the current GPU that may take part; no SMs: it has no kernels that can.
 Result<DeviceModel> overlapped_device_model(const GemmOptions& options);
 

@@ -15,6 +15,7 @@
 //   T warp_shuffle(T value, unsigned lane)     the value that `lane` of my warp gave
 //   T block_broadcast(T value)                 the value that thread 0 of my block gave
 //   bool warp_all(bool), block_all(bool)       true when all gave true
+//   bool kBlockVotes                           block_all() takes none of the block's shared memory
 //
 // Memory. T is 1, 2, 4 or 8 bytes for load and store, 4 or 8 for the others; integers where
 // arithmetic is done. All are single atomic accesses at a naturally aligned address; all but loads
@@ -75,6 +76,7 @@ inline constexpr bool same = std::is_same_v<Wanted, Given>;
 static_assert(platform::kWarpSize > 1 && (platform::kWarpSize & (platform::kWarpSize - 1)) == 0,
               "a warp is a power of two of threads");
 static_assert(same<const bool, decltype(platform::kCopiesShares)>);
+static_assert(same<const bool, decltype(platform::kBlockVotes)>);
 
 static_assert(same<unsigned, decltype(platform::thread_rank())>);
 static_assert(same<unsigned, decltype(platform::block_size())>);

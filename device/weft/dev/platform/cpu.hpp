@@ -25,6 +25,7 @@ inline namespace WEFT_TARGET {
 namespace platform {
 
 inline constexpr unsigned kWarpSize = weft::cpu::kWarpSize;
+inline constexpr bool kBlockVotes = true;
 
 // --- identity -----------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ inline namespace WEFT_TARGET {
 namespace platform {
 
 inline constexpr unsigned kWarpSize = 32;
+inline constexpr bool kBlockVotes = true;
 
 // --- together -----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ inline namespace WEFT_TARGET {
 namespace platform {
 
 inline constexpr unsigned kWarpSize = 64;
+inline constexpr bool kBlockVotes = false;
 
 // --- together -----------------------------------------------------------------------------------
 

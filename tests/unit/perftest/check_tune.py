@@ -22,7 +22,7 @@ def expect(condition, what, done):
 
 with tempfile.TemporaryDirectory() as folder:
     table = pathlib.Path(folder) / "table"
-    done = call(run, "-n", "3", tune, "--from", "1024", "--to", "16384", str(table))
+    done = call(run, "-n", "3", tune, "--from", "1024", "--to", "4096", str(table))
     expect(done.returncode == 0 and table.exists(), "a table of processes", done)
     lines = [line.split() for line in table.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
     names = ["AllReduce", "AllGather", "ReduceScatter", "AllToAll", "AllToAllV", "Broadcast", "AllReduceNorm"]

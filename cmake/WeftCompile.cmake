@@ -16,7 +16,7 @@ endif()
 # The presets' environment lets every clone of the repository share what is cached.
 find_program(WEFT_CCACHE_PROGRAM ccache)
 mark_as_advanced(WEFT_CCACHE_PROGRAM)
-foreach(language IN ITEMS C CXX)
+foreach(language IN ITEMS C CXX CUDA)
   if(WEFT_CCACHE AND WEFT_CCACHE_PROGRAM AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
     set(CMAKE_${language}_COMPILER_LAUNCHER ${WEFT_CCACHE_PROGRAM})
   endif()

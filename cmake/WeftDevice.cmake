@@ -3,8 +3,8 @@
 #   weft_device_sources(TARGET SOURCES a.cpp b.cpp ...)
 #
 # adds the sources to TARGET for the CPU target and, where WEFT_CUDA or WEFT_HIP is ON, compiles each
-# for that too, into files that nothing links: as C++17, and as C++20 for sm_80, or, for HIP, as far as the
-# language reaches; for gfx90a in any case. So it is a check that everything compiles. They are built by the
+# for that too, into files that nothing links: as C++17, and as C++20 for sm_80, or, for HIP, for gfx90a as far as the
+# language reaches. So it is a check that everything compiles. They are built by the
 # targets weft_device_cuda and weft_device_hip, which `all` includes.
 #
 #   weft_cuda_executable(TARGET SOURCES a.cpp ... HOST_SOURCES b.cpp ... LIBRARIES ...)
@@ -29,7 +29,7 @@
 #
 #   weft_cuda_image(SOURCE VARIABLE)
 #
-# compiles kernels for every architecture of WEFT_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
+# compiles kernels for every architecture of CMAKE_CUDA_ARCHITECTURES, and as PTX for all others from sm_80
 # on, into one file that the driver loads; VARIABLE gets its name.
 #
 # weft_hip_executable and weft_hip_image do the same with clang where WEFT_HIP is ON, for
@@ -38,8 +38,9 @@
 # pass-failed: how many waves fit is no question of right and wrong.
 set(weft_device_warnings -Wall -Wextra -Werror -Wno-pass-failed)
 
-set(weft_device_includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/device
-    -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR})
+set(weft_device_include_folders ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/device
+    ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR})
+list(TRANSFORM weft_device_include_folders PREPEND -I OUTPUT_VARIABLE weft_device_includes)
 
 # Sets weft_rocm_options, with which clang compiles against ROCm's headers and device libraries; nothing
 # where either is missing.
@@ -68,16 +69,62 @@ function(weft_find_rocm)
   set(weft_rocm_options ${options} PARENT_SCOPE)
 endfunction()
 
-if(WEFT_CUDA)
-  find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
-  if(NOT WEFT_NVCC)
-    message(FATAL_ERROR "WEFT_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or set "
-                        "WEFT_NVCC to the compiler")
+# Sets WEFT_CUDA, which is ON or AUTO, to ON or OFF, and CMAKE_CUDA_COMPILER.
+macro(weft_find_cuda)
+  if(NOT CMAKE_CUDA_COMPILER AND DEFINED ENV{CUDACXX})
+    set(CMAKE_CUDA_COMPILER $ENV{CUDACXX} CACHE FILEPATH "nvcc")
   endif()
+  find_program(CMAKE_CUDA_COMPILER nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+  set(version)
+  if(CMAKE_CUDA_COMPILER)
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE version ERROR_QUIET)
+    string(REGEX REPLACE ".*release ([0-9.]+).*" "\\1" version "${version}")
+  endif()
+  if(version VERSION_GREATER_EQUAL 12.4)
+    set(WEFT_CUDA ON)
+  elseif(WEFT_CUDA STREQUAL "AUTO")
+    message(STATUS "Weft: no nvcc of CUDA 12.4 or later was found, so nothing is compiled for NVIDIA's GPUs")
+    set(WEFT_CUDA OFF)
+  else()
+    message(FATAL_ERROR "WEFT_CUDA=ON needs nvcc of CUDA 12.4 or later; found: ${CMAKE_CUDA_COMPILER} ${version}. "
+                        "Install the CUDA toolkit, or set CMAKE_CUDA_COMPILER to the compiler")
+  endif()
+endmacro()
+
+# Those of this machine's GPUs, with the instructions that only 9.0 has; without a GPU, 9.0's.
+function(weft_default_cuda_architectures)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE found ERROR_QUIET RESULT_VARIABLE failed)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" architectures "${found}")
+  if(failed OR NOT architectures)
+    set(architectures 9.0)
+  endif()
+  list(REMOVE_DUPLICATES architectures)
+  list(TRANSFORM architectures REPLACE "\\." "")
+  list(TRANSFORM architectures REPLACE "^90$" "90a")
+  list(TRANSFORM architectures APPEND -real)
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING
+      "GPUs that device sources are compiled for; -real: without PTX for others")
+endfunction()
+
+if(WEFT_CUDA)
+  weft_find_cuda()
+endif()
+if(WEFT_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    weft_default_cuda_architectures()
+  endif()
+  if(NOT CMAKE_CUDA_ARCHITECTURES MATCHES "^[0-9]+[a-z]?(-real|-virtual)?(;[0-9]+[a-z]?(-real|-virtual)?)*$")
+    message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES is ${CMAKE_CUDA_ARCHITECTURES}, but must name GPUs, such as 80-real;90a-real")
+  endif()
+  enable_language(CUDA)
+  set(weft_cuda_names ${CMAKE_CUDA_ARCHITECTURES})  # such as 80;90a
+  list(TRANSFORM weft_cuda_names REPLACE "-.*" "")
   set(weft_cuda_code)  # for each architecture
-  foreach(arch IN LISTS WEFT_CUDA_ARCHITECTURES)
+  foreach(arch IN LISTS weft_cuda_names)
     list(APPEND weft_cuda_code -gencode=arch=compute_${arch},code=sm_${arch})
   endforeach()
+  set(weft_nvcc ${CMAKE_CUDA_COMPILER_LAUNCHER} ${CMAKE_CUDA_COMPILER})  # of what is no object to link
   add_custom_target(weft_device_cuda ALL)
 endif()
 
@@ -115,22 +162,20 @@ macro(weft_gpu_file source folder extension)
                      COMMAND_EXPAND_LISTS VERBATIM)
 endmacro()
 
-# One object of one source for one GPU target, as one C++ standard.
+# One object of one source for one GPU target, as one C++ standard, with further options of clang's.
 function(weft_device_object platform source standard)
-  # Not CMake's own CUDA and HIP languages, so they take the host compiler's.
-  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(platform STREQUAL cuda)
-    set(command ${launcher} ${WEFT_NVCC} -x cu -std=c++${standard} -Werror all-warnings)
+    set(command ${weft_nvcc} -x cu -std=c++${standard} -Werror all-warnings)
     if(standard EQUAL 17)
       list(APPEND command -c ${weft_cuda_code})
     else()
       list(APPEND command -cubin -arch=sm_80)
     endif()
   else()
-    set(command ${launcher} ${WEFT_HIP_CLANG} -x hip -std=c++${standard} ${weft_hip_flags} ${weft_device_warnings}
+    set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_CLANG} -x hip -std=c++${standard} ${weft_hip_flags} ${weft_device_warnings}
         ${weft_rocm_options} -c)
     if(standard EQUAL 17)
-      list(APPEND command ${weft_hip_code} --offload-arch=gfx90a)
+      list(APPEND command ${weft_hip_code} ${ARGN})
     else()
       list(APPEND command --offload-host-only --offload-arch=gfx90a)
     endif()
@@ -151,7 +196,7 @@ function(weft_device_sources target)
         weft_device_object(cuda ${source} ${standard})
       endif()
       if(WEFT_HIP)
-        weft_device_object(hip ${source} ${standard})
+        weft_device_object(hip ${source} ${standard} --offload-arch=gfx90a)
       endif()
     endforeach()
   endforeach()
@@ -163,32 +208,43 @@ function(weft_compile_early target)
   add_custom_target(${target}_kernels DEPENDS ${ARGN})
 endfunction()
 
+# weft_cuda_library(NAME STANDARD a.cpp ...): an OBJECT library of sources as CUDA, of a C++ standard. It links to nothing,
+# so its objects are compiled before what the program links is there.
+function(weft_cuda_library name standard)
+  # CMake 3.25 knows no standard beyond 17; without one, and with the compiler's extensions, it adds none.
+  unset(CMAKE_CUDA_STANDARD)
+  set(CMAKE_CUDA_EXTENSIONS ON)
+  set(weft_cuda_target ${name})
+  set(weft_cuda_sources ${ARGN})
+  list(TRANSFORM weft_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/cmake/cuda ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  target_include_directories(${name} PRIVATE ${weft_device_include_folders})
+  # Threads that are PEs must not meet in one default stream. The library takes no more than a stream from its caller;
+  # a null stream is the calling thread's own.
+  target_compile_options(${name} PRIVATE -std=c++${standard} -Werror all-warnings --default-stream per-thread)
+  # fmt 9 checks formats by it, yet takes nvcc for a compiler without.
+  target_compile_definitions(${name} PRIVATE FMT_USE_CONSTEXPR=1)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
+endfunction()
+
 macro(weft_find_cudart)
-  get_filename_component(toolkit ${WEFT_NVCC} DIRECTORY)
+  get_filename_component(toolkit ${CMAKE_CUDA_COMPILER} DIRECTORY)
   find_library(WEFT_CUDART cudart_static HINTS ${toolkit}/../lib64 REQUIRED)
 endmacro()
 
 function(weft_kernel_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
   target_sources(${target} PRIVATE ${arg_SOURCES})
-  foreach(source IN LISTS arg_SOURCES)
-    get_filename_component(source ${source} ABSOLUTE)
-    if(WEFT_HIP)
-      weft_device_object(hip ${source} 17)
-    endif()
-    if(WEFT_CUDA)
-      # The library takes no more than a stream from its caller; a null stream is the calling thread's own.
-      set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++17 -O3 -Werror all-warnings
-          --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
-      weft_gpu_file(${source} cuda-objects/${target} o)
-      list(APPEND objects ${made})
-    endif()
-  endforeach()
+  if(WEFT_HIP)
+    foreach(source IN LISTS arg_SOURCES)
+      get_filename_component(source ${source} ABSOLUTE)
+      weft_device_object(hip ${source} 17 --offload-device-only --gpu-bundle-output)
+    endforeach()
+  endif()
   if(WEFT_CUDA)
     weft_find_cudart()
-    add_custom_target(${target}_cuda DEPENDS ${objects})
-    add_dependencies(${target} ${target}_cuda)
-    target_sources(${target} INTERFACE "$<BUILD_INTERFACE:${objects}>")
+    weft_cuda_library(${target}_cuda 17 ${arg_SOURCES})
+    target_sources(${target} INTERFACE "$<BUILD_INTERFACE:$<TARGET_OBJECTS:${target}_cuda>>")
     target_link_libraries(${target} PUBLIC ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt)
     target_compile_definitions(${target} PRIVATE WEFT_HAS_CUDA_KERNELS=1)
   endif()
@@ -199,38 +255,22 @@ function(weft_cuda_sources target)
   if(NOT WEFT_CUDA)
     return()
   endif()
-  set(has_sm90a 0)
-  if("90a" IN_LIST WEFT_CUDA_ARCHITECTURES)
-    set(has_sm90a 1)
+  weft_cuda_library(${target}_cuda_only 20 ${arg_SOURCES})
+  if("90a" IN_LIST weft_cuda_names)
+    target_compile_definitions(${target}_cuda_only PRIVATE WEFT_HAS_SM90A=1)
+  else()
+    target_compile_definitions(${target}_cuda_only PRIVATE WEFT_HAS_SM90A=0)
   endif()
   # A product whose sums do not stay in registers is right, and slow.
-  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -std=c++20 -O3 -DNDEBUG -Werror all-warnings
-      -DWEFT_HAS_SM90A=${has_sm90a} -Xptxas -warn-spills,-Werror
-      -DFMT_USE_CONSTEXPR=1 --default-stream per-thread -Xcompiler -fPIC,-fvisibility=hidden -c ${weft_cuda_code})
-  set(objects)
-  foreach(source IN LISTS arg_SOURCES)
-    weft_gpu_file(${source} cuda-objects/${target} o)
-    list(APPEND objects ${made})
-  endforeach()
-  add_custom_target(${target}_cuda_only DEPENDS ${objects})
-  add_dependencies(${target} ${target}_cuda_only)
-  target_sources(${target} INTERFACE "$<BUILD_INTERFACE:${objects}>")
+  target_compile_options(${target}_cuda_only PRIVATE -Xptxas -warn-spills,-Werror)
+  target_sources(${target} INTERFACE "$<BUILD_INTERFACE:$<TARGET_OBJECTS:${target}_cuda_only>>")
 endfunction()
 
 function(weft_cuda_objects target objects_variable libraries_variable)
-  # Threads that are PEs must not meet in one default stream.
-  set(command ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings
-      --default-stream per-thread --extended-lambda -Xcompiler -fPIC,-fvisibility=hidden -c
-      -DFMT_USE_CONSTEXPR=1  # fmt 9 checks formats by it, yet takes nvcc for one without
-      ${weft_cuda_code})
-  set(objects)
-  foreach(source IN LISTS ARGN)
-    weft_gpu_file(${source} cuda-objects/${target} o)
-    list(APPEND objects ${made})
-  endforeach()
-  weft_compile_early(${target} ${objects})
+  weft_cuda_library(${target}_kernels 20 ${ARGN})
+  target_compile_options(${target}_kernels PRIVATE --extended-lambda)
   weft_find_cudart()
-  set(${objects_variable} ${objects} PARENT_SCOPE)
+  set(${objects_variable} $<TARGET_OBJECTS:${target}_kernels> PARENT_SCOPE)
   set(${libraries_variable} ${WEFT_CUDART} ${CMAKE_DL_LIBS} rt PARENT_SCOPE)
 endfunction()
 
@@ -243,7 +283,7 @@ function(weft_cuda_executable target)
 endfunction()
 
 function(weft_cuda_image source variable)
-  set(command ${WEFT_NVCC} -x cu -std=c++20 -O2 -Werror all-warnings -fatbin ${weft_cuda_code}
+  set(command ${CMAKE_CUDA_COMPILER} -x cu -std=c++20 -O2 -Werror all-warnings -fatbin ${weft_cuda_code}
       -gencode=arch=compute_80,code=compute_80)
   weft_gpu_file(${source} device-objects fatbin)
   set(${variable} ${made} PARENT_SCOPE)

@@ -4,6 +4,7 @@
   perftest/gpu/code_size.py                      # in a tree where preset cuda-sm90 is configured
   perftest/gpu/code_size.py --build DIR --runs 9
   perftest/gpu/code_size.py --runs 0             # all but compile times
+  perftest/gpu/code_size.py --architectures 90a  # what takes longest for one of two architectures
 
 Needs nvcc, and no GPU. Each kernel is compiled alone for sm_90a, with Weft and bare (plain stores, then
 a release of the word). Compile time is CPU seconds of nvcc for an object with that GPU's code alone
@@ -13,7 +14,7 @@ the machine changes them less than wall time.
 Then one kernel for each call and scope, and for each of ll.hpp, lamport.hpp and flag.hpp, compiled for sm_80 and
 sm_90a, without -rdc=true and with it (linked), and without launch bounds. Exit status 1 if one takes
 more than 56 registers, or with -rdc=true more than 64: a block of 1024 threads has 64. And the same of
-a kernel for each collective, scope and width, which may take 64 either way; those of one GPU and way
+a kernel for each collective, scope and width, which may take 64 either way. Those of one GPU and way
 are compiled together, since what they share takes most of the time.
 
 Then the loops that weft-perf gpu times, in blocks of 1024 threads, which leave 64 registers. Exit status 1
@@ -22,6 +23,8 @@ should move data.
 """
 
 import argparse
+import concurrent.futures
+import os
 import re
 import resource
 import shutil
@@ -47,7 +50,7 @@ LOOP = """
 __global__ void __launch_bounds__(1024) kernel(const weft::perf::gpu::{kernel} loop) {{ loop(); }}
 """
 MOST_REGISTERS = {False: 56, True: 64}  # without -rdc=true and with it
-ARCHITECTURES = ("80", "90a")
+ARCHITECTURES = ["80", "90a"]
 CALLS = {  # of each scope
     "put": "ctx.put(scope, dst, src, count, pe);",
     "put_nbi": "ctx.put_nbi(scope, dst, src, count, pe);",
@@ -95,6 +98,14 @@ LOW_CALLS = {
   const auto awaited = [&](int k) { return AwaitedLamportPair{pairs + k * count, k}; };
   if (receive_lamport(handle, "test", awaited, data)) *word = data[0].first + data[1].first + data[2].second;"""),
     "wait_flag": ("flag", "*dst = wait_flag(handle, \"test\", {word, pe}, count);")}
+CALL = """
+extern "C" __global__ void {name}(weft::DeviceContext handle, int* dst, const int* src, std::size_t count,
+                                  std::uint64_t* word, int pe) {{
+  const Context ctx(handle);
+  [[maybe_unused]] const {scope} scope;
+  {call}
+}}
+"""
 # Collectives of each scope; those that fold, of elements of 32 and of 64 bits.
 COLLECTIVES = {
     "barrier": "barrier(ctx, scope, team);",
@@ -118,9 +129,10 @@ __global__ void {name}(weft::DeviceContext handle, weft::Team team, {type}* dst,
 """
 MOST_OF_COLLECTIVES = 64
 # A bandwidth loop as NVIDIA's tests have it.
+NVSHMEM_NAME = "bandwidth of nvshmem.h"
 NVSHMEM_LOOP = """
 #include <nvshmem.h>
-__global__ void kernel(double* data, unsigned* counter, int count, int pe, unsigned iters) {
+extern "C" __global__ void bandwidth_of_nvshmem_h(double* data, unsigned* counter, int count, int pe, unsigned iters) {
   for (unsigned i = 0; i < iters; ++i) {
     nvshmemx_double_put_nbi_block(data + blockIdx.x * count, data + blockIdx.x * count, count, pe);
     __syncthreads();
@@ -196,30 +208,25 @@ class Compiler:
                         *(f"-I{path}" for path in (ROOT / "include/compat", ROOT / "include", ROOT / "device", generated,
                                                    ROOT))]
 
-    def registers(self, what, text, arch, rdc):
-        """Registers of a thread of the kernel; with -rdc=true as its link finds them, of all that it may call."""
-        options = ("-rdc=true",) if rdc else ()
-        said, cubin, _ = self.run(what, text, *REPORT, *options, arch=arch)
-        if rdc:
-            done = subprocess.run([self.nvlink, f"-arch=sm_{arch}", "--verbose", cubin, "-o", self.folder / "linked"],
-                                  capture_output=True, text=True, timeout=300, check=True)
-            return found(r"used (\d+) registers", done.stdout + done.stderr, "registers")
-        return found(r"Used (\d+) registers", entry_of(said), "registers")
-
     def registers_of_all(self, what, text, arch, rdc):
-        """The same of each kernel of a source, by its name."""
+        """Registers of a thread of each kernel of a source, by its name; with -rdc=true as its link finds them, of all that it
+        may call."""
         options = ("-rdc=true",) if rdc else ()
         said, cubin, _ = self.run(what, text, *REPORT, *options, arch=arch)
         entry = r"Compiling entry function '(\w+)'.*?Used (\d+) registers"
         if rdc:
-            done = subprocess.run([self.nvlink, f"-arch=sm_{arch}", "--verbose", cubin, "-o", self.folder / "linked"],
-                                  capture_output=True, text=True, timeout=300, check=True)
+            done = self.link(cubin, arch)
             said, entry = done.stdout + done.stderr, r"Function properties for '(\w+)'.*?used (\d+) registers"
         return {name: int(count) for name, count in re.findall(entry, said, re.DOTALL)}
 
+    def link(self, cubin, arch):
+        return subprocess.run([self.nvlink, f"-arch=sm_{arch}", "--verbose", cubin, "-o", cubin.with_suffix(".linked")],
+                              capture_output=True, text=True, timeout=300, check=True)
+
     def run(self, what, text, *options, arch="90a"):
-        """The messages of nvcc, the file that it makes, and its CPU seconds."""
-        source, result = self.folder / "kernel.cu", self.folder / "kernel.cubin"
+        """The messages of nvcc, the file that it makes, and its CPU seconds, which count nothing else if this runs alone."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        source, result = folder / "kernel.cu", folder / "kernel.cubin"
         target = f"-gencode=arch=compute_{arch},code=sm_{arch}"
         source.write_text(text, encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -252,39 +259,35 @@ def entry_of(said):
     return said[said.index("Compiling entry function"):]
 
 
+def name_in_source(name):
+    return re.sub(r"\W+", "_", name)
+
+
 def launch_kernels():
-    """Source of each call's kernel, by its name."""
-    def source(call, scope, header="context"):
-        return f"""
-#include <cstdint>
-#include <weft/device/kernel.hpp>
-#include <weft/device/{header}.hpp>
-using namespace weft::dev;
-__global__ void kernel(weft::DeviceContext handle, int* dst, const int* src, std::size_t count,
-                       std::uint64_t* word, int pe) {{
-  const Context ctx(handle);
-  [[maybe_unused]] const {scope} scope;
-  {call}
-}}
-"""
-    kernels = {f"{name}, {scope}": source(call, SCOPES[scope][0])
-               for name, call in CALLS.items() for scope in SCOPES}
-    kernels.update({name: source(call, "Thread") for name, call in THREAD_CALLS.items()})
-    kernels.update({name: source(call, "Thread", header) for name, (header, call) in LOW_CALLS.items()})
-    kernels["bandwidth of nvshmem.h"] = NVSHMEM_LOOP
-    return kernels
+    """The source of a kernel for each call, and their names."""
+    calls = {f"{name}, {scope}": (SCOPES[scope][0], call) for name, call in CALLS.items() for scope in SCOPES}
+    calls.update({name: ("Thread", call) for name, call in THREAD_CALLS.items()})
+    calls.update({name: ("Thread", call) for name, (_, call) in LOW_CALLS.items()})
+    headers = sorted({"context", *(header for header, _ in LOW_CALLS.values())})
+    head = "#include <cstdint>\n#include <weft/device/kernel.hpp>\n" + "".join(
+        f"#include <weft/device/{header}.hpp>\n" for header in headers) + "using namespace weft::dev;\n"
+    return head + "".join(CALL.format(name=name_in_source(name), scope=scope, call=call)
+                          for name, (scope, call) in calls.items()), list(calls)
 
 
-def print_launches(compiler):
+def print_launches(compiler, pool, architectures):
     """False if a block of 1024 threads would not start."""
-    modes = [(arch, rdc) for arch in ARCHITECTURES for rdc in (False, True)]
+    modes = [(arch, rdc) for arch in architectures for rdc in (False, True)]
+    text, names = launch_kernels()
+    loops = pool.map(lambda mode: compiler.registers_of_all("nvshmem.h", NVSHMEM_LOOP, *mode), modes)
+    registers = [{**of, **loop} for of, loop in
+                 zip(pool.map(lambda mode: compiler.registers_of_all("all calls", text, *mode), modes), loops)]
+    names += [NVSHMEM_NAME]
     print(f"\n{'registers without bounds':<30}" +
           "".join(f" {'sm_' + arch + (' rdc' if rdc else ''):>10}" for arch, rdc in modes))
-    holds = True
-    for name, text in launch_kernels().items():
-        registers = [compiler.registers(name, text, arch, rdc) for arch, rdc in modes]
-        print(f"{name:<30}" + "".join(f" {count:>10}" for count in registers))
-        holds = holds and all(count <= MOST_REGISTERS[rdc] for count, (_, rdc) in zip(registers, modes))
+    for name in names:
+        print(f"{name:<30}" + "".join(f" {of[name_in_source(name)]:>10}" for of in registers))
+    holds = all(of[name_in_source(name)] <= MOST_REGISTERS[rdc] for of, (_, rdc) in zip(registers, modes) for name in names)
     print(f"  limit: {MOST_REGISTERS[False]}, with -rdc=true {MOST_REGISTERS[True]}: "
           f"{'holds' if holds else 'does not hold'}")
     return holds
@@ -307,11 +310,11 @@ using namespace weft::dev;
     return head + "".join(f'extern "C" {text.strip()}\n' for text in kernels.values()), list(kernels)
 
 
-def print_collectives(compiler):
+def print_collectives(compiler, pool, architectures):
     """False if a block of 1024 threads would not start."""
-    modes = [(arch, rdc) for arch in ARCHITECTURES for rdc in (False, True)]
+    modes = [(arch, rdc) for arch in architectures for rdc in (False, True)]
     text, names = collective_kernels()
-    registers = [compiler.registers_of_all("all collectives", text, arch, rdc) for arch, rdc in modes]
+    registers = list(pool.map(lambda mode: compiler.registers_of_all("all collectives", text, *mode), modes))
     print(f"\n{'collectives':<30}" +
           "".join(f" {'sm_' + arch + (' rdc' if rdc else ''):>10}" for arch, rdc in modes))
     for name in names:
@@ -321,12 +324,13 @@ def print_collectives(compiler):
     return holds
 
 
-def print_loops(compiler):
+def print_loops(compiler, pool):
     """False if one spills too much."""
     print(f"\n{'loop of':<17} {'registers':>9} {'spilled bytes loaded':>21}")
     worst = 0
-    for name, kernel in LOOPS.items():
-        entry = entry_of(compiler.run(name, LOOP.format(kernel=kernel), *REPORT)[0])
+    said = pool.map(lambda loop: compiler.run(loop[0], LOOP.format(kernel=loop[1]), *REPORT)[0], LOOPS.items())
+    for name, text in zip(LOOPS, said):
+        entry = entry_of(text)
         spilled = found(r"(\d+) bytes spill loads", entry, "spill loads")
         registers = found(r"Used (\d+) registers", entry, "registers")
         print(f"{name:<17} {registers:>9} {spilled:>21}")
@@ -370,6 +374,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/cuda-sm90", help="Weft's build folder")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    parser.add_argument("--architectures", nargs="+", default=ARCHITECTURES, metavar="ARCH",
+                        help="of calls and collectives alone; by default 80 and 90a")
     parser.add_argument("--runs", type=int, default=5, help="timed compilations of each; 0: no times")
     arguments = parser.parse_args()
     for tool in (arguments.nvcc, "readelf"):
@@ -380,7 +386,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         compiler = Compiler(arguments.nvcc, arguments.build, folder)
         print_sizes(compiler)
-        holds = all([print_launches(compiler), print_collectives(compiler), print_loops(compiler)])
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            holds = all([print_launches(compiler, pool, arguments.architectures),
+                         print_collectives(compiler, pool, arguments.architectures), print_loops(compiler, pool)])
         if arguments.runs > 0:
             print_times(compiler, arguments.runs)
     return 0 if holds else 1

@@ -6,6 +6,7 @@ One process compiles a library: where an assertion of LLVM's ends it, the functi
 are named. `--each` compiles a kernel for each function, which takes minutes.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -95,14 +96,18 @@ def main():
         return run_child(args.libraries[0], args.compiler, args.each)
     import triton
 
-    failed = 0
-    for library in args.libraries:
+    def compile_for(library):
         with tempfile.TemporaryDirectory() as cache:
-            child = subprocess.run(
+            return subprocess.run(
                 [sys.executable, __file__, "--child", "--compiler", args.compiler, *["--each"][:args.each],
                  library.resolve()],
                 env={**os.environ, "TRITON_CACHE_DIR": cache, "TRITON_ALWAYS_COMPILE": "1"}, capture_output=True,
                 text=True, check=False)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        children = list(pool.map(compile_for, args.libraries))
+    for library, child in zip(args.libraries, children):
         kernels = child.stdout.splitlines()
         print(f"Triton {triton.__version__}, {library.name}: {len(child.stdout.split())} functions, exit status "
               f"{child.returncode}")

@@ -18,7 +18,9 @@ namespace weft::kernels::test {
 
 class Absence {
  public:
-  // For a caller whose kernels have ended.
+  explicit Absence(int callers) : callers_(callers) {}
+  // For a caller whose kernels have ended. It stays until all callers have theirs: a PE that leaves is lost to the others,
+  // which is another report.
   void expect_report(Runtime& runtime, const std::string& text = "") {
     Status health;
     for (int i = 0; i < kLongest && health.is_ok(); ++i) {
@@ -28,16 +30,18 @@ class Absence {
     EXPECT_CODE(health, Code::kTimeout);
     EXPECT_THAT(std::string(health.text()), ::testing::HasSubstr(text));
     ++reported_;
+    outlast();
   }
   // For the member that is missing: its operator takes what the callers send until they have ended.
-  void outlast(int callers) const {
-    for (int i = 0; i < kLongest && reported_ < callers; ++i)
+  void outlast() const {
+    for (int i = 0; i < kLongest && reported_ < callers_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(reported_, callers);
+    EXPECT_EQ(reported_, callers_);
   }
 
  private:
   static constexpr int kLongest = 60000;  // ms
+  const int callers_;
   std::atomic<int> reported_{0};
 };
 

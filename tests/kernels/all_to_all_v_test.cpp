@@ -103,7 +103,7 @@ TEST(AllToAllV, WorksOnATeam) {
 TEST(AllToAllV, ReportsAMemberThatIsMissing) {
   Options options = job_options();
   options.wait_timeout = 0.2;
-  Absence absence;
+  Absence absence(2);
   const Status status = run_local(
       3,
       [&](Runtime& rt) -> Status {
@@ -111,7 +111,7 @@ TEST(AllToAllV, ReportsAMemberThatIsMissing) {
                          Exchange::create(rt, rt.world(), kMost, options_of(Algorithm::kLL)));
         RETURN_IF_ERROR(exchange.prepare(test_seed() % 1000));
         if (rt.pe() == 1) {
-          absence.outlast(2);
+          absence.outlast();
           return Status::ok();
         }
         for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(exchange.call());

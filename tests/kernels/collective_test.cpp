@@ -316,7 +316,7 @@ class Missing : public ::testing::TestWithParam<Algorithm> {};
 TEST_P(Missing, MemberIsReported) {
   Options options = job_options();
   options.wait_timeout = 0.2;
-  Absence absence;
+  Absence absence(2);
   const Status status = run_local(
       3,
       [&](Runtime& rt) -> Status {
@@ -335,7 +335,7 @@ TEST_P(Missing, MemberIsReported) {
           RETURN_IF_ERROR(dev::synchronize());
           absence.expect_report(rt, "AllReduce");
         } else {
-          absence.outlast(2);
+          absence.outlast();
         }
         return Status::ok();
       },

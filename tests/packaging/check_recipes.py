@@ -58,9 +58,10 @@ def check_spack():
     words_of = {directive: {words[0] for name, words in said if name == directive} for directive, _ in said}
     variants = dict.fromkeys([*words_of["variant"], "cuda"], True)  # the last is CudaPackage's own
     args = cmake_args(package, variants, ("80", "90"))
-    yield from (f"{SPACK.name}: CMake has no option {name}" for name in args if name not in OPTIONS)
-    if args.get("WEFT_CUDA_ARCHITECTURES") != "80;90a" or "WEFT_CUDA_ARCHITECTURES" in cmake_args(package, variants, ()):
-        yield f"{SPACK.name}: cuda_arch=80,90 gives {args.get('WEFT_CUDA_ARCHITECTURES')}"
+    yield from (f"{SPACK.name}: CMake has no option {name}" for name in args if name not in OPTIONS and not name.startswith("CMAKE_"))
+    name = "CMAKE_CUDA_ARCHITECTURES"
+    if args.get(name) != "80-real;90a-real" or name in cmake_args(package, variants, ()):
+        yield f"{SPACK.name}: cuda_arch=80,90 gives {args.get(name)}"
     if VERSION not in words_of["version"]:
         yield f"{SPACK.name}: has no version {VERSION}"
     named = {word.split("@")[0] for word in words_of["depends_on"]}

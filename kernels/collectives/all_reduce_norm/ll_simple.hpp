@@ -111,7 +111,7 @@ struct NormLL : Sums {
     return ok;
   }
   WEFT_DEVICE Sums of_part(std::size_t at, std::size_t bytes) const {
-    Sums sums = *this;
+    Sums sums = static_cast<const Sums&>(*this);
     sums.m.in += at;
     sums.m.out += at;
     sums.m.addend += at;

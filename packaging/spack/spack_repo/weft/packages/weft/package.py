@@ -54,8 +54,8 @@ class Weft(CMakePackage, CudaPackage):
         ]
         if self.spec.satisfies("+cuda"):
             # 90 has kernels with the instructions of 90a alone.
-            archs = ["90a" if arch == "90" else arch for arch in self.spec.variants["cuda_arch"].value]
-            args.append(self.define("WEFT_CUDA_ARCHITECTURES", ";".join(archs)))
+            archs = [f"{arch}a-real" if arch == "90" else f"{arch}-real" for arch in self.spec.variants["cuda_arch"].value]
+            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", ";".join(archs)))
         return args
 
     @run_after("install")

@@ -19,8 +19,8 @@ namespace weft::kernels::test {
 class Absence {
  public:
   explicit Absence(int callers) : callers_(callers) {}
-  // For a caller whose kernels have ended. It stays until all callers have theirs: a PE that leaves is lost to the others,
-  // which is another report.
+  // For a caller whose kernels have ended. It stays until all callers have theirs: a PE that leaves
+  // is lost to the others, which is another report.
   void expect_report(Runtime& runtime, const std::string& text = "") {
     Status health;
     for (int i = 0; i < kLongest && health.is_ok(); ++i) {

@@ -55,7 +55,7 @@ done
 if $only_prepare; then exit 0; fi
 rm -rf "$wheels"
 [ -z "$build" ] ||
-  set -- -C "build-dir=$build" -C cmake.define.WEFT_CUDA=ON -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=80-real;90a-real"
+  set -- -C "build-dir=$build" -C cmake.define.WEFT_WERROR=ON -C cmake.define.WEFT_CUDA=ON -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=80-real;90a-real"
 if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$@" \
   "$root" > "$cache/log" 2>&1; then
   tail -20 "$cache/log" >&2

@@ -184,7 +184,7 @@ TYPED_TEST_P(FusedTest, MissingMemberIsReported) {
   using Model = TypeParam;
   Options options = job_options();
   options.wait_timeout = 0.2;
-  Absence absence;
+  Absence absence(2);
   const Status status = run_local(
       3,
       [&](Runtime& rt) -> Status {
@@ -193,7 +193,7 @@ TYPED_TEST_P(FusedTest, MissingMemberIsReported) {
                                         Model::options(Model::Algorithm::kOverlapped));
         if (!made) return std::move(made).status();
         for (const std::uint64_t seed : {1, 2}) RETURN_IF_ERROR(made->prepare(m, seed));
-        if (rt.pe() == 1) absence.outlast(2);
+        if (rt.pe() == 1) absence.outlast();
         for (const std::size_t call : {0, 1, 1}) RETURN_IF_ERROR(made->queue(nullptr, call));
         RETURN_IF_ERROR(dev::synchronize());
         if (rt.pe() != 1) absence.expect_report(rt, Model::kReport);

@@ -23,11 +23,7 @@ foreach(language IN ITEMS C CXX CUDA)
 endforeach()
 
 # Other targets than those of weft_unity_by_folder() are compiled some sources at a time.
-if(WEFT_UNITY STREQUAL "TESTS")
-  set(CMAKE_UNITY_BUILD OFF)
-else()
-  set(CMAKE_UNITY_BUILD ${WEFT_UNITY})
-endif()
+set(CMAKE_UNITY_BUILD ${WEFT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 
 # weft_unity_by_folder(TARGET ALONE sources...): with WEFT_UNITY, each folder's sources are compiled as one. Those ALONE,

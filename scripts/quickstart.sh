@@ -47,7 +47,7 @@ show_progress() {
 bin=build/$preset/bin
 mkdir -p build
 log=build/quickstart.log
-cmake --preset "$preset" -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON -DWEFT_UNITY=ON "$@" > "$log" 2>&1 || { cat "$log"; exit 1; }
+cmake --preset "$preset" -DWEFT_TESTS=OFF -DWEFT_TUTORIALS=ON "$@" > "$log" 2>&1 || { cat "$log"; exit 1; }
 echo "== building weft-run, weft-perf and $program in build/$preset, on $(nproc) cores; all of it is in $log"
 failed=build/quickstart.failed
 rm -f "$failed"

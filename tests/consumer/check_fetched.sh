@@ -14,7 +14,7 @@ quietly() {
 # Settings that an earlier configuration has left in the cache would hide what this one adds.
 quietly cmake --fresh -G "$generator" -S "$here/fetched" -B "$folder" -DWEFT_SOURCE="$here/../.." \
   -DCMAKE_C_COMPILER="$c_compiler" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DWEFT_UNITY=ON -DWEFT_CCACHE=ON -DWEFT_IB=OFF -DWEFT_OFI=OFF -DWEFT_HWLOC=OFF
+  -DWEFT_CCACHE=ON -DWEFT_IB=OFF -DWEFT_OFI=OFF -DWEFT_HWLOC=OFF
 quietly cmake --build "$folder" --target consumer
 quietly "$folder/consumer"
 

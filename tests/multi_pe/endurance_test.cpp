@@ -21,7 +21,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kRounds = kTsan ? 500 : kAsan ? 1'000 : WEFT_TARGET_CPU ? 10'000 : 100'000;
+constexpr std::uint64_t kRounds = kTsan ? 500 : kAsan ? 1'000 : WEFT_TARGET_CPU ? 3'000 : 100'000;
 constexpr std::uint64_t kRoundsInTurns = 500;  // of processes that share a GPU
 constexpr unsigned kThreads = WEFT_TARGET_CPU ? 3 : 96;
 constexpr std::size_t kLamport = 37;

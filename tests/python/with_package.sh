@@ -54,8 +54,12 @@ for release in $torch; do
 done
 if $only_prepare; then exit 0; fi
 rm -rf "$wheels"
-[ -z "$build" ] ||
+if [ -n "$build" ]; then
+  # By the compilers that CMake finds, as what is there: Python would name others, for which all is compiled anew.
+  CC=cc CXX=c++
+  export CC CXX
   set -- -C "build-dir=$build" -C cmake.define.WEFT_WERROR=ON -C cmake.define.WEFT_CUDA=ON -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=80-real;90a-real"
+fi
 if ! "$cache/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$@" \
   "$root" > "$cache/log" 2>&1; then
   tail -20 "$cache/log" >&2

@@ -15,6 +15,7 @@
 
 #include "tests/kernels/absence.hpp"
 #include "tests/kernels/fused_play.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace weft::kernels::test {
 
@@ -85,7 +86,7 @@ TYPED_TEST_P(FusedTest, ManyCallsFollowOneAnother) {
       3,
       [](Runtime& rt) -> Status {
         std::mt19937_64 random(test_seed());
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < (kTsan ? 2 : 4); ++i) {
           std::vector<std::int64_t> rows;
           for (int call = 0; call < 12; ++call)
             rows.push_back(call % 3 == 2 ? static_cast<std::int64_t>(random() % 20)

@@ -18,9 +18,7 @@ if [ "$gpus" -gt 0 ] && { command -v nvcc || ls /usr/local/cuda/bin/nvcc; } > /d
   program=tutorial-00-quickstart-gpu
   [ "$gpus" -lt 2 ] && pes=2 || pes=$gpus
   where="$gpus GPUs"
-  # "9.0" is 90a: with the instructions that only this one has.
-  set -- "-DCMAKE_CUDA_ARCHITECTURES=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sort -u |
-    sed 's/\.//; s/^90$/90a/; s/$/-real/' | paste -sd ';' -)"
+  set -- -DCMAKE_CUDA_ARCHITECTURES=  # those of these GPUs, and not the preset's
 elif [ "$gpus" -gt 0 ]; then
   echo "There are GPUs here, but no nvcc on PATH or in /usr/local/cuda: the kernels run on host threads." >&2
   echo "To run them on the GPUs, install the CUDA toolkit and call this again." >&2

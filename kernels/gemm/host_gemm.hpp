@@ -21,10 +21,11 @@ struct HostGemm {
   const T* b;
   T* c;
 
-  // One segment, of `rows`.
-  static HostGemm of(const GemmProblem& p, int rows, const void* b, void* c) {
-    return {1,
-            0,
+  // Each segment has `rows`.
+  static HostGemm of(const GemmProblem& p, int rows, const void* b, void* c, int segments = 1,
+                     int first = 0) {
+    return {segments,
+            first,
             rows,
             static_cast<int>(p.n),
             static_cast<int>(p.k),

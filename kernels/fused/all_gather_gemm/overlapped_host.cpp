@@ -106,15 +106,8 @@ class HostOverlapped : public OverlappedTarget {
 
   template <class T>
   Status launch(const PushCall& push, Stream stream, void* c, const void* b) const {
-    const gemm::HostGemm<T> gemm{segments_,
-                                 push.gather_buffer.own,
-                                 push.gather_buffer.rows,
-                                 static_cast<int>(p_.n),
-                                 static_cast<int>(p_.k),
-                                 p_.ldb,
-                                 p_.ldc,
-                                 static_cast<const T*>(b),
-                                 static_cast<T*>(c)};
+    const auto gemm =
+        gemm::HostGemm<T>::of(p_, push.gather_buffer.rows, b, c, segments_, push.gather_buffer.own);
     return dev::launch({push_blocks_ + blocks_, kThreads, 0},
                        Both<T>{{push, 0}, push_blocks_, gemm}, stream);
   }
